@@ -1,1 +1,1 @@
-"""nanobot's own channels. Each package is one platform and knows only nanobot's vocabulary."""
+"""nanobot's own channels. Each package is one platform and depends only on nanobot's types."""

@@ -1,1 +1,1 @@
-"""What the channels here share. It may change without notice."""
+"""Code that the channels here share. It may change without notice."""

@@ -1,4 +1,6 @@
-"""The model's Markdown as HTML that chat platforms take: nothing in it is loaded, styled or run."""
+"""Converts the model's Markdown to HTML for chat platforms, in which nothing is loaded, styled or
+executed.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ _SCHEMES = ("http://", "https://", "ftp://", "mailto:", "magnet:")
 
 
 def html_parser() -> MarkdownIt:
-    """A parser with CommonMark, tables and strikethrough, whose renderer makes links of images and
-    leaves out titles and alignment; line ends within a paragraph stay."""
+    """A parser with CommonMark, tables and strikethrough. Its renderer turns images into links and
+    omits titles and alignment; line ends within a paragraph are kept.
+    """
     parser = markdown_parser(breaks=True)
     parser.add_render_rule("text", _text)
     parser.add_render_rule("image", _image)
@@ -31,13 +34,14 @@ def html_parser() -> MarkdownIt:
 
 
 def _text(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    """Text; what is literal has line ends in it."""
+    """Text; literal text contains line ends."""
     return escapeHtml(tokens[at].content).replace("\n", "<br />\n")
 
 
 def _image(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    """A link instead of the image: to load it would tell its server that it was seen, and what its
-    address says."""
+    """A link instead of the image: loading an image would tell its server that it was seen, and
+    could leak data in the URL.
+    """
     token = tokens[at]
     target = str(token.attrs.get("src") or "")
     words = escape(token.content or target)

@@ -1,5 +1,6 @@
-"""What the adapters' requests have in common: connections, and whether a failure came too early to
-have left anything behind."""
+"""HTTP requests of the adapters: connections, and whether a failure happened too early to have had
+an effect.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import aiohttp
 
 from nanobot.system import proxy_for, trusted_authorities
 
-# aiohttp raises these only while it gets a connection (TCPConnector.connect); the request is
-# written after that. ServerDisconnectedError and ClientOSError come later: those say nothing.
+# aiohttp raises these only while it opens a connection (TCPConnector.connect); the request is
+# written after that. ServerDisconnectedError and ClientOSError come later and prove nothing.
 BEFORE_WRITING = (
     aiohttp.ClientConnectorError,
     aiohttp.ConnectionTimeoutError,
@@ -22,7 +23,7 @@ _PIECE = 1 << 16
 
 
 class TooMuch(Exception):
-    """The content is longer than was allowed."""
+    """The content is longer than the limit."""
 
 
 def may_have_arrived(error: Exception) -> bool:
@@ -31,7 +32,7 @@ def may_have_arrived(error: Exception) -> bool:
 
 
 async def read_at_most(answer: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The content of an answer. Raises TooMuch if there is more than the limit."""
+    """The content of a response. Raises TooMuch if there is more than the limit."""
     content = bytearray()
     if (answer.content_length or 0) <= limit:
         async for piece in answer.content.iter_chunked(_PIECE):
@@ -44,8 +45,10 @@ async def read_at_most(answer: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 class Connections:
-    """Those to one server, made on first use, inside the event loop. Proxies come from the
-    environment, but never for loopback; no cookie is kept. `options` are aiohttp's."""
+    """The connections to one server, created on first use, inside the event loop. Proxies come from
+    the environment, but are never used for loopback; cookies are not stored. `options` are
+    aiohttp's.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,4 @@
-"""A platform's API that takes and gives JSON over HTTP with a bearer token, and what a failed call
-means."""
+"""JSON APIs over HTTP with a bearer token, and the meaning of a failed call."""
 
 from __future__ import annotations
 
@@ -26,8 +25,9 @@ _ALL = "all"
 
 
 class ApiRefusal(Exception):
-    """The platform answered no, or a proxy did. `code` is the platform's own error, None for a
-    proxy's answer."""
+    """The platform or a proxy refused the call. `code` is the platform's own error, None for a
+    proxy's response.
+    """
 
     def __init__(
         self, text: str, status: int, code: int | str | None, retry_after: float | None = None
@@ -39,7 +39,7 @@ class ApiRefusal(Exception):
 
 
 class NoAnswer(Exception):
-    """No usable answer came. `sent`: the request may have arrived."""
+    """There was no usable response. `sent`: the request may have arrived."""
 
     def __init__(self, what: str, error: Exception, *, sent: bool) -> None:
         super().__init__(f"{what}: {type(error).__name__} {error}".rstrip())
@@ -49,13 +49,15 @@ class NoAnswer(Exception):
 FAILED = (ApiRefusal, NoAnswer)
 
 ErrorReader: TypeAlias = Callable[[int, Any], tuple[int | str, str] | None]
-"""The platform's code and text in an answer with that status and JSON; None: it is no error, or
-not in the platform's own form."""
+"""The platform's code and text in a response with that status and JSON; None if it is not an error,
+or not in the platform's own format.
+"""
 
 
 class JsonApi:
-    """Methods raise ApiRefusal or NoAnswer; none repeats a call. After `busy` no call is made
-    before the time that the platform named."""
+    """Methods raise ApiRefusal or NoAnswer; none retries a call. After `busy` no call is made
+    before the time that the platform named.
+    """
 
     def __init__(
         self, platform: str, root: str, token: str, clock: Clock, read_error: ErrorReader
@@ -78,7 +80,9 @@ class JsonApi:
         query: Mapping[str, str] | None = None,
         token: str = "",
     ) -> Any:
-        """The JSON of the answer. With a body it is a POST. `token`: another than the usual one."""
+        """The JSON of the response. With a body it is a POST. `token`: to use instead of the usual
+        one.
+        """
         left = await self._limits.turn(_ALL)
         if left:
             raise ApiRefusal(f"{self._platform}, {what}: too many calls", 429, 429, left)
@@ -101,13 +105,14 @@ class JsonApi:
                 return self._read(what, answer, await answer.read())
 
     async def download(self, url: str, limit: int, *hosts: str) -> bytes:
-        """A file of the platform's, at its root or at one of the hosts (or below them). Raises
-        Refused for what will never come, and ChannelDown."""
+        """A file of the platform, at its root or at one of the hosts (or their subdomains). Raises
+        Refused for a file that can never be fetched, and ChannelDown.
+        """
         if not self._trusts(url, hosts):
             raise Refused(f"{self._platform} names an address for the file that is not its own")
         try:
             with self._answering("download"):
-                # Not to where it is redirected: the token is for the platform alone.
+                # Redirects are not followed: the token is for the platform only.
                 async with self.session().get(
                     url, headers=self.bearer(), timeout=_TRANSFER, allow_redirects=False
                 ) as answer:
@@ -128,14 +133,14 @@ class JsonApi:
         return {"Authorization": f"Bearer {token or self._token}"}
 
     def busy(self, seconds: float | None) -> None:
-        """The platform wants no calls for so long."""
+        """The platform demands a pause of this many seconds."""
         self._limits.close(_ALL, seconds)
 
     async def close(self) -> None:
         await self._connections.close()
 
     def _trusts(self, url: str, hosts: tuple[str, ...]) -> bool:
-        """Whether the token may be sent to this address."""
+        """Whether the token may be sent to this URL."""
         try:
             parts, root = urlsplit(url), urlsplit(self.root)
             host = parts.hostname or ""
@@ -149,7 +154,7 @@ class JsonApi:
 
     @contextmanager
     def _answering(self, what: str) -> Iterator[None]:
-        """Raises what is raised within as NoAnswer."""
+        """Convert exceptions raised inside to NoAnswer."""
         try:
             yield
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:

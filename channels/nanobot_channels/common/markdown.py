@@ -1,4 +1,6 @@
-"""The model's Markdown (CommonMark, tables, strikethrough) as spans; nothing visible is lost."""
+"""Converts the model's Markdown (CommonMark, tables, strikethrough) to spans; nothing visible is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ _TABLES = "nanobot tables"
 
 
 def from_markdown(text: str, env: dict[str, Any] | None = None) -> Rich:
-    """The text as it should look.
+    """The formatted text.
 
-    Headings are bold, list items get bullets or their numbers, tables are code or lists, HTML and
-    reference definitions stay as written. Link targets other than http, https and mailto are
-    written out behind their text. Text nested deeper than 40 levels stays plain, and so does what
-    has more marks or lines than a person means (`_parsing` has the numbers). Pieces of one text
-    share an `env`, in which those are counted.
+    Headings are bold, list items get bullets or their numbers, tables become code or lists, and
+    HTML and reference definitions are kept as written. Link targets other than http, https and
+    mailto are written out after their text. Text nested deeper than 40 levels stays plain, and so
+    does text with more marks or lines than a person would write (`_parsing` has the numbers).
+    Pieces of one text share an `env`, in which those are counted.
     """
     env = {} if env is None else env
     text = clean(text)
@@ -59,7 +61,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Writer:
-    """Writes tokens out as text, with the prefix of the lists they are in, and remembers spans."""
+    """Writes tokens as text, with the prefix of their lists, and records spans."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -166,7 +168,7 @@ class _Writer:
                 opening, start, piece = around.pop()
                 if opening.type == "link_open":
                     self._link(opening, start, piece)
-                # Within its own kind a style shows nothing, and they can be nested without end.
+                # Within its own kind a style has no effect, and it can be nested without end.
                 elif all(outer.type != opening.type for outer, _, _ in around):
                     self._span(start, _STYLES[opening.type])
             elif child.type in {"softbreak", "hardbreak"}:
@@ -176,11 +178,14 @@ class _Writer:
                 if child.type == "image":
                     self._link(child, start, piece, written_out=in_link)
                 elif child.type == "code_inline" and not in_link:
-                    # A link's text holds no code on most platforms; the link is worth more.
+                    # On most platforms a link's text cannot contain code; the link is more
+                    # important.
                     self._span(start, Style.CODE)
 
     def _link(self, token: Token, start: int, piece: int, *, written_out: bool = False) -> None:
-        """Make what was written since `start` (and `piece`) a link, or write its target out."""
+        """Turn the text written since `start` (and `piece`) into a link, or write its
+        target out.
+        """
         target = clean(str(token.attrs.get("href") or token.attrs.get("src") or ""))
         title = clean(str(token.attrs.get("title") or ""))
         if self._length == start:

@@ -1,7 +1,7 @@
-"""Markdown parsers whose work grows with the length of a text and no faster, whatever is in it.
+"""Markdown parsers whose cost is linear in the length of a text, whatever it contains.
 
-The parser's own rules take the square of the length for some texts, all of them made of more marks
-than anybody means: they are literal text then. Nothing is left out.
+The parser's own rules are quadratic for some texts, all of them with more marks than a person would
+write: these become literal text. Nothing is left out.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 MAX_NESTING = 40
-"""Levels of blocks and marks within each other."""
+"""The most levels of nested blocks and marks."""
 MAX_LINES = 3_000
-"""Lines of one text that are read as Markdown; what follows is literal."""
+"""Lines of one text that are parsed as Markdown; the rest is literal."""
 MAX_STARTS = 6_000
-"""Quotes and list items that begin at the beginnings of lines, likewise: they nest."""
+"""The most quotes and list items at the beginnings of lines, counted the same way: they nest."""
 MAX_MARKS = 120
-"""Marks that are read together. A paragraph with more is read line by line, and a line with more
-is literal."""
+"""Marks that are parsed together. A paragraph with more is parsed line by line, and a line with
+more is literal.
+"""
 MAX_ALL_MARKS = 10_000
-"""Marks of a whole text; the blocks behind are literal."""
+"""Marks of a whole text; the blocks after that are literal."""
 MAX_CELLS = 4_000
-"""Cells of all tables of a text, counted likewise; the rows behind them are paragraphs."""
+"""Cells of all tables of a text, counted the same way; the rows after that are paragraphs."""
 
-# What can begin something. A bracket makes the parser look ahead, for each bracket within it again.
+# Characters that can begin a mark. A bracket makes the parser look ahead, and again for each
+# bracket within.
 _MARK = re.compile(r"[\\`*_~<&]|\[")
 _ACTIVE = re.compile(r"[\\`*_~<&\[\n]")
 _BRACKET_WEIGHT = 3
 _STARTS = re.compile(r"(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])(?=[ \t])))+")
 _START = re.compile(r"[>*+.)-]")
 _CELL = {"th_open", "td_open"}
-# What is left in an environment; of a token's `meta`, that it is the literal rest of a text.
+# The remaining budget in an environment; in a token's `meta`: it is the literal rest of a text.
 _LINES, _BEGUN, _CELLS, _MARKS = (
     f"nanobot {what}" for what in ("lines", "starts", "cells", "marks")
 )
@@ -46,9 +48,10 @@ _LITERAL = "literal"
 
 
 def markdown_parser(*, breaks: bool = False, only_cells: bool = False) -> MarkdownIt:
-    """CommonMark with tables and strikethrough, in which HTML is text, with this module's bounds,
-    which hold for all texts that are parsed in one environment together.
-    `breaks`: line ends within a paragraph stay. `only_cells`: marks are read in tables alone."""
+    """CommonMark with tables and strikethrough, in which HTML is text, within the bounds of this
+    module. The bounds apply to all texts that are parsed in one environment together. `breaks`:
+    line ends within a paragraph are kept. `only_cells`: marks are parsed in tables alone.
+    """
     options = {"html": False, "breaks": breaks, "maxNesting": MAX_NESTING}
     parser = MarkdownIt("commonmark", options)
     # The reference rule swallows "[1]: https://..." lines, which models write as lists of sources.
@@ -73,7 +76,7 @@ def _blocks(state: StateCore) -> None:
 
 
 def _readable(lines: Sequence[str], env: EnvType) -> int:
-    """How many of the lines are within the bounds."""
+    """The number of lines within the bounds."""
     most, left = env.get(_LINES, MAX_LINES), env.get(_BEGUN, MAX_STARTS)
     read = 0
     for line in lines[:most]:
@@ -118,7 +121,7 @@ def _parse(state: StateCore, tokens: Iterable[Token]) -> None:
                 children.append(Token("softbreak", "br", 0))
             left -= marks
             if marks <= MAX_MARKS and left >= 0 and _ACTIVE.search(text):
-                # A list of its own: the parser expects to begin with an empty one.
+                # A separate list: the parser expects to begin with an empty one.
                 inside: list[Token] = []
                 state.md.inline.parse(text, state.md, state.env, inside)
                 children += inside
@@ -128,7 +131,7 @@ def _parse(state: StateCore, tokens: Iterable[Token]) -> None:
 
 
 def _stretches(text: str) -> Iterator[tuple[str, int]]:
-    """The text with its marks, or each of its lines if there are more than are read together."""
+    """The parsed text, or each of its lines if there are more marks than are parsed together."""
     marks = _marks(text)
     for stretch in [text] if marks <= MAX_MARKS else text.split("\n"):
         yield stretch, _marks(stretch)

@@ -1,4 +1,6 @@
-"""Markdown as it is written, in pieces: code that goes on is fenced again in the next one."""
+"""Divides Markdown source into pieces: code that continues in the next piece is fenced again
+there.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ _SHORTEST = 3 * _FENCING
 
 
 def pieces(text: str, limit: int, most: int, size: Callable[[str], int]) -> Iterator[str]:
-    """The text in pieces of at most `limit` characters and of a `size` of at most `most`.
+    """The text in pieces of at most `limit` characters and a `size` of at most `most`.
 
-    A piece ends as those of `split` do, and within no link. Nothing visible is lost; a blank text
-    has no pieces.
+    A piece ends where `split` would end one, and never within a link. Nothing visible is lost; a
+    blank text has no pieces.
     """
     for piece in _divided(text, limit):
         whole = size(piece)
@@ -44,13 +46,13 @@ def _divided(text: str, limit: int) -> Iterator[str]:
 
 
 def _code(text: str) -> Iterator[Span]:
-    """Where fenced code stands, whose indentation a division must keep."""
+    """The ranges of fenced code, whose indentation must survive a division."""
     for opened, closed in _fences(text):
         yield Span(opened.start(), closed.end() if closed else len(text), Style.PRE)
 
 
 def _fences(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-    """What begins code, and what ends it, None where nothing does."""
+    """The beginning and the end of code, None if there is none."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:

@@ -1,5 +1,6 @@
-"""A platform's own time, by the Date header of its HTTP answers: the machine's clock may be
-wrong."""
+"""A platform's own time, from the Date header of its HTTP responses: the machine's clock may be
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from nanobot.ports import Clock
 from nanobot_channels.common.numbers import moment
 
 _PRECISION = 3.0
-"""Seconds of difference that may come from whole seconds in a header and a slow network."""
+"""Seconds of difference that whole seconds in a header and a slow network can cause."""
 
 
 class PlatformClock:
-    """The time of the last answer, and what has passed since; the machine's before the first."""
+    """The time of the last response plus the time since; the machine's time before the first."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -22,11 +23,11 @@ class PlatformClock:
 
     @property
     def is_set(self) -> bool:
-        """Whether an answer had a Date header."""
+        """Whether any response had a Date header."""
         return self._ahead is not None
 
     def read_date(self, date: str | None) -> None:
-        """An answer came with this Date header (RFC 9110, 6.6.1), which has whole seconds."""
+        """A response arrived with this Date header (RFC 9110, 6.6.1), which has whole seconds."""
         try:
             seconds = parsedate_to_datetime(date or "").timestamp()
         except (ValueError, TypeError, OverflowError, OSError):

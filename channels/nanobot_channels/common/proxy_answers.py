@@ -1,4 +1,4 @@
-"""Answers of a proxy in place of the platform."""
+"""Responses of a proxy instead of the platform."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from nanobot.errors import DeliveryError, NotSent, OutcomeUnknown, Refused
 
 
 def answered_by_proxy(status: int, text: str) -> DeliveryError:
-    """The error for a status that did not come in the platform's own form. A proxy that does not
-    know how a request ended cannot rule out that it was applied."""
+    """The error for a status that is not in the platform's own format. A proxy that does not know
+    how a request ended cannot rule out that it was applied.
+    """
     if status < 300 or status >= 500 or status == HTTPStatus.REQUEST_TIMEOUT:
         return OutcomeUnknown(text)
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:

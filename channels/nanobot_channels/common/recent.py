@@ -1,4 +1,4 @@
-"""What was known lately: of so many things, the last."""
+"""A bounded memory: the most recent items of a kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 
 class Recent(OrderedDict[_Key, _Value]):
-    """A mapping that forgets what was set longest ago once it has more than `most`."""
+    """A mapping that drops the oldest entry once it has more than `most`."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
-"""Recordings: how long one of Opus in Ogg is, and about how loud it is where (RFC 3533, RFC 7845).
+"""Recordings: the length of an Opus recording in Ogg, and roughly how loud it is where (RFC 3533,
+RFC 7845).
 
-The sound itself is not decoded. Encoders of speech give loud moments more bytes than quiet ones, so
-the sizes of the packets draw much the same line.
+The sound itself is not decoded. Speech encoders use more bytes for loud moments than for quiet
+ones, so the sizes of the packets give a similar curve.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Recording(NamedTuple):
 
 
 def measure(content: bytes) -> Recording | None:
-    """What a recording is like; None if it is not Opus in Ogg, or is broken."""
+    """The length and loudness of a recording; None if it is not Opus in Ogg, or is broken."""
     sizes: list[int] = []
     samples = skipped = 0
     for granule, lengths, body in _pages(content):

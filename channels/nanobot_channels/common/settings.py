@@ -1,4 +1,4 @@
-"""The keys of a `[channels.NAME]` table, read one by one."""
+"""Reads the keys of a `[channels.NAME]` table, one by one."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ _Number = TypeVar("_Number", int, float)
 
 
 class Table:
-    """One table. Every method raises ConfigError, with the key and what to do, for what cannot
-    work."""
+    """One table. Every method raises ConfigError for an invalid value; the error names the key and
+    the remedy.
+    """
 
     def __init__(self, name: str, settings: Mapping[str, object]) -> None:
         self._name = name
         self._settings = settings
 
     def token(self, key: str, pattern: str, source: str, *, odd: str = "is not a bot token") -> str:
-        """A secret of this form, without the blanks around it. `source`: where people get one."""
+        """A secret of this format, stripped of blanks. `source`: where people get one."""
         token = self._settings.get(key)
         if not isinstance(token, str) or not re.fullmatch(pattern, token.strip()):
             raise self.wrong(key, f"{odd if token else 'is missing'}: {source}")
         return token.strip()
 
     def url(self, key: str, usual: str, *, scheme: str = "https?") -> str:
-        """An address without a slash at its end; `usual` if it is not set."""
+        """A URL without a trailing slash; `usual` if it is not set."""
         value = self._settings.get(key, usual)
         pattern = rf"{scheme}://[^\s/{{}}?#]+[^\s{{}}#]*"
         if value == usual:
@@ -44,7 +45,7 @@ class Table:
         return value
 
     def number(self, key: str, usual: _Number, most: int) -> _Number:
-        """A number from 0 to `most`, of the kind of the usual one."""
+        """A number from 0 to `most`, of the type of the default."""
         value = self._settings.get(key, usual)
         kinds = (int, type(usual))
         if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value <= most:
@@ -52,7 +53,7 @@ class Table:
         return type(usual)(value)
 
     def choice(self, key: str, usual: str, others: Mapping[str, str]) -> str:
-        """One of some words; the others with what they mean."""
+        """One of some words, given with their meanings."""
         value = self._settings.get(key, usual)
         if not isinstance(value, str) or value not in {usual, *others}:
             words = ", ".join(f'"{word}" ({meaning})' for word, meaning in others.items())
@@ -60,14 +61,14 @@ class Table:
         return value
 
     def text(self, key: str, usual: str, pattern: str, why: str) -> str:
-        """A text of this form, or the usual one."""
+        """A text of this format, or the default."""
         value = self._settings.get(key, usual)
         if not isinstance(value, str) or (value != usual and not re.fullmatch(pattern, value)):
             raise self.wrong(key, f"is {value!r}: {why}")
         return value
 
     def texts(self, key: str, usual: Sequence[str], most: int) -> tuple[str, ...]:
-        """Some texts, of which none is blank."""
+        """Some texts, none of them blank."""
         value = self._settings.get(key, list(usual))
         listed = value if isinstance(value, list) else [None]
         if len(listed) > most or not all(

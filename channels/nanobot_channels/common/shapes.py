@@ -1,4 +1,4 @@
-"""What a platform sends, in the shape that it is to have; none of it is certain."""
+"""Checks the types of a platform's data, none of which is certain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Shape = TypeVar("_Shape")
 
 
 class BadEvent(ValueError):
-    """It lacks what is needed of it, or has it in a shape that the platform does not document."""
+    """A required field is missing, or has a type that the platform does not document."""
 
 
 def shaped(value: object, kind: type[_Shape], *, strict: bool = False) -> _Shape:

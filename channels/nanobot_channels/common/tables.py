@@ -1,4 +1,4 @@
-"""Markdown's tables for platforms that have none: as aligned code, or as a list for each row."""
+"""Markdown tables for platforms without tables: as aligned code, or as a list for each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 TABLE_COLUMNS = 40
-"""What a phone shows of a monospaced line without breaking it."""
+"""The width of a monospaced line that a phone shows without wrapping."""
 _FENCE = "```"
 _APART = "\u200b"
 # A text without these has no table, and one without those no code either.
@@ -24,9 +24,10 @@ _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def without_tables(text: str, env: dict[str, Any]) -> str:
-    """The Markdown with other Markdown in the place of its tables. Wider ones than a phone shows
-    become lists, with the columns' names before the values; no cell is lost. `env` is the parser's:
-    the bounds hold for all texts in one together."""
+    """The Markdown with its tables replaced. Tables wider than a phone shows become lists, with the
+    columns' names before the values; no cell is lost. `env` is the parser's: the bounds apply to
+    all texts in one environment together.
+    """
     if "|" not in text or not _DELIMITERS.search(text):
         return text
     return "\n".join(source for source, _ in blocks(text, {"table_open"}, env))
@@ -35,8 +36,9 @@ def without_tables(text: str, env: dict[str, Any]) -> str:
 def blocks(
     text: str, kinds: set[str], env: dict[str, Any] | None = None
 ) -> Iterator[tuple[str, bool]]:
-    """The text in stretches of whole lines: as it is, or (True) a table, fence or code block of
-    these kinds made anew, all of them as blocks of code or without any."""
+    """The text in ranges of whole lines: unchanged, or (True) a converted table, fence or code
+    block of these kinds, all of them as blocks of code or without any.
+    """
     lines = text.split("\n")
     at = 0
     tokens = _parser().parse(text, env) if _LIKELY.search(text) else []
@@ -63,8 +65,9 @@ def blocks(
 
 
 def fenced(code: str, info: str = "") -> str:
-    """A block of code. A fence within it, which not everybody can tell from its end, is taken
-    apart invisibly."""
+    """A block of code. A fence within it, which not every client can tell from its end, is broken
+    up invisibly.
+    """
     inside = f"{info.strip()}\n{code}".replace(_FENCE, _APART.join(_FENCE))
     return f"{_FENCE}{inside}\n{_FENCE}"
 
@@ -77,7 +80,7 @@ def _table(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> str:
         elif tokens[at].type == "inline":
             rows[-1].append(tokens[at])
         at += 1
-    # GFM drops cells beyond the heading's columns; shown as written, they are not lost.
+    # GFM drops cells beyond the heading's columns; written out they are not lost.
     if any(line.count("|") > len(rows[0]) + 1 or "\\" in line for line in lines):
         return fenced("\n".join(lines))
     cells = [[_shown(cell) for cell in row] for row in rows]
@@ -96,8 +99,9 @@ def _table(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> str:
 
 
 def _record(names: Sequence[Token], row: Sequence[Token], idle: set[str]) -> str:
-    """A row of a wide table: its first cell in bold, the others as a list below it. Of an empty
-    cell there is nothing, unless all of its column are."""
+    """A row of a wide table: its first cell in bold, the others as a list below it. An empty cell
+    is omitted, unless its whole column is empty.
+    """
     first, *others = (
         f"{name.content}: {cell.content}".strip(": ")
         for at, (name, cell) in enumerate(zip(names, row, strict=True))
@@ -108,7 +112,7 @@ def _record(names: Sequence[Token], row: Sequence[Token], idle: set[str]) -> str
 
 
 def _shown(cell: Token) -> str:
-    """A cell without its marks; with links it is as written."""
+    """A cell without its marks; with links it is kept as written."""
     if "](" in cell.content:
         return cell.content
     return "".join(child.content for child in cell.children or ())

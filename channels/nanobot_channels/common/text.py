@@ -1,7 +1,7 @@
 """Formatted text without a platform: styled spans over plain text, and its division into parts.
 
-An adapter turns a `Rich` into what its platform takes. Offsets count code points; an adapter
-that needs UTF-16 units or bytes converts them, and gives `split` its own measure.
+An adapter converts a `Rich` to its platform's format. Offsets count code points; an adapter that
+needs UTF-16 units or bytes converts them, and gives `split` its own measure.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import accumulate
 
 import msgspec
 
-# The last two make what follows run backwards, up to where nobody would look for the cause.
+# The last two reverse the direction of the text that follows, up to places far from the cause.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\u202d\u202e]")
-# Direction marks and what has no width, but for the joiners that some scripts and emoji need.
+# Direction marks and invisible characters, except the joiners that some scripts and emoji need.
 _DECEIVING = re.compile("[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\U000e0000-\U000e007f]")
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/]')
 _SURROGATES = re.compile("[\ud800-\udfff]+")
@@ -27,7 +27,7 @@ _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F1FF + 1)))
 
 
 class Style(StrEnum):
-    """How a stretch of text looks. CODE and PRE contain no other style, QUOTE no other QUOTE."""
+    """The style of a span. CODE and PRE contain no other style, QUOTE no other QUOTE."""
 
     BOLD = "bold"
     ITALIC = "italic"
@@ -55,7 +55,7 @@ class Rich(msgspec.Struct, frozen=True):
 
 
 def with_targets(rich: Rich, limit: int, measure: Callable[[str], int] = len) -> str:
-    """The text with link targets behind the links, or as it is if that is too long."""
+    """The text with link targets after the links, or unchanged if that is too long."""
     pieces = []
     at = 0
     for span in rich.spans:
@@ -67,11 +67,11 @@ def with_targets(rich: Rich, limit: int, measure: Callable[[str], int] = len) ->
 
 
 def clean(text: str) -> str:
-    """The text as every platform takes it.
+    """The text in the form that every platform accepts.
 
-    Line ends become line feeds. Control characters (but not tab) and overrides of the direction of
-    writing, which platforms refuse or drop, are removed. Surrogate pairs are joined; lone
-    surrogates, which UTF-8 cannot carry, become U+FFFD.
+    Line ends become line feeds. Control characters (except tab) and overrides of the writing
+    direction, which platforms refuse or drop, are removed. Surrogate pairs are joined; lone
+    surrogates, which UTF-8 cannot encode, become U+FFFD.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -97,15 +97,18 @@ def clipped(text: str, most: int) -> str:
 
 
 def label(text: str, most: int = 64) -> str:
-    """A name for display: one line, cleaned, nothing in it that turns or hides what is around."""
+    """A name for display: one line, cleaned, without characters that reverse or hide the text
+    around it.
+    """
     text = _DECEIVING.sub("", clean(text[: 4 * most]))
     return clipped(" ".join(text.split()), most)
 
 
 def file_name(text: str) -> str:
-    """What somebody called a file, harmless as a name in a folder; "" if nothing is left of it.
+    """A person's file name, made safe for use in a folder; "" if nothing is left of it.
 
-    One component without a leading dot, of at most 60 characters (240 bytes), its suffix kept.
+    One path component without a leading dot, of at most 60 characters (240 bytes); its suffix is
+    kept.
     """
     name = label(text[-300:].replace("\\", "/").rstrip("/").rpartition("/")[2], 300)
     name = _NOT_IN_NAMES.sub("_", name).strip(". ")
@@ -125,10 +128,10 @@ def utf16_units(text: str) -> int:
 
 
 def is_boundary(text: str, at: int) -> bool:
-    """Whether dividing the text here leaves whole what people see as one character.
+    """Whether dividing the text here keeps visible characters whole.
 
     An approximation of Unicode's UAX 29 that errs towards not dividing: combining marks, joiners,
-    modifiers and tags stay with what they follow, flags and Hangul syllables stay whole.
+    modifiers and tags stay with the preceding character; flags and Hangul syllables stay whole.
     """
     if at <= 0 or at >= len(text):
         return True
@@ -168,11 +171,10 @@ def split(
 
     `measure` must be additive: the length of a text is the sum of its characters' lengths, and no
     character is longer than `limit`. A part ends at a paragraph, else a line, a sentence, a word,
-    a character as people see it; only a single such character beyond the limit is torn. A part
-    does not end within a span, unless it is a block of code, a quote or long: those go on in the
-    next part. Only white space at an end is dropped, and none that
-    indents code. No part is blank: a text of white space and invisible
-    characters has no parts.
+    or a visible character; only a single visible character beyond the limit is torn. A part does
+    not end within a span, unless the span is a block of code, a quote or long: those continue in
+    the next part. Only white space at an end is dropped, and none that indents code. No part is
+    blank: a text of white space and invisible characters has no parts.
     """
     if measure(rich.text) <= limit and len(rich.spans) <= max_spans:
         whole = _part(rich, rich.spans, 0, len(rich.text), max_spans)
@@ -272,7 +274,7 @@ def _part(rich: Rich, near: Sequence[Span], start: int, end: int, max_spans: int
 
 
 def _is_blank(char: str) -> bool:
-    # The Braille blank and the object replacement, of which platforms say that nothing is there.
+    # The Braille blank and the object replacement, which platforms treat as empty.
     return char.isspace() or char in "\u2800\ufffc" or unicodedata.category(char) == "Cf"
 
 

@@ -55,7 +55,7 @@ _MARKS = {Reaction.RECEIVED: "👀", Reaction.DONE: "✅", Reaction.FAILED: "❌
 _MOST_MARKED = 1000
 _FIND_PAGES = 5
 _FIND_PAGE = 100
-# Flags of an application whose bot may see what is said (Message Content Intent).
+# Flags of an application whose bot may read messages (Message Content Intent).
 _CONTENT_FLAGS = (1 << 18) | (1 << 19)
 
 
@@ -75,14 +75,16 @@ class _Self(msgspec.Struct, frozen=True):
 
 
 class DiscordChannel:
-    """One bot on one server of Discord's API. Others in the same process may be on another."""
+    """One bot on one server of Discord's API. Other channels in the same process may use another
+    server.
+    """
 
     capabilities = Capabilities(
         typing=True,
         reconciles=True,
         buttons=True,
         # https://discord.com/developers/docs/topics/rate-limits says 50 requests a second for a
-        # bot; that of messages in a channel is what its answers' headers say.
+        # bot; the headers of the responses give the limit for messages in a channel.
         chat_rate=Rate(5, 5.0),
         bot_rate=Rate(50, 1.0),
         # Discord wants a heartbeat every 41.25 s and answers it.
@@ -125,8 +127,8 @@ class DiscordChannel:
         self._marked: Recent[str, str] = Recent(_MOST_MARKED)
 
     async def run(self, intake: Intake) -> None:
-        """Receive until cancelled. Nothing is acknowledged to Discord but buttons and commands,
-        after their commit; what a dead process missed is looked up in the history.
+        """Receive until cancelled. Only buttons and commands are acknowledged to Discord, after
+        their commit; messages that a dead process missed are looked up in the history.
 
         Raises BadCredentials, ChannelDown, and what the intake raises.
         """
@@ -153,24 +155,25 @@ class DiscordChannel:
         return self._outgoing.render(message)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Send one part; returns the message id. Its nonce keeps Discord from taking it twice
+        """Send one part; returns the message id. Its nonce keeps Discord from accepting it twice
         within some minutes.
 
-        Raises NotSent, Refused, FormRefused, ChatGone, or OutcomeUnknown when the request went out
-        and no usable answer came.
+        Raises NotSent, Refused, FormRefused, ChatGone, or OutcomeUnknown if the request was sent
+        and no usable response arrived.
         """
         return await self._outgoing.send(address, part, plain=plain)
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether they used a slash command whose answer can be theirs alone."""
+        """Whether the person used a slash command whose answer can be shown to them alone."""
         return not self._receiver.is_direct(address) and self._private.waiting(person)
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
         return await self._private.replace(part, person)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send `part.file` with its caption, a voice message as such where Discord takes it;
-        returns the message id. Raises as `send`."""
+        """Send `part.file` with its caption, as a voice message if Discord accepts it as one;
+        returns the message id. Raises as `send`.
+        """
         return await self._outgoing.send_files(address, part, uploads(part, [content]))
 
     def together(self, files: Sequence[Attachment]) -> int:
@@ -185,11 +188,13 @@ class DiscordChannel:
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Replace a message sent before; that it already reads so is no error. Raises as `send`."""
+        """Replace an earlier message; an unchanged text is not an error. Raises as `send`."""
         await self._outgoing.edit(address, message_id, part, plain=plain)
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Delete a message of the bot's own. Raises as `send`: Refused when it is gone."""
+        """Delete one of the bot's own messages. Raises as `send`: Refused if it no longer
+        exists.
+        """
         number = snowflake(message_id)
         await sending(address, self._http.delete_message(target(address), number))
 
@@ -200,8 +205,9 @@ class DiscordChannel:
         return int(message.message_id) > int(receipt)
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The message that this part became, from what the gateway showed or the chat's history;
-        None if it is not there for certain. Raises Uncertain, and as `send`."""
+        """The message that this part became, from gateway events or the chat's history; None if it
+        certainly does not exist. Raises Uncertain, and as `send`.
+        """
         message_id = self._receiver.sent.id_of(part)
         if message_id is not None:
             return message_id
@@ -214,8 +220,9 @@ class DiscordChannel:
         return message_id
 
     async def _history(self, address: Address, since: float) -> tuple[list[Message], bool]:
-        """The latest messages of a chat, and whether all since that moment are among them. Without
-        the permission to read it a history is empty."""
+        """The latest messages of a chat, and whether they include all since that time. Without the
+        permission to read it, a history is empty.
+        """
         messages: list[Message] = []
         before: int | None = None
         for _ in range(_FIND_PAGES):
@@ -230,7 +237,9 @@ class DiscordChannel:
         return messages, False
 
     async def fetch(self, attachment: Attachment, limit: int) -> bytes:
-        """The content of a file; see ports.Fetching. Its address expires, so it is asked for."""
+        """The content of a file; see ports.Fetching. Its URL expires, so a fresh one is
+        requested.
+        """
         if attachment.size > limit:
             raise Refused(_too_large(attachment, limit))
         match = re.fullmatch(r"(\d+)/(\d+)/(\d+)", attachment.ref)
@@ -320,9 +329,8 @@ def _too_large(file: Attachment, limit: int) -> str:
 def open_channel(name: str, settings: Mapping[str, object]) -> DiscordChannel:
     """The channel of one `[channels.NAME]` table.
 
-    `token`; `api_root` and `gateway_url` for another server; `message_content`,
-    `backfill_messages` and `backfill_hours`. Raises ConfigError for settings that cannot work;
-    nothing is connected yet.
+    `token`; `api_root` and `gateway_url` for another server; `message_content`, `backfill_messages`
+    and `backfill_hours`. Raises ConfigError for invalid settings; it does not connect yet.
     """
     table = Table(name, settings)
     return DiscordChannel(name, token_of(table), server_of(table), limits_of(table))

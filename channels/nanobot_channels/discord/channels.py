@@ -55,7 +55,7 @@ class _Ready(msgspec.Struct):
 
 
 class ChannelDirectory:
-    """Filled from gateway events; a channel they did not mention is asked for over HTTP."""
+    """Filled from gateway events; other channels are requested over HTTP."""
 
     def __init__(self, http: DiscordHttp) -> None:
         self.me: BotUser | None = None
@@ -64,8 +64,9 @@ class ChannelDirectory:
         self._roles: set[str] = set()
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
-        """The READY event: sets `me`. Returns the ids of the guilds to come, and of the direct
-        chats. Raises msgspec.ValidationError."""
+        """The READY event: sets `me`. Returns the ids of the expected guilds, and of the direct
+        chats. Raises msgspec.ValidationError.
+        """
         ready = msgspec.convert(data, _Ready, strict=False)
         self.me = BotUser(ready.user.id, frozenset(self._roles))
         for channel in ready.private_channels:
@@ -84,8 +85,9 @@ class ChannelDirectory:
         return guild.id
 
     def other(self, event: str, data: Any) -> None:
-        """Any other event: takes what it says of channels, roles or threads. Raises
-        msgspec.ValidationError."""
+        """Any other event: reads its information on channels, roles or threads. Raises
+        msgspec.ValidationError.
+        """
         if event.startswith("GUILD_ROLE"):
             self._own([msgspec.convert(data, _Named, strict=False).role])
         elif event == "THREAD_LIST_SYNC":
@@ -96,7 +98,7 @@ class ChannelDirectory:
             self._learn(msgspec.convert(data, _Channel, strict=False), "")
 
     def direct(self, channel_id: str) -> ChannelPlace:
-        """The place of a chat with one person; remembers it."""
+        """The place of a chat with one person; stores it."""
         return self._places.setdefault(channel_id, ChannelPlace())
 
     def is_direct(self, address: Address) -> bool:
@@ -106,7 +108,8 @@ class ChannelDirectory:
 
     async def of(self, channel_id: str, guild: str = "") -> ChannelPlace:
         """The place of a channel. Raises as DiscordHttp.request, except for a channel that the bot
-        may not see: that counts as an ordinary one."""
+        may not see: that one counts as an ordinary channel.
+        """
         place = self._places.get(channel_id)
         if place is not None:
             return place
@@ -121,7 +124,7 @@ class ChannelDirectory:
         return self._places.setdefault(channel_id, ChannelPlace(guild))
 
     async def at(self, address: Address) -> ChannelPlace:
-        """The place of a chat spoken in before. Raises as `of`."""
+        """The place of a chat that had messages before. Raises as `of`."""
         if address.thread_id:
             place = self._places.get(address.thread_id)
             return place or ChannelPlace(several=True, parent=address.chat_id)

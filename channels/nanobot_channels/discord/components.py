@@ -1,7 +1,7 @@
-"""What content alone cannot show, as Discord's components, version 2.
+"""Discord's components, version 2, for content that Markdown cannot show.
 
 https://docs.discord.com/developers/components/reference. Such a message has no content, and stays
-one of its kind: the flag cannot be taken off again.
+one of its kind: the flag cannot be removed again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ TEXT_LIMIT = 4000
 _MOST = 40
 _ACTION_ROW, _TEXT, _SEPARATOR, _CONTAINER = 1, 10, 14, 17
 _WAITING = 0xF0B232
-"""The edge of a question that waits: amber."""
-# As the writer makes a table: columns in a block of code, a line of dashes below the first row.
+"""The edge of a pending question: amber."""
+# The format of the table writer: columns in a block of code, a line of dashes below the first row.
 _TABLE = re.compile(r"^```\n[^\n]*\n-[-+]*\n.*?\n```$", re.MULTILINE | re.DOTALL)
 
 
 def has_table(content: str) -> bool:
-    """Whether a table is in it."""
+    """Whether it contains a table."""
     return _TABLE.search(content) is not None
 
 
 def layout(content: str, buttons: Sequence[Button], *, boxed: bool) -> list[dict[str, Any]]:
     """The components of a message with that text and those buttons: in a box with a coloured edge
-    as long as there are any, or with its tables in boxes. At most 40."""
+    if there are buttons, otherwise with its tables in boxes. At most 40.
+    """
     if boxed:
         inside = [_text(content)]
         if buttons:
@@ -47,7 +48,7 @@ def layout(content: str, buttons: Sequence[Button], *, boxed: bool) -> list[dict
 
 
 def text_of(components: object) -> str:
-    """All text in a message's components, as far as they are of a known shape."""
+    """All text in a message's components, if they are of a known type."""
     return "\n".join(_texts(components))
 
 

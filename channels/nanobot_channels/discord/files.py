@@ -19,8 +19,9 @@ Upload = tuple[str, bytes]
 
 
 def together(files: Sequence[Attachment]) -> int:
-    """How many of these files, from the first on, go into one message. A recording is a voice
-    message of its own, and what is too large is refused on its own."""
+    """How many of these files, from the first on, fit into one message. A recording is a voice
+    message of its own, and a file that is too large is refused alone.
+    """
     size = count = 0
     for file in files[:MOST_FILES]:
         size += file.size

@@ -39,11 +39,12 @@ EVENTS = (
     "MESSAGE_REACTION_ADD",
     "INTERACTION_CREATE",
 )
-"""The events in use; discord.py would parse them into a cache that nothing here needs."""
+"""The events in use; discord.py would parse them into a cache that is not needed here."""
 
 HEARTBEAT_TIMEOUT = 60.0
-"""Seconds without a word from Discord, which answers a heartbeat every 41 s, until the connection
-is given up and resumed."""
+"""Seconds of silence after which the connection is dropped and resumed; Discord answers a heartbeat
+every 41 s.
+"""
 
 _OPENING_SECONDS = 60.0
 _OFTEN = 5
@@ -68,7 +69,7 @@ OnEvent = Callable[[str, Any], None]
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The state to resume with: Discord sends again what came after `sequence`."""
+    """The state to resume with: Discord resends the events after `sequence`."""
 
     id: str
     sequence: int
@@ -86,7 +87,7 @@ class _Access(msgspec.Struct):
 
 
 class _Client(discord.Client):
-    """discord.py's client with our transport, and our handlers in the place of its cache."""
+    """discord.py's client with our transport, and our handlers instead of its cache."""
 
     def __init__(self, http: DiscordHttp, intents: discord.Intents, timeout: float) -> None:
         self._our_http = http
@@ -130,9 +131,10 @@ class Gateway:
         self._on_event: OnEvent = lambda _event, _data: None
 
     async def listen(self, on_event: OnEvent, on_alive: Callable[[], None]) -> None:
-        """Receive until cancelled. A lost connection is resumed at once; one that cannot be made,
-        or is lost again and again, raises ChannelDown. Raises BadCredentials if Discord refuses
-        the bot for good."""
+        """Receive until cancelled. A lost connection is resumed at once; one that cannot be opened,
+        or is lost repeatedly, raises ChannelDown. Raises BadCredentials if Discord refuses the bot
+        permanently.
+        """
         self._on_event = on_event
         self._on_alive = on_alive
         began: deque[float] = deque(maxlen=_OFTEN)
@@ -148,7 +150,7 @@ class Gateway:
                 await self._clock.sleep(random.uniform(1.0, 5.0))  # noqa: S311
 
     async def _connected(self) -> bool:
-        """One connection from its beginning to its end; whether it can be resumed."""
+        """One connection from its beginning to its end; returns whether it can be resumed."""
         self._ready = False
         async with _Client(self._http, self._intents, self.timeout) as client:
             client.hear(self._receive)
@@ -165,7 +167,7 @@ class Gateway:
                 if socket.session_id:
                     sequence = socket.sequence or 0
                     self.session = Session(socket.session_id, sequence, str(socket.gateway))
-                # Any other code than 1000 keeps the session for whoever resumes it.
+                # Any code other than 1000 keeps the session, so that it can be resumed.
                 await socket.close(4000)
 
     async def _follow(self, socket: DiscordWebSocket) -> bool:
@@ -188,7 +190,7 @@ class Gateway:
             return True
 
     async def _poll(self, socket: DiscordWebSocket) -> None:
-        """One frame; one that cannot be read is counted and passed over."""
+        """One frame; an unreadable one is counted and skipped."""
         try:
             await socket.poll_event()
         except _BAD_FRAME as error:
@@ -212,7 +214,7 @@ class Gateway:
             return await DiscordWebSocket.from_client(
                 client,
                 initial=True,
-                # A gateway of the user's own stands between us and every address.
+                # The user's own gateway is between us and every address.
                 gateway=URL(self._url or session.url),
                 session=session.id,
                 sequence=session.sequence,

@@ -26,9 +26,10 @@ class History:
         self._most = most
 
     async def since(self, channel_id: str, after: int) -> list[Message]:
-        """The latest messages with higher ids, the oldest first; none of a chat that the bot may
-        not read. Waits as long as Discord's rate limits say. Raises Refusal, NotSent or
-        OutcomeUnknown."""
+        """The latest messages with higher ids, the oldest first; none from a chat that the bot may
+        not read. Waits as long as Discord's rate limits demand. Raises Refusal, NotSent or
+        OutcomeUnknown.
+        """
         if not self._most:
             return []
         try:

@@ -1,4 +1,4 @@
-"""Calls to Discord's HTTP API (https://discord.com/developers/docs/reference): one try each."""
+"""Calls to Discord's HTTP API (https://discord.com/developers/docs/reference): one attempt each."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ _THREAD_GONE = {_ARCHIVED_THREAD, _LOCKED_THREAD}
 
 
 class Refusal(Exception):
-    """The answer was an error status. `code` is Discord's JSON error code, 0 if there is none;
-    `from_api`: the answer has Discord's form; `for_bot`: it is a rate limit of the whole bot, not
-    of one channel."""
+    """The response has an error status. `code` is Discord's JSON error code, 0 if there is none;
+    `from_api`: the response has Discord's format; `for_bot`: it is a rate limit of the whole bot,
+    not of one channel.
+    """
 
     def __init__(
         self,
@@ -83,13 +84,13 @@ class _ErrorBody(msgspec.Struct):
 class DiscordHttp(HTTPClient):
     """discord.py's routes and payloads over a transport that belongs to one bot and one server.
 
-    discord.py can be pointed at another server only for the whole process, waits out rate limits
-    inside a call, and repeats a request up to five times. Here a request goes out once, to the
-    server of this channel, and what became of it is told exactly: Refusal for an error status,
-    NotSent if no byte went out, OutcomeUnknown if no usable answer came.
+    discord.py can be pointed at another server only for the whole process, waits for rate limits
+    inside a call, and sends a request up to five times. Here a request is sent once, to this
+    channel's server, and its outcome is reported exactly: Refusal for an error status, NotSent if
+    no byte was sent, OutcomeUnknown if there was no usable response.
 
-    What Discord would refuse by its limits does not go out: it waits for its turn, or is refused
-    here with the time that is left.
+    A request that Discord would refuse by its limits is not sent: it waits for its turn, or is
+    refused here with the remaining time.
     """
 
     def __init__(self, token: str, api_root: str, clock: Clock) -> None:
@@ -112,7 +113,7 @@ class DiscordHttp(HTTPClient):
         form: Iterable[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """The answer as JSON, None if it is empty. See the class for what is raised."""
+        """The response as JSON, None if it is empty. See the class for what it raises."""
         url = self._root + route.url.removeprefix(Route.BASE)
         headers = {"User-Agent": self.user_agent, "Authorization": f"Bot {self.token}"}
         if "json" in kwargs:
@@ -148,9 +149,9 @@ class DiscordHttp(HTTPClient):
     # https://docs.discord.com/developers/topics/rate-limits
 
     async def _turn(self, route: Route) -> None:
-        """Wait for it. Raises Refusal if that takes long."""
+        """Wait for the limit. Raises Refusal if that takes long."""
         kinds = [self._kind(route)]
-        if route.webhook_token is None:  # answers to people who use the bot have no limit in common
+        if route.webhook_token is None:  # answers to people who use the bot have no common limit
             kinds.append(_ALL)
         left = await self._limits.turn(*kinds)
         if left:
@@ -164,7 +165,7 @@ class DiscordHttp(HTTPClient):
             )
 
     def _note(self, route: Route, headers: Mapping[str, str]) -> None:
-        """What an answer says of the calls that are left."""
+        """Read the number of remaining calls from a response."""
         name = headers.get("X-RateLimit-Bucket")
         if name:
             self._bucket_names[route.key] = name[:100]
@@ -173,15 +174,17 @@ class DiscordHttp(HTTPClient):
             self._limits.close(self._kind(route), wait)
 
     def _kind(self, route: Route) -> str:
-        """Routes with a bucket in common share their limit, for each channel; all of reactions do,
-        of which the next call would come before its route's name is known."""
+        """Routes with a common bucket share their limit, for each channel. All reaction routes
+        share one, because the next call would come before its route's bucket is known.
+        """
         name = self._bucket_names.get(route.key, route.key)
         name = _REACTIONS if _REACTIONS in route.path else name
         return f"{name} {route.major_parameters}"
 
     async def now(self) -> float:
-        """Discord's time in Unix seconds; sends a request if no answer had a Date header yet.
-        Raises as `request`."""
+        """Discord's time in Unix seconds; sends a request if no response has had a Date header yet.
+        Raises as `request`.
+        """
         if not self._time.is_set:
             await self.who_am_i()
         return self._time.now()
@@ -201,7 +204,7 @@ class DiscordHttp(HTTPClient):
         return await self.request(route, form=form)
 
     async def answer_interaction(self, number: str, token: str, answer: dict[str, Any]) -> None:
-        """The response that an interaction waits for. Raises as `request`."""
+        """The response that an interaction expects. Raises as `request`."""
         path = "/interactions/{webhook_id}/{webhook_token}/callback"
         await self._interact("POST", path, number, token, answer)
 
@@ -211,8 +214,7 @@ class DiscordHttp(HTTPClient):
         return await self._interact("POST", path, application, token, payload)
 
     async def edit_first_answer(self, application: str, token: str, payload: dict[str, Any]) -> Any:
-        """Replace what an interaction was answered with; returns the message. Raises as
-        `request`."""
+        """Replace the response to an interaction; returns the message. Raises as `request`."""
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
         return await self._interact("PATCH", path, application, token, payload)
 
@@ -286,7 +288,7 @@ def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
 
 
 def delivery_error(refusal: Refusal, *, in_thread: bool = False) -> DeliveryError:
-    """What an error status means for what was to be sent, to a thread or not."""
+    """The meaning of an error status for a send, to a thread or not."""
     text = f"Discord: {refusal}"
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return NotSent(f"{text}: the bot's token is not accepted")
@@ -302,7 +304,7 @@ def delivery_error(refusal: Refusal, *, in_thread: bool = False) -> DeliveryErro
 
 
 def _refused_by_discord(refusal: Refusal, text: str, *, in_thread: bool) -> DeliveryError:
-    # A thread is a channel of its own: what is said of it is not said of the one around it.
+    # A thread is a channel of its own: an error about it says nothing of its parent channel.
     error_type: type[DeliveryError] = ThreadGone if in_thread else ChatGone
     if refusal.code == MISSING_PERMISSIONS:
         return error_type(f"{text}: the bot may not write there; give its role the permission")
@@ -312,7 +314,9 @@ def _refused_by_discord(refusal: Refusal, text: str, *, in_thread: bool) -> Deli
 
 
 def receiving_error(name: str, error: Refusal | DeliveryError) -> ChannelError:
-    """What a failed call means while receiving: a refused token, or that nothing works now."""
+    """The meaning of a failed call while receiving: a refused token, or that the channel
+    is down.
+    """
     if not isinstance(error, Refusal):
         return ChannelDown(str(error))
     if error.status == HTTPStatus.UNAUTHORIZED:

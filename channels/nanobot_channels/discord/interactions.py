@@ -1,4 +1,4 @@
-"""Buttons and slash commands: Discord's interactions, both ways.
+"""Buttons and slash commands: Discord's interactions, in both directions.
 
 https://discord.com/developers/docs/interactions/receiving-and-responding
 """
@@ -113,7 +113,7 @@ def parse_interaction(data: object) -> Interaction:
 def interaction_message(
     interaction: Interaction, place: ChannelPlace, channel: str
 ) -> InboundMessage | None:
-    """What the press or the command says, None if it says nothing to the bot. Raises BadEvent."""
+    """The text of a press or command, None if it says nothing to the bot. Raises BadEvent."""
     if interaction.type not in {_COMMAND, _COMPONENT}:
         return None
     user = interaction.user or (interaction.member.user if interaction.member else None)
@@ -149,7 +149,9 @@ def interaction_message(
 def _about_message(
     interaction: Interaction, place: ChannelPlace, channel: str, user: User
 ) -> InboundMessage | None:
-    """What is asked about the message that somebody chose; the answer is a reply to that one."""
+    """The question about the message that the person chose; the answer is a reply to that
+    message.
+    """
     target_id = interaction.data.target_id
     target = interaction.data.resolved.messages.get(target_id)
     if target is None or not is_snowflake(target_id):
@@ -170,8 +172,9 @@ def _about_message(
 
 
 def acknowledgement(interaction: Interaction) -> dict[str, Any]:
-    """The answer that Discord wants within three seconds: none to see for a button, and for a
-    command a line that only its user sees."""
+    """The response that Discord expects within three seconds: an invisible one for a button, and
+    for a command a line that only its user sees.
+    """
     if interaction.type == _COMPONENT:
         return {"type": 6}
     if interaction.data.type == _ON_MESSAGE:
@@ -182,7 +185,7 @@ def acknowledgement(interaction: Interaction) -> dict[str, Any]:
 
 
 def _alone(text: str) -> dict[str, Any]:
-    """A message that only who used the command sees."""
+    """A message that only the user of the command sees."""
     return {
         "type": 4,
         "data": {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}},
@@ -192,7 +195,7 @@ def _alone(text: str) -> dict[str, Any]:
 NOT_KEPT = _alone(
     "I could not keep this: the disk or the database takes nothing now. Do it again later."
 )
-"""The answer to a press or a command that was not committed."""
+"""The response to a press or a command that was not committed."""
 
 
 def alone(message: dict[str, Any]) -> dict[str, Any]:
@@ -204,8 +207,8 @@ def menu(commands: Sequence[MenuCommand]) -> list[dict[str, Any]]:
     """Application commands, one for each first word, with at most one free argument; and the one in
     the context menu of messages.
 
-    Names are 1 to 32 lowercase letters, descriptions 1 to 100 characters; a bot has at most 100.
-    A name that Discord would refuse is left out: typed in a message it works all the same.
+    Names are 1 to 32 lowercase letters, descriptions 1 to 100 characters; a bot has at most 100. A
+    name that Discord would refuse is left out: it still works when typed in a message.
     """
     entries: dict[str, dict[str, Any]] = {}
     for command in commands:

@@ -1,7 +1,7 @@
-"""Markdown as Discord's clients show it: as the model wrote it, but for what they do not know.
+"""Markdown for Discord's clients: as the model wrote it, except for unsupported features.
 
 Their dialect: https://support.discord.com/hc/en-us/articles/210298617. There are no tables and no
-small headings, code has fences of three backticks, and two bars hide what is between them.
+small headings, code has fences of three backticks, and two bars hide the text between them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from nanobot_channels.common.tables import blocks
 from nanobot_channels.common.text import clean, utf16_units
 
 TEXT_LIMIT = 2000
-"""Characters in a message (Discord, Create Message). Measured in UTF-16 units, which are never
-fewer than what Discord counts."""
+"""Characters in a message (Discord, Create Message), measured in UTF-16 units, which are never
+fewer than Discord's count.
+"""
 _MADE_ANEW = {"table_open", "fence", "code_block"}
 _APART = "\u200b"
-# A mention, a channel, a time, a command, an emoji: what clients show something else for.
+# A mention, a channel, a time, a command, an emoji: clients replace these.
 _THING = re.compile(
     r"<(?=(?:@[!&]?\d+|#\d+|t:-?\d+(?::\w)?|/[\w -]{1,99}:\d+|id:\w+|a?:\w{1,99}:\d+)>)"
 )
@@ -37,7 +38,7 @@ def contents(shown: str, most: int = TEXT_LIMIT) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """The text in Discord's Markdown, whatever its length; nobody and nothing is mentioned."""
+    """The text in Discord's Markdown, whatever its length; it mentions nothing."""
     return _THING.sub(f"<{_APART}", "\n".join(_blocks(clean(text)))).strip("\n")
 
 
@@ -47,8 +48,9 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _converted(match: re.Match[str]) -> str:
-    """Code and addresses as they are, marks that CommonMark does not have with backslashes, no mark
-    of a picture, a small heading as one of the third level."""
+    """Code and addresses unchanged, marks that CommonMark does not have with backslashes, no image
+    marks, a small heading as one of the third level.
+    """
     if match["kept"]:
         return match[0]
     if match["mark"]:
@@ -57,7 +59,7 @@ def _converted(match: re.Match[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Words that are no Markdown, with a backslash before what would be a mark."""
+    """Plain words, with a backslash before each character that would be a mark."""
     return _MARK.sub(_with_backslash, text)
 
 

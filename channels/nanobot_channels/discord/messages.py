@@ -28,7 +28,7 @@ _EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 
 
 class ChannelPlace(msgspec.Struct, frozen=True):
-    """Where a channel's messages belong. `parent` is set for a thread."""
+    """The place of a channel's messages. `parent` is set for a thread."""
 
     guild: str = ""
     parent: str = ""
@@ -47,14 +47,14 @@ class ChannelPlace(msgspec.Struct, frozen=True):
 
 
 class BotUser(msgspec.Struct, frozen=True):
-    """The bot itself: its user, and the roles that are its own."""
+    """The bot itself: its user, and its own roles."""
 
     id: str
     roles: frozenset[str] = frozenset()
 
 
-# Only the fields in use, with defaults where a message can do without them: what Discord adds or
-# leaves out must not cost a message.
+# Only the fields in use, with defaults where a message can do without them: a field that Discord
+# adds or omits must not cost a message.
 class User(msgspec.Struct):
     """A user as Discord shows it."""
 
@@ -124,7 +124,7 @@ class _Reference(msgspec.Struct):
 
 
 class Message(msgspec.Struct, kw_only=True):
-    """A message as the gateway and the history have it."""
+    """A message, as in gateway events and the history."""
 
     id: str
     channel_id: str
@@ -148,12 +148,12 @@ class Message(msgspec.Struct, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What it says, as content or in components."""
+        """Its text, from content or components."""
         return self.content or text_of(self.components)
 
     @property
     def files(self) -> list[UploadedFile]:
-        """Its own, and those of what it forwards."""
+        """Its own files, and those of the message that it forwards."""
         forwarded = (snapshot.message.attachments for snapshot in self.message_snapshots)
         return [*self.attachments, *(file for files in forwarded for file in files)]
 
@@ -164,7 +164,7 @@ class Message(msgspec.Struct, kw_only=True):
 
     @property
     def bare(self) -> bool:
-        """A person's message with nothing in it: Discord withheld its content."""
+        """A person's message without any content: Discord withheld it."""
         return self.type in _USER_MESSAGES and not (
             self.content
             or self.attachments
@@ -175,7 +175,7 @@ class Message(msgspec.Struct, kw_only=True):
 
 
 def is_snowflake(text: str) -> bool:
-    """Whether it can be an id of Discord's: 64 bits, in decimal digits."""
+    """Whether it can be a Discord id: 64 bits, in decimal digits."""
     return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text) < 1 << 63
 
 
@@ -200,7 +200,7 @@ def parse(data: object) -> Message:
 def to_inbound(
     message: Message, place: ChannelPlace, channel: str, me: BotUser, *, edited: bool = False
 ) -> InboundMessage | None:
-    """The message for the bot, None if it is a bot's, the system's, or has nothing in it."""
+    """The message for the bot, None if a bot or the system sent it, or if it is empty."""
     if message.author.bot or message.webhook_id or message.type not in _USER_MESSAGES:
         return None
     if edited and not message.edited_timestamp:
@@ -231,8 +231,9 @@ def to_inbound(
 
 
 def _others_speak(message: Message, me: BotUser) -> bool:
-    """Whether it holds text of third parties, neither the sender's nor the bot's. A forwarded
-    message does not name its author."""
+    """Whether it contains text of third parties, neither the sender's nor the bot's. A forwarded
+    message does not name its author.
+    """
     if message.message_snapshots:
         return True
     replied = message.referenced_message
@@ -279,7 +280,7 @@ def _embedded(embed: _Embed) -> Iterator[str]:
 
 
 def _readable(message: Message, me: BotUser) -> str:
-    """The content with names in the place of ids, and without mentions of the bot."""
+    """The content with names instead of ids, and without mentions of the bot."""
     names = {user.id: user.global_name or user.username for user in message.mentions}
 
     def name(match: re.Match[str]) -> str:
@@ -293,12 +294,12 @@ def _readable(message: Message, me: BotUser) -> str:
         prose = _ROLE.sub(lambda match: "" if match[1] in me.roles else match[0], prose)
         pieces[at] = _EMOJI.sub(r"\1", prose)
     text = "".join(pieces).strip()
-    # Somebody who says nothing but the bot's name wants its attention.
+    # A message with only the bot's name wants its attention.
     return text or message.words
 
 
 def _attachments(message: Message) -> Iterator[Attachment]:
-    """The files. A link to one expires within a day, so the handle says where to ask again."""
+    """The files. Their URLs expire within a day, so the handle says how to request a new one."""
     for file in message.files:
         mime = (file.content_type or "").partition(";")[0].strip()
         major = mime.partition("/")[0]
@@ -313,5 +314,5 @@ def _attachments(message: Message) -> Iterator[Attachment]:
 
 
 def url_of(message: Message, attachment_id: str) -> str | None:
-    """Where an attachment can be downloaded just now."""
+    """The current URL of an attachment."""
     return next((file.url for file in message.files if file.id == attachment_id and file.url), None)

@@ -1,4 +1,4 @@
-"""Outbound messages as Discord's: the Markdown as it is, as content or in components."""
+"""Outbound messages for Discord: the Markdown unchanged, as content or in components."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _NONCE = 25
 
 
 class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What a part's payload holds. `content` is Discord's Markdown. `look`: "" as content, "text"
-    in components, "box" in a box. `answers`: the command that this is the whole answer to, which
-    concerns whoever used it alone."""
+    """The payload of a part. `content` is Discord's Markdown. `look`: "" as content, "text" in
+    components, "box" in a box. `answers`: the command to which this is the complete answer, for its
+    user alone.
+    """
 
     content: str = ""
     look: str = ""
@@ -39,9 +40,8 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
     """The parts of a message: at least one, each within Discord's limits, in order.
 
     The first part is the reply; the last one carries the choices as buttons. With `components`
-    questions (and what takes their place) are in a box, and so are tables; what is too long for
-    content has twice the room. Attachments are not in it: each is a part of its own, which the
-    host makes.
+    questions (and their replacements) are in a box, and so are tables; a text that is too long for
+    content has twice the room. Attachments are not included: the host makes each a part of its own.
     """
     buttons, others = buttons_of(message.choices)
     others_say = (f"{other.label}: {other.say}" for other in others)
@@ -74,7 +74,7 @@ def payload_of(part: OutboundPart) -> Payload:
 
 
 def content_of(part: OutboundPart, *, plain: bool = False) -> str:
-    """What the message will say: Markdown, or plain words, escaped where that fits."""
+    """The text of the message: Markdown, or plain words, escaped where that fits."""
     payload = payload_of(part)
     if payload.content and not plain:
         return payload.content
@@ -87,7 +87,7 @@ def content_of(part: OutboundPart, *, plain: bool = False) -> str:
 
 
 def has_components(part: OutboundPart) -> bool:
-    """Whether it is made of components."""
+    """Whether it consists of components."""
     return bool(payload_of(part).look)
 
 
@@ -95,7 +95,8 @@ def body(
     part: OutboundPart, *, plain: bool = False, previews: bool = False, components: bool = False
 ) -> dict[str, Any]:
     """The JSON of a message with this part, in components if it has a look or they are wanted. It
-    pings nobody, and shows link previews only if told so."""
+    pings no user, and shows link previews only if told so.
+    """
     payload = payload_of(part)
     content = content_of(part, plain=plain)
     fields: dict[str, Any] = {"allowed_mentions": {"parse": [], "replied_user": False}}
@@ -109,7 +110,7 @@ def body(
 
 
 def reference(part: OutboundPart) -> dict[str, Any] | None:
-    """The message that the part replies to; that it may be deleted by now is no error."""
+    """The message that the part replies to; it is not an error if it has been deleted."""
     reply_to = payload_of(part).reply_to
     if not reply_to or not reply_to.isdecimal():
         return None

@@ -1,4 +1,6 @@
-"""What only one person of a server sees: answers to slash commands and to presses of buttons."""
+"""Content that only one person of a server sees: answers to slash commands and to presses of
+buttons.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ from nanobot_channels.discord.interactions import Interaction, alone, is_command
 from nanobot_channels.discord.messages import is_snowflake
 from nanobot_channels.discord.parts import body, payload_of
 
-# A token is good for 15 minutes.
+# A token is valid for 15 minutes.
 _TOKEN_SECONDS = 14 * 60.0
 _ACKNOWLEDGED_SECONDS = 4.0
 _MOST = 1000
 
 
 class _Command:
-    """A command used in a server, whose first answer, seen by its user alone, may be replaced."""
+    """A command used in a server. Its first answer, which only its user sees, may be replaced."""
 
     def __init__(self, interaction: Interaction, until: float) -> None:
         user = interaction.user or (interaction.member.user if interaction.member else None)
@@ -33,7 +35,7 @@ class _Command:
 
 
 class PrivateReplies:
-    """The commands that were used in servers lately. In a direct chat nobody else reads."""
+    """The recent commands in servers. A direct chat has no other readers."""
 
     def __init__(self, http: DiscordHttp, clock: Clock) -> None:
         self._http = http
@@ -47,11 +49,11 @@ class PrivateReplies:
         if within and (is_command(interaction) or interaction.message):
             until = self._clock.monotonic() + _TOKEN_SECONDS
             command = self._commands[interaction.id] = _Command(interaction, until)
-            if interaction.message:  # what is answered to a press names the message of the button
+            if interaction.message:  # the answer to a press names the message of the button
                 self._pressed[interaction.message.id, command.person] = interaction.id
 
     def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
-        """Discord has taken the first answer, or not."""
+        """Whether Discord accepted the first answer."""
         command = self._commands.get(interaction.id)
         if command is not None:
             command.acknowledged.set()
@@ -59,15 +61,16 @@ class PrivateReplies:
                 del self._commands[interaction.id]
 
     def waiting(self, person: str) -> bool:
-        """Whether that person used a command that may be answered yet."""
+        """Whether that person used a command that can still be answered."""
         now = self._clock.monotonic()
         commands = self._commands.values()
         return any(command.person == person and now <= command.until for command in commands)
 
     async def replace(self, part: OutboundPart, person: str) -> str:
-        """Make the first answer to a command of that person this part; returns the message id. It
-        may be done again. Raises as Channel.send: Refused where the part is not the whole answer,
-        or comes too late."""
+        """Replace the first answer to a command of that person by this part; returns the message
+        id. It can be repeated. Raises as Channel.send: Refused if the part is not the whole answer,
+        or comes too late.
+        """
         answers = payload_of(part).answers or ""
         press = self._pressed.get((answers, person))
         number = press or answers

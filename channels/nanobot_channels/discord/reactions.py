@@ -1,4 +1,4 @@
-"""Reactions on Discord, as its gateway tells of them while they are made.
+"""Reactions on Discord, as its gateway reports them.
 
 https://discord.com/developers/docs/events/gateway-events#message-reaction-add
 """
@@ -25,7 +25,7 @@ class _Emoji(msgspec.Struct):
 
 
 class Reaction(msgspec.Struct, kw_only=True):
-    """An emoji that somebody put to a message."""
+    """A person's emoji on a message."""
 
     user_id: str
     channel_id: str
@@ -36,7 +36,7 @@ class Reaction(msgspec.Struct, kw_only=True):
     message_author_id: str | None = None
 
     def is_for(self, me: BotUser) -> bool:
-        """Whether it is a person's, on a message of the bot, and no emoji of some server's own."""
+        """Whether it is a person's, on a message of the bot, and not a custom emoji of a server."""
         author = self.message_author_id or me.id
         return author == me.id and self.user_id != me.id and not self.emoji.id
 
@@ -52,7 +52,9 @@ def parse_reaction(data: object) -> Reaction:
 def reaction_message(
     reaction: Reaction, place: ChannelPlace, channel: str, now: float
 ) -> InboundMessage | None:
-    """The reaction as a message, None for another bot's. Discord has no id and no time of it."""
+    """The reaction as a message, None for another bot's. Discord gives it neither an id nor
+    a time.
+    """
     user = reaction.member.user if reaction.member else None
     if user is not None and user.bot:
         return None
@@ -71,10 +73,10 @@ def reaction_message(
     )
 
 
-# What stands at a message, for who was not there
+# Missed reactions
 
 MOST_EMOJI = 10
-"""Of one message; each is a call of its own."""
+"""The most emoji of one message; each takes a call of its own."""
 
 
 class _Count(msgspec.Struct):
@@ -86,14 +88,14 @@ class _Reacted(msgspec.Struct):
 
 
 def emoji_of(data: object) -> list[str]:
-    """The emoji that stand at a message, without those of some server's own. Raises BadEvent."""
+    """The emoji on a message, without custom emoji of a server. Raises BadEvent."""
     message = shaped(data, _Reacted)
     names = [count.emoji.name for count in message.reactions if not count.emoji.id]
     return [name for name in names if name][:MOST_EMOJI]
 
 
 def reactions_by(users: object, emoji: str, address: Address, message_id: str) -> list[Reaction]:
-    """Those of these users, with an emoji to a message there. Raises BadEvent."""
+    """The reactions of these users, with one emoji, to a message there. Raises BadEvent."""
     people = shaped(users, list[User])
     return [
         Reaction(

@@ -1,4 +1,4 @@
-"""From the gateway's events to the intake: in order, once each, and nothing lost by a crash."""
+"""From the gateway's events to the intake: in order, once each, and without loss in a crash."""
 
 from __future__ import annotations
 
@@ -46,15 +46,17 @@ from nanobot_channels.discord.sending import snowflake, target
 from nanobot_channels.discord.sent import SentMessages
 
 _MOST_REACTING = 100
-"""People by each emoji who are looked at; what Discord tells in one call."""
+"""The most people per emoji: the result of one call."""
 MOST_WAITING = 10_000
-"""Events in memory; with more, the connection is given up and what is in them looked up later."""
+"""The most events in memory; with more, the connection is dropped and the events are looked up
+later.
+"""
 
 _GUILDS_SECONDS = 5.0
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far back to look in a chat. `content`: the message content intent is requested."""
+    """How far to look back in a chat. `content`: the message content intent is requested."""
 
     messages: int = 100
     hours: float = 24.0
@@ -62,20 +64,21 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commands(Protocol):
-    """Who hears of interactions."""
+    """A listener for interactions."""
 
     def used(self, interaction: Interaction) -> None:
-        """One has come; nobody has answered it."""
+        """One has arrived, and has no answer yet."""
         ...
 
     def acknowledged(self, interaction: Interaction, *, well: bool) -> None:
-        """Its first answer was taken, or could not be given."""
+        """Its first answer was accepted, or could not be given."""
         ...
 
 
 class Receiver:
     """One run of one bot: events on their way to one intake. Presses and commands, which no history
-    has, wait for nothing that is looked up."""
+    contains, do not wait for look-ups.
+    """
 
     per_second = snowflake_at(EPOCH + 1)
 
@@ -119,8 +122,8 @@ class Receiver:
             raise _first(group) from group
         finally:
             if self._events or not self._ordered.settled:
-                # What was received and not admitted would not be sent again: begin anew, and look
-                # it up.
+                # Discord would not resend events that were received but not admitted: begin a new
+                # session, and look them up.
                 self._gateway.session = None
 
     def is_direct(self, address: Address) -> bool:
@@ -138,7 +141,7 @@ class Receiver:
             await self._news.wait()
             self._news.clear()
             while self._events:
-                # An event leaves the queue once it is done with: see `run`.
+                # An event leaves the queue after it has been processed: see `run`.
                 event, data = self._events[0]
                 try:
                     await self._handle(event, data)
@@ -154,7 +157,9 @@ class Receiver:
                 self._events.popleft()
 
     async def _tell_of_presses(self) -> None:
-        """Presses and commands have no history: people have to repeat those that were not kept."""
+        """Presses and commands are not in the history: people have to repeat those that
+        were lost.
+        """
         for event, data in list(self._events):
             if event == "INTERACTION_CREATE":
                 with suppress(BadEvent, msgspec.ValidationError, Refusal, DeliveryError):
@@ -185,7 +190,7 @@ class Receiver:
         try:
             self._guilds, private = self._places.ready(ready)
         except msgspec.ValidationError as error:
-            # Without it nothing would be looked up, and no mention recognised.
+            # Without it no look-up would happen, and no mention would be recognised.
             raise ChannelDown(f"Discord does not tell who the bot is: {error}") from error
         self._guilds_received.clear()
         if not self._guilds:
@@ -195,11 +200,11 @@ class Receiver:
             alone = [Address(self._name, chat) for chat in private]
             await self._ordered.look_back([*alone, *await self._intake.chats()])
 
-    # What was missed; see ports.History
+    # Missed messages; see ports.History
 
     @property
     def hours(self) -> float:
-        """How far back to look."""
+        """How far to look back."""
         return self._limits.hours
 
     async def now(self) -> int:
@@ -300,7 +305,9 @@ class Receiver:
         self._tasks.create_task(self._acknowledge(interaction))
 
     async def _reaction(self, reaction: Reaction) -> None:
-        """Discord has no history of them, and the same one may be put again: each is admitted."""
+        """They are not in Discord's history, and the same one may be added again: each is
+        admitted.
+        """
         me = self._places.me
         if me is None or not reaction.is_for(me):
             return
@@ -326,8 +333,9 @@ class Receiver:
         return messages
 
     async def _acknowledge(self, interaction: Interaction) -> None:
-        """Tell the client that it arrived. The message is committed already, so a failure is only
-        logged."""
+        """Acknowledge it to the client. The message is committed already, so a failure is only
+        logged.
+        """
         try:
             await self._http.answer_interaction(
                 interaction.id, interaction.token, acknowledgement(interaction)
@@ -340,6 +348,6 @@ class Receiver:
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
-    """The failure that ended the run; the others followed from it."""
+    """The failure that ended the run; the others are its consequences."""
     failure = group.exceptions[0]
     return _first(failure) if isinstance(failure, ExceptionGroup) else failure

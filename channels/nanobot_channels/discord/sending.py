@@ -1,4 +1,4 @@
-"""What goes out to Discord: each message in the best form that its chat takes."""
+"""Sends to Discord: each message in the best form that its chat accepts."""
 
 from __future__ import annotations
 
@@ -38,15 +38,16 @@ from nanobot_channels.discord.parts import (
 _T = TypeVar("_T")
 
 _MOST = 1000
-# Of a body that Discord does not understand: fields, components or flags; and an empty message,
-# where components are not known at all.
+# For a body that Discord does not understand: fields, components or flags; and an empty message, if
+# components are unknown.
 _OF_ITS_FORM = {0, 50006, 50035}
 
 
 class Outgoing:
-    """Sends and edits. A chat that refuses components is sent content from then on; one that took
-    some before, once it has refused two in a row. `replies` tells whether messages there can be
-    replies; `previews`: links show what is behind them."""
+    """Sends and edits. A chat that refuses components gets content from then on; one that accepted
+    some before, after two consecutive refusals. `replies` tells whether messages there can be
+    replies; `previews`: links have previews.
+    """
 
     def __init__(
         self, http: DiscordHttp, replies: Callable[[Address], bool], *, previews: bool
@@ -56,7 +57,7 @@ class Outgoing:
         self._previews = previews
         self._taking: set[str] = set()
         self._refusing: set[str] = set()
-        # Messages of components take no content any more.
+        # Messages with components can no longer have content.
         self._standing: Recent[str, None] = Recent(_MOST)
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
@@ -90,7 +91,7 @@ class Outgoing:
             self._learn(address, part, refused)
             if components or address.chat_id in self._refusing or not _is_of_form(refused):
                 raise
-            # It may be one of components, from before this process.
+            # It may be one with components, from before this process.
             await self._put(address, message_id, part, plain=plain, components=True)
 
     async def _put(
@@ -104,7 +105,7 @@ class Outgoing:
     ) -> None:
         payload: dict[str, Any] = {"components": []}
         payload |= body(part, plain=plain, previews=self._previews, components=components)
-        if "content" not in payload:  # in the place of what may have some
+        if "content" not in payload:  # replaces one that may have some
             flags = payload["flags"] | (0 if self._previews else SUPPRESS_EMBEDS)
             payload |= {"content": None, "flags": flags}
             payload |= {"embeds": []} if self._previews else {}
@@ -117,8 +118,9 @@ class Outgoing:
     async def send_files(
         self, address: Address, part: OutboundPart, files: Sequence[Upload]
     ) -> str:
-        """One message with these files; a single one is played as a voice message if it is one and
-        Discord takes it. Raises as `send`."""
+        """One message with these files. A single recording becomes a voice message if Discord
+        accepts it. Raises as `send`.
+        """
         as_voice = None
         if len(files) == 1:
             as_voice = voice.form(part, files[0][1], self._once(address, part))
@@ -150,7 +152,7 @@ class Outgoing:
             self._standing[number] = None
 
     def _learn(self, address: Address, part: OutboundPart, refused: Refused) -> None:
-        """Raises FormRefused where a chat does not take components, or not these."""
+        """Raises FormRefused if a chat does not accept components, or not these."""
         if not (has_components(part) and _is_of_form(refused)):
             return
         if address.chat_id in self._taking:
@@ -160,8 +162,9 @@ class Outgoing:
         raise _in_content(part, str(refused)) from refused
 
     def _once(self, address: Address, part: OutboundPart) -> dict[str, Any]:
-        """The nonce, by which Discord takes a part only once, and the message it replies to; in a
-        direct chat nothing is a reply."""
+        """The nonce, by which Discord accepts a part only once, and the message it replies to;
+        messages in a direct chat are not replies.
+        """
         fields: dict[str, Any] = {}
         nonce, question = nonce_of(part), reference(part)
         if nonce:
@@ -172,7 +175,7 @@ class Outgoing:
 
 
 def target(address: Address) -> int:
-    """The channel to write to: a thread is one of its own. Raises ChatGone."""
+    """The channel to write to: a thread is a channel of its own. Raises ChatGone."""
     return snowflake(address.thread_id or address.chat_id)
 
 
@@ -184,7 +187,7 @@ def snowflake(text: str) -> int:
 
 
 async def sending(address: Address, call: Awaitable[_T]) -> _T:
-    """What the call gives. Raises as Channel.send."""
+    """The result of the call. Raises as Channel.send."""
     try:
         return await call
     except Refusal as refusal:
@@ -192,7 +195,7 @@ async def sending(address: Address, call: Awaitable[_T]) -> _T:
 
 
 def id_of(answer: object) -> str:
-    """The id of the message that Discord answered with. Raises OutcomeUnknown."""
+    """The id of the message in Discord's response. Raises OutcomeUnknown."""
     number = table(answer).get("id")
     if not isinstance(number, str | int):
         raise OutcomeUnknown("Discord's answer has no message in it")
@@ -200,8 +203,9 @@ def id_of(answer: object) -> str:
 
 
 def _in_content(part: OutboundPart, why: str) -> FormRefused:
-    """The refusal of a part, with what it is without components: the first is the reply, the last
-    has the buttons."""
+    """The refusal of a part, with its messages without components: the first is the reply, the last
+    has the buttons.
+    """
     payload = payload_of(part)
     text = payload.content or part.text
     message = OutboundMessage(

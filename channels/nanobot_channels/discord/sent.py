@@ -1,4 +1,4 @@
-"""Which of the bot's own messages arrived, by the gateway and the history."""
+"""Which of the bot's own messages arrived, according to the gateway and the history."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class SentMessages:
             self._by_nonce[str(message.nonce)] = message.id
 
     def id_of(self, part: OutboundPart) -> str | None:
-        """The message that the gateway has shown for a part."""
+        """The message that the gateway reported for a part."""
         return self._by_nonce.get(nonce_of(part) or "")
 
     def among(
         self, history: Sequence[Message], part: OutboundPart, me: str, since: float
     ) -> str | None:
-        """The message in a chat's history that is this part, None if none can be.
+        """The message in a chat's history that is this part, None if there is certainly none.
 
-        `since`: when its first send began, by Discord's clock. The history has no nonces as a rule.
-        Without one, a message of ours counts that reads the same and is no other part's: one from
-        before the send is an earlier answer that says the same. Raises Uncertain, with their ids,
-        for those so close to the beginning that the clocks cannot tell.
+        `since`: when its first send began, by Discord's clock. The history usually has no nonces.
+        Without one, a message of ours matches if its text is the same and it is not another part's;
+        one from before the send is an earlier answer with the same text. Raises Uncertain, with
+        their ids, for messages so close to the beginning that the clocks cannot decide.
         """
-        # The gateway may have shown it while the history was read.
+        # The gateway may have reported it while the history was read.
         if (shown := self.id_of(part)) is not None:
             return shown
         nonce = nonce_of(part)
@@ -80,8 +80,9 @@ def _reads_like(message: Message, part: OutboundPart) -> bool:
 
 
 def _same_file(there: UploadedFile, ours: Attachment) -> bool:
-    """By size and name as far as both are known. Discord keeps the letters and digits of ASCII
-    names, and a voice message has a name of its own."""
+    """By size and name if both are known. Discord keeps the letters and digits of ASCII names, and
+    a voice message has its own name.
+    """
     kept = ours.name.isascii() and ours.kind != "voice"
     if kept and ours.name and _letters(there.filename) != _letters(ours.name):
         return False

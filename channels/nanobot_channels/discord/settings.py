@@ -12,7 +12,8 @@ DEFAULT_API_ROOT = "https://discord.com/api/v10"
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
     """The addresses of Discord. With an empty `gateway_url` the API is asked for it.
-    `link_previews`: links in messages show what is behind them."""
+    `link_previews`: links in messages have previews.
+    """
 
     api_root: str = DEFAULT_API_ROOT
     gateway_url: str = ""
@@ -38,7 +39,7 @@ def server_of(table: Table) -> Server:
 
 
 def limits_of(table: Table) -> Limits:
-    """How far back to look, and what may be heard."""
+    """How far to look back, and whether message content is available."""
     usual = Limits()
     why = "; false hears only direct messages and mentions, and needs no Message Content Intent"
     return Limits(

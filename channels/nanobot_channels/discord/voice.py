@@ -18,8 +18,9 @@ _NAME = "voice-message.ogg"
 def form(
     part: OutboundPart, content: bytes, about: Mapping[str, Any]
 ) -> list[dict[str, Any]] | None:
-    """The form that sends a recording as a voice message, `about` besides; None if the part is
-    to be sent as a file. Such a message has no text."""
+    """The form that sends a recording as a voice message, in addition to `about`; None if the part
+    must be sent as a file. Such a message has no text.
+    """
     recording = measure(content) if part.file is not None and part.file.kind == "voice" else None
     if recording is None or part.text.strip():
         return None
@@ -32,6 +33,6 @@ def form(
     payload = {**about, "flags": _IS_VOICE_MESSAGE, "attachments": [file]}
     return [
         {"name": "payload_json", "value": msgspec.json.encode(payload).decode()},
-        # As another type it is no voice message, and has no length.
+        # With another type it is not a voice message, and has no length.
         {"name": "files[0]", "value": content, "filename": _NAME, "content_type": "audio/ogg"},
     ]

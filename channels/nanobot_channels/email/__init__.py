@@ -44,8 +44,8 @@ SETUP = Setup(
 def open_channel(name: str, settings: Mapping[str, object]) -> Channel:
     """The channel of one `[channels.NAME]` table; docs/channels/email.md has the keys.
 
-    Raises ConfigError for settings that cannot work, and where the libraries for e-mail are not
-    installed; nothing is connected yet.
+    Raises ConfigError for invalid settings, and if the libraries for e-mail are not installed; it
+    does not connect yet.
     """
     own = settings_of(name, settings)
     try:

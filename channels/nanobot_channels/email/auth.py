@@ -1,5 +1,6 @@
-"""Who really sent a mail: From is what anybody may write, so it counts only if the own mail server
-says that it was checked (Authentication-Results, RFC 8601)."""
+"""The authenticated sender of a mail. Anyone can write any From header, so it counts only if our
+own mail server reports that it was checked (Authentication-Results, RFC 8601).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import msgspec
 from nanobot_channels.email.headers import raw_headers, words
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
-# A display name in quotes, or without anything in it that another reader may take for an address.
+# A display name in quotes, or without any character that another program might read as an address.
 _FROM = re.compile(
     r'\s*(?:(?P<name>"(?:[^"\\]|\\.)*"|[^"<>,;:@()\\]*)\s*<(?P<angled>[^<>\s]+)>|(?P<bare>\S+))\s*'
 )
@@ -22,14 +23,15 @@ _PROPERTY = re.compile(
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"(?P<rest>\S*)|(?P<plain>[^\s"]*))',
     re.IGNORECASE,
 )
-# The name at the beginning of an Authentication-Results header, however the rest of it reads.
+# The name at the beginning of an Authentication-Results header, whatever the rest contains.
 _SERVER = re.compile(r'\s*"?([^\s;"()=]+)')
 _METHOD = re.compile(r"\s*([a-z0-9-]+)\s*(?:/\s*\d+\s*)?=\s*([a-z]+)", re.IGNORECASE)
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Whom a mail claims to be from. The address is in lower case: no provider tells people apart
-    by capitals, and one that did would let one of them pass for the other nowhere else either."""
+    """The claimed sender of a mail. The address is in lower case: no provider distinguishes people
+    by capitals, and with one that did, one of them could impersonate the other elsewhere too.
+    """
 
     address: str
     name: str
@@ -49,8 +51,9 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 def author(headers: Message) -> Author | None:
-    """The one person that the mail claims to be from; None if it names none, or several, or in a
-    way that two programs may read differently."""
+    """The one person that the mail claims to be from; None if it names none, several, or one in a
+    way that two programs may read differently.
+    """
     lines = raw_headers(headers, "From")
     if len(lines) != 1:
         return None
@@ -67,11 +70,11 @@ def author(headers: Message) -> Author | None:
 
 
 def authenticated(headers: Message, sender: Author, trusted: Collection[str]) -> str:
-    """Nothing ("") if the own server vouches for the sender; else why nobody does.
+    """Return "" if our own server vouches for the sender; otherwise why it does not.
 
-    The topmost header that begins with the name of a trusted server counts and no other: servers
-    put theirs on top, and every header below may have come with the mail. If that topmost header
-    cannot be read, the mail is not authenticated: the sender may have caused it.
+    Only the topmost header that begins with the name of a trusted server counts: servers put theirs
+    on top, and every header below may have come with the mail. If that topmost header cannot be
+    parsed, the mail is not authenticated: the sender may have caused it.
     """
     names = {name.lower() for name in trusted}
     for raw in raw_headers(headers, "Authentication-Results"):
@@ -120,14 +123,16 @@ def _domain(text: str) -> str:
 
 
 def _aligned(signer: str, domain: str) -> bool:
-    """Whether who signs may speak for the domain: itself, or what it is a part of. Not its parts,
-    which some domains give away to anybody."""
+    """Whether the signing domain may speak for the domain: it is the same or a parent. A subdomain
+    may not, because some domains give these away to anyone.
+    """
     return signer == domain or ("." in signer and domain.endswith(f".{signer}"))
 
 
 def results(raw: str) -> tuple[str, list[CheckResult]]:
-    """The server of an Authentication-Results header, in lower case, and what it found; "" and
-    nothing if it is not well-formed."""
+    """The server of an Authentication-Results header, in lower case, and its results; "" and
+    nothing if it is malformed.
+    """
     fields = _fields(raw)
     if not fields:
         return "", []
@@ -146,7 +151,9 @@ def results(raw: str) -> tuple[str, list[CheckResult]]:
 
 
 def _properties(text: str) -> dict[str, str]:
-    """A result's properties, read from the left: nothing in a quoted value is one."""
+    """A result's properties, parsed from the left, so that text in a quoted value is not taken for
+    one.
+    """
     properties: dict[str, str] = {}
     at = 0
     while match := _PROPERTY.match(text, at):
@@ -154,14 +161,15 @@ def _properties(text: str) -> dict[str, str]:
         name = match["name"].lower()
         quoted = match["quoted"]
         value = match["plain"] if quoted is None else _QUOTED_PAIR.sub(r"\1", quoted)
-        # Named twice it is nobody's word.
+        # If it is named twice, neither counts.
         properties[name] = "" if name in properties else value + (match["rest"] or "")
     return properties
 
 
 def _fields(raw: str) -> list[str]:
-    """The fields between semicolons, without comments; none if a quote or a comment does not
-    end."""
+    """The fields between semicolons, without comments; none if a quote or a comment does
+    not end.
+    """
     fields, field = [], []
     depth, quoted, at = 0, False, 0
     while at < len(raw):

@@ -1,4 +1,4 @@
-"""The channel itself: a folder over IMAP for what comes in, SMTP for what goes out."""
+"""The channel itself: a folder over IMAP for inbound, SMTP for outbound mails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nanobot_channels.email.receiving import MailThreads, Receiver, looked_up, p
 from nanobot_channels.email.settings import ADDRESS, Server, Settings
 
 IDLE_SECONDS = 240.0
-"""Far below the 29 minutes of RFC 2177: routers forget a silent connection sooner."""
+"""Far below the 29 minutes of RFC 2177: routers drop a silent connection sooner."""
 _REFERENCES = 20
 _SAFE_ID = re.compile(r"[\x21-\x3b\x3d\x3f-\x7e]{1,900}")
 
@@ -39,7 +39,7 @@ class EmailChannel:
     ) -> None:
         address = (settings.address or settings.user).strip().lower()
         context = (tls or ssl.create_default_context()) if settings.tls else None
-        # Whether a mail was taken can be told only where the provider itself keeps a copy.
+        # Only a provider that stores a copy can show whether a mail was accepted.
         self.capabilities = Capabilities(
             reconciles=bool(settings.sent_folder),
             heartbeat=1.25 * IDLE_SECONDS,
@@ -148,7 +148,7 @@ class EmailChannel:
         return message_id
 
     async def _thread(self, address: Address, part: OutboundPart) -> MailThread:
-        """Subject and references of an answer; a new conversation where there is none."""
+        """Subject and references of an answer; a new conversation if there is no thread."""
         answered = payload_of(part).reply_to or address.thread_id
         if not answered:
             return MailThread(subject_of(part.text), ())
@@ -179,7 +179,7 @@ class EmailChannel:
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The Message-ID of a part whose copy is in `sent_folder`; None if there is none.
 
-        Raises NotSent when that cannot be looked up.
+        Raises NotSent if that cannot be looked up.
         """
         if not self._settings.sent_folder:
             return None
@@ -215,12 +215,12 @@ class EmailChannel:
         return bytes(content)
 
     async def typing(self, address: Address) -> None:
-        """Nothing: e-mail has no typing sign."""
+        """Does nothing: e-mail has no typing indicator."""
 
     async def close(self) -> None:
-        """Nothing to do: no connection outlives the call that opened it."""
+        """Does nothing: every call closes the connection that it opened."""
 
 
 def _real(message_id: str) -> bool:
-    """Whether it is a mail's own id, not one made up here for a mail without."""
+    """Whether it is a mail's own id, not one that we generated for a mail without one."""
     return bool(_SAFE_ID.fullmatch(message_id)) and not message_id.startswith("sha256-")

@@ -1,4 +1,4 @@
-"""Headers of mails as people would read them, whatever is wrong with them. Nothing here raises."""
+"""Headers of mails as people would read them, however malformed. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from email.parser import BytesHeaderParser
 from email.utils import collapse_rfc2231_value
 from typing import TypeVar
 
-# What the email package raises on headers that nobody foresaw.
+# Exceptions of the email package on malformed headers.
 ODD = (ValueError, TypeError, LookupError, AttributeError, MessageError, RecursionError)
 _ALIASES = {
     "ascii": "utf-8",
     "us-ascii": "utf-8",
-    "iso-8859-1": "windows-1252",  # as browsers have it: the difference is control characters
+    "iso-8859-1": "windows-1252",  # like browsers: only control characters differ
     "latin-1": "windows-1252",
     "iso-8859-8-i": "iso-8859-8",
     "gb2312": "gb18030",
@@ -27,7 +27,7 @@ _ALIASES = {
 }
 
 MAX_LINE_BYTES = 998
-"""Of a line of headers, without its line end (RFC 5322, 2.1.1)."""
+"""The longest line of headers, without its line end (RFC 5322, 2.1.1)."""
 # A field's name and colon (RFC 5322, 3.6.8), or the continuation of the field above.
 _FIELD = re.compile(rb"[!-9;-~]+:")
 _SHOWN = 40
@@ -45,19 +45,19 @@ class Headers(Message):
 
 
 def headers_of(raw: bytes) -> Headers:
-    """The headers at the beginning of a mail; none of what cannot be read."""
+    """The headers at the beginning of a mail; empty if they cannot be parsed."""
     parser = BytesHeaderParser(_class=Headers)
     headers = odd(None, lambda: parser.parsebytes(raw))
     return headers if isinstance(headers, Headers) else Headers()
 
 
 def ambiguity(raw: bytes) -> str:
-    """Why a mail server may read this block of headers differently than `headers_of`; "" if both
-    read the same fields.
+    """Why a mail server may parse this block of headers differently than `headers_of`; "" if both
+    see the same fields.
 
-    Lines end at LF for the server, and Python's parser ends one at a bare CR too. A sender could
-    use that to hide a header from the server that checks the mail. A line that is no header ends
-    the headers for one program and not for another, so it may only be the last.
+    Lines end at LF for the server, but Python's parser also ends one at a bare CR. A sender could
+    use that to hide a header from the server that checks the mail. A line that is not a header ends
+    the headers for one program but not for another, so it may only be the last.
     """
     lines = [line.removesuffix(b"\r") for line in raw.removesuffix(b"\n").split(b"\n")]
     if not lines[-1]:
@@ -100,7 +100,7 @@ def raw_headers(headers: Message, name: str) -> list[str]:
 
 
 def _all(headers: Message, name: str) -> list[str]:
-    """The undecoded values: the package's own have lost what is not ASCII."""
+    """The undecoded values: the package's own values have lost non-ASCII characters."""
     return [str(value) for key, value in headers.raw_items() if key.lower() == name.lower()]
 
 
@@ -114,7 +114,7 @@ def _unfolded(text: str) -> str:
 
 
 def words(text: str) -> str:
-    """A header's text with its encoded words (RFC 2047) decoded, as far as they can be."""
+    """A header's text with its encoded words (RFC 2047) decoded, if possible."""
     try:
         pieces = decode_header(text)
     except ODD:
@@ -127,14 +127,14 @@ def words(text: str) -> str:
 
 
 def file_name_of(headers: Message) -> str:
-    """What the sender calls this part; "" if nothing."""
+    """The sender's name for this part; "" if there is none."""
     name = headers.get_param("filename", None, "content-disposition")
     name = headers.get_param("name", None, "content-type") if name is None else name
     return _unfolded(words(collapse_rfc2231_value(name))) if name else ""
 
 
 def text_of(data: bytes, charset: str) -> str:
-    """Bytes as text: by the charset, else as UTF-8, else as Windows has it. Never fails."""
+    """Bytes as text: by the charset, else as UTF-8, else as Windows-1252. Never fails."""
     name = charset.strip().strip("\"'").lower()
     for encoding in (_ALIASES.get(name, name), "utf-8"):
         try:

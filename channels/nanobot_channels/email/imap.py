@@ -1,7 +1,7 @@
-"""A mailbox over IMAP: aioimaplib's client, with what it leaves to its user.
+"""A mailbox over IMAP: aioimaplib's client, with what it leaves to the caller.
 
-Of the protocol only commands are used whose answers hold nothing that a sender has written, other
-than in literals: a parenthesis in a file's name would keep the client waiting for its partner.
+It uses only commands whose responses contain a sender's text in literals only: a parenthesis in a
+file's name would make the client wait for its counterpart.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nanobot.errors import BadCredentials, ChannelDown
 from nanobot_channels.email.settings import Server
 
 PIECE = 256 * 1024
-"""Bytes of a mail that are asked for at once."""
+"""Bytes of a mail that are requested at once."""
 _COMMAND_SECONDS = 60.0
 _CONNECT_SECONDS = 30.0
 _PASSING = re.compile(
@@ -36,22 +36,26 @@ T = TypeVar("T")
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """A folder when it was opened. `validity`: UIDs hold as long as this number stays the same."""
+    """A folder when it was opened. `validity`: UIDs are valid as long as this number stays the
+    same.
+    """
 
     validity: int
     next_uid: int
 
 
 class _Protocol(IMAP4ClientProtocol):  # type: ignore[misc]
-    """The client drops what a server says unasked between two commands; that there is news must
-    not get lost."""
+    """The client drops unsolicited responses between two commands; the news of new mail must not
+    get lost.
+    """
 
     news = False
     greeting = b""
 
     async def welcome(self, command: bytes) -> None:
-        """An exception raised here would be lost, so an unwelcome greeting breaks the
-        connection."""
+        """An exception raised here would be lost, so an unexpected greeting breaks the
+        connection.
+        """
         self.greeting = command
         if b"OK" in command or b"PREAUTH" in command:
             await super().welcome(command)
@@ -79,7 +83,7 @@ class _Client(IMAP4):  # type: ignore[misc]
         self._client_task = running.create_task(connecting)
 
     async def dispose(self) -> None:
-        """Leave no task and no timer behind, whatever was going on."""
+        """Cancel all tasks and timers, whatever is in progress."""
         if self._idle_waiter is not None:
             self._idle_waiter.cancel()
         tasks = {self._client_task, *self.tasks, *self.protocol.tasks}
@@ -88,13 +92,13 @@ class _Client(IMAP4):  # type: ignore[misc]
         await asyncio.wait(tasks)
         for task in tasks:
             if not task.cancelled():
-                task.exception()  # what it was has been said to whoever waited for it
+                task.exception()  # the waiting caller has been given the error
         if self.protocol.transport is not None:
             self.protocol.transport.abort()
 
 
 class Mailbox:
-    """One connection, logged in. Everything raises ChannelDown when it cannot be done now."""
+    """One connection, logged in. Every method raises ChannelDown if it fails for now."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -153,7 +157,7 @@ class Mailbox:
         )
 
     async def open(self, folder: str, *, to_read: bool = False) -> Folder:
-        """Open a folder; `to_read`: without changing anything in it."""
+        """Open a folder; `to_read`: read-only."""
         client, quoted = self._client, _quoted(utf7(folder))
         opening = client.examine if to_read else client.select
         answer = await self._within(lambda: opening(quoted))
@@ -161,7 +165,7 @@ class Mailbox:
         if answer.result != "OK":
             raise ChannelDown(f"the folder {folder} cannot be opened: {_status_text(answer)}")
         if to_read:
-            client.protocol.state = "SELECTED"  # the client knows it of SELECT only
+            client.protocol.state = "SELECTED"  # the client supports it for SELECT only
         validity = re.search(rb"\[UIDVALIDITY (\d+)\]", status)
         following = re.search(rb"\[UIDNEXT (\d+)\]", status)
         client.protocol.news = False
@@ -185,7 +189,7 @@ class Mailbox:
         return uids[-1] if uids else None
 
     async def arrived(self, uid: int) -> float | None:
-        """When a mail came to this folder, in unix seconds; None if it is not there any more."""
+        """When a mail came to this folder, in unix seconds; None if it no longer exists."""
         answer = await self._fetch(uid, "(UID INTERNALDATE)")
         for line in answer.lines[:-1]:
             text = bytes(line)
@@ -196,7 +200,7 @@ class Mailbox:
         return None
 
     async def piece(self, uid: int, start: int, count: int = PIECE, what: str = "") -> bytes | None:
-        """Bytes of a mail, fewer than asked for at its end; None if it is not there any more."""
+        """Bytes of a mail, fewer than requested at its end; None if it no longer exists."""
         answer = await self._fetch(uid, f"(UID BODY.PEEK[{what}]<{start}.{count}>)")
         for number, line in enumerate(answer.lines[:-1]):
             if isinstance(line, bytes) and b" FETCH (" in line and b"BODY[" in line:
@@ -243,7 +247,9 @@ class Mailbox:
             raise ChannelDown(f"{self._server.host} refuses {command}: {_status_text(answer)}")
 
     def _on_lost(self, _error: Exception | None) -> None:
-        """Ends the current wait: the library would wait on for an answer that cannot come."""
+        """Ends the current wait: the library would continue to wait for a response that cannot
+        come.
+        """
         self._lost = True
         if self._scope is not None:
             self._scope.reschedule(asyncio.get_running_loop().time())
@@ -284,8 +290,7 @@ _OTHERS = re.compile(r"[^ -~]+")
 
 
 def utf7(name: str) -> str:
-    """A folder's name as IMAP4rev1 has it (RFC 3501, 5.1.3): what is not ASCII in modified
-    UTF-7."""
+    """A folder's name for IMAP4rev1 (RFC 3501, 5.1.3): non-ASCII in modified UTF-7."""
 
     def coded(match: re.Match[str]) -> str:
         raw = base64.b64encode(match[0].encode("utf-16-be", "surrogatepass")).decode()

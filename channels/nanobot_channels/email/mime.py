@@ -1,7 +1,7 @@
-"""A mail as it comes over the wire, read piece by piece: what is in it, and where.
+"""Parses a mail piece by piece: its parts, and their positions.
 
-Only headers and the beginnings of texts are kept, so a mail of any size costs little memory. What
-is malformed has a meaning all the same; nothing here raises on any bytes.
+Only headers and the beginnings of texts are kept, so a mail of any size needs little memory.
+Malformed mails are interpreted too; nothing here raises on any bytes.
 """
 
 from __future__ import annotations
