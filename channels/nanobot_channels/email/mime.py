@@ -25,7 +25,7 @@ from nanobot_channels.email.headers import (
 )
 
 MAX_TEXT_BYTES = 1_000_000
-"""Of one text are kept; what is longer is cut, and says so."""
+"""Bytes of a text that are kept; a longer text is cut, and marked as cut."""
 MAX_HEADER_BYTES = 256_000
 MAX_PARTS = 200
 MAX_DEPTH = 20
@@ -36,7 +36,8 @@ _LONGEST_LINE = 64_000
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A leaf of the mail's tree: its bytes are `[start, end)` of the mail, `body` the first of
-    them, still encoded. `alternative`: which multipart/alternative it is a version of."""
+    them, still encoded. `alternative`: the multipart/alternative of which it is a version.
+    """
 
     headers: Message
     start: int
@@ -61,7 +62,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attached(self) -> bool:
-        """Whether it is a file, rather than something to read on the spot."""
+        """Whether it is a file, as opposed to text for display."""
         kind = odd(None, self.headers.get_content_disposition)
         # A multipart without parts is text.
         readable = self.type in _READ_ON_THE_SPOT or self.type.startswith("multipart/")
@@ -73,11 +74,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.body) < self.end - self.start
 
     def decoded(self) -> bytes:
-        """The body's bytes, as far as they were kept."""
+        """The kept bytes of the body."""
         return decoded(self.body, self.encoding)
 
     def text(self) -> str:
-        """The body as text, whatever its charset says."""
+        """The body as text, whatever its charset claims."""
         charset = odd(None, self.headers.get_content_charset)
         return text_of(self.decoded(), charset or "")
 
@@ -87,7 +88,8 @@ _READ_ON_THE_SPOT = frozenset({"text/plain", "text/html"})
 
 class Mail(msgspec.Struct, frozen=True, kw_only=True):
     """A whole mail. `digest` is the sha256 of its bytes. `ambiguous` says why a mail server may
-    read its headers differently; "" if it reads the same."""
+    read its headers differently; "" if it does not.
+    """
 
     headers: Message
     ambiguous: str = ""
@@ -97,7 +99,7 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Container:
-    """A multipart whose end has not been read yet."""
+    """A multipart whose end has not been reached yet."""
 
     def __init__(self, headers: Message, boundary: bytes, alternative: int | None) -> None:
         self.headers = headers
@@ -107,7 +109,7 @@ class _Container:
 
 
 class MailScanner:
-    """Takes a mail in pieces of any size; `mail` once all were taken."""
+    """Accepts a mail in pieces of any size; `mail` returns it after the last."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -134,7 +136,7 @@ class MailScanner:
             self._take(line + b"\n")
             self._broken = False
         if len(self._line) > _LONGEST_LINE:
-            # No boundary is that long: the line goes on, but nothing of it has to be kept back.
+            # No boundary is that long: the line continues, but none of it has to be held back.
             self._take(self._line)
             self._line, self._broken = b"", True
 
@@ -182,7 +184,7 @@ class MailScanner:
         return MAX_TEXT_BYTES if kind in {"text", "multipart"} else _KEPT_OF_OTHERS
 
     def _level(self, line: bytes) -> int | None:
-        """Which open multipart this line is a boundary of, the innermost first."""
+        """The open multipart that this line is a boundary of, the innermost first."""
         stripped = line.rstrip()
         for level in range(len(self._open) - 1, -1, -1):
             mark = b"--" + self._open[level].boundary
@@ -191,7 +193,7 @@ class MailScanner:
         return None
 
     def _divide(self, level: int, line: bytes) -> None:
-        """A boundary: what was being read ends before the line end above it."""
+        """A boundary: the current part ends before the preceding line end."""
         if self._in_headers:
             self._begin()
         self._finish(max(self._at - self._ending, self._start))
@@ -214,7 +216,7 @@ class MailScanner:
             self._headers = headers
             self._ambiguous = self._ambiguous or ambiguity(raw)
         self._in_headers, self._start = False, self._at
-        # A line that is no header ends them, in a mail without the empty line.
+        # A line that is not a header ends them, in a mail without the empty line.
         stray = odd("", lambda: str(headers.get_payload() or ""))
         self._raw = bytearray(stray.encode("utf-8", "surrogateescape"))
         self._start = max(self._start - len(self._raw), 0)
@@ -232,8 +234,7 @@ class MailScanner:
         self._open.append(_Container(headers, mark, alternative))
 
     def _finish(self, end: int) -> None:
-        """End the part that is being read. What stands around the parts of a multipart is no
-        part."""
+        """End the current part. Text around the parts of a multipart is not a part."""
         reading, self._reading = self._reading, None
         if reading is None:
             return
@@ -257,7 +258,7 @@ class MailScanner:
             )
 
     def _close(self) -> None:
-        """End the innermost multipart. One that never had a part was just text."""
+        """End the innermost multipart. One without any part was just text."""
         closed = self._open.pop()
         if not closed.children and self._raw.strip():
             self._add(Message(), self._at, None)
@@ -269,7 +270,7 @@ _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 
 
 def decoded(data: bytes, encoding: str) -> bytes:
-    """The bytes behind a transfer encoding, as far as they make sense."""
+    """The decoded bytes of a transfer encoding, as far as they are valid."""
     if encoding == "base64":
         clean = _NOT_BASE64.sub(b"", data)
         clean = clean[: len(clean) - 1] if len(clean) % 4 == 1 else clean
@@ -283,7 +284,7 @@ def decoded(data: bytes, encoding: str) -> bytes:
 
 
 def pieces(encoding: str) -> Callable[[bytes, bool], bytes]:
-    """A decoder of bytes that come in pieces; the second argument says which is the last."""
+    """An incremental decoder; its second argument marks the last piece."""
     rest = b""
 
     def more(data: bytes, last: bool) -> bytes:  # noqa: FBT001 - the decoder's second argument
@@ -304,8 +305,7 @@ def pieces(encoding: str) -> Callable[[bytes, bool], bytes]:
 
 
 def texts(mail: Mail) -> Iterator[Part]:
-    """The parts to be read on the spot: of the versions of one text, the plain ones if they say
-    anything."""
+    """The parts for display: of the versions of one text, the plain ones unless they are empty."""
     bodies = [part for part in mail.parts if not part.attached]
     plain = {
         part.alternative

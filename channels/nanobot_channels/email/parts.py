@@ -1,4 +1,4 @@
-"""Outbound messages as mails: plain text, and the same as HTML made of the Markdown."""
+"""Outbound messages as mails: plain text, and HTML made from the Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nanobot_channels.common.html import html_parser
 from nanobot_channels.common.text import Rich, clean, clipped, one_line, split
 
 TEXT_LIMIT = 200_000
-"""Characters of one mail; servers take some 10 MB, people read less."""
+"""Characters of one mail; servers accept some 10 MB, people read less."""
 _EMPTY = "(empty message)"
 _STYLE = "font-family:sans-serif;font-size:15px;line-height:1.5"
 _LOOKS = {
@@ -35,7 +35,7 @@ _MARKS = re.compile(r"[*_`#>~|]+")
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds: the mail it answers, and its HTML."""
+    """The payload of a part: the mail it answers, and its HTML."""
 
     reply_to: str = ""
     html: str = ""
@@ -66,7 +66,7 @@ def as_html(text: str) -> str:
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:
-    """The parts of a message: one, but for texts beyond all measure; choices are written out."""
+    """The parts of a message: one, except for extremely long texts; choices are written out."""
     text = clean(message.text)
     if message.choices:
         text = f"{text.rstrip()}\n\n{_choice_list(message.choices)}".strip()
@@ -97,7 +97,7 @@ def payload_of(part: OutboundPart) -> Payload:
 
 
 def subject_of(text: str) -> str:
-    """The subject of a mail that answers none: the beginning of its text."""
+    """The subject of a mail that starts a conversation: the beginning of its text."""
     first = next((line for line in _MARKS.sub(" ", text).split("\n") if line.strip()), "")
     return clipped(" ".join(first.split()), 70) or "A message"
 
@@ -113,7 +113,7 @@ def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> 
     if envelope.references:
         mail["In-Reply-To"] = f"<{envelope.references[-1]}>"
         mail["References"] = " ".join(f"<{reference}>" for reference in envelope.references)
-    # Programs that answer by themselves keep silent at these (RFC 3834, and Exchange's own).
+    # These keep auto-responders silent (RFC 3834, and Exchange's own).
     mail["Auto-Submitted"] = "auto-generated" if envelope.unasked else "auto-replied"
     mail["X-Auto-Response-Suppress"] = "All"
     mail.set_content(part.text or _EMPTY, cte=_encoding(part.text))
@@ -124,7 +124,7 @@ def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> 
 
 
 def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
-    """Put the part's file into the mail."""
+    """Attach the part's file to the mail."""
     file = part.file
     main, _, rest = (file.mime if file is not None else "").partition("/")
     if not re.fullmatch(r"[\w.+-]+", rest or "") or main in {"multipart", "message", "text"}:
@@ -134,8 +134,9 @@ def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
 
 
 def as_bytes(mail: EmailMessage) -> bytes:
-    """The mail as it goes over the wire. Its headers are hardly ever folded: a long Message-ID
-    would be taken apart, and no longer be one."""
+    """The mail as it is transmitted. Its headers are almost never folded: folding would break a
+    long Message-ID.
+    """
     return mail.as_bytes(policy=SMTP.clone(max_line_length=900))
 
 

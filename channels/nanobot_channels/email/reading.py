@@ -1,4 +1,4 @@
-"""Mails as inbound messages, or the reason why a mail is ignored."""
+"""Converts mails to inbound messages, or gives the reason why a mail is ignored."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_HISTORY = 20_000
 
 
 class MessageIds:
-    """Message-IDs of our own: the same for the same part to the same person, and recognisable."""
+    """Our own Message-IDs: the same for the same part to the same person, and recognisable."""
 
     def __init__(self, address: str, password: str) -> None:
         self._domain = address.rpartition("@")[2]
@@ -47,7 +47,7 @@ class MessageIds:
         return f"nb-{name}.{self._seal(name, recipient)}@{self._domain}"
 
     def sent(self, message_id: str, recipient: str) -> bool:
-        """Whether we sent a mail with this id to this person: nobody else can make one up."""
+        """Whether we sent a mail with this id to this person: nobody else can forge one."""
         match = _OUR_ID.fullmatch(message_id)
         return match is not None and hmac.compare_digest(self._seal(match[1], recipient), match[2])
 
@@ -57,21 +57,21 @@ class MessageIds:
 
 
 class MailThread(msgspec.Struct, frozen=True):
-    """What an answer to a mail takes from it. Ids are without angle brackets."""
+    """The data that an answer takes from a mail. Ids are without angle brackets."""
 
     subject: str
     references: tuple[str, ...]
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """A mail that becomes no message. `warn`: the owner may want to know."""
+    """A mail that does not become a message. `warn`: the owner may want to know."""
 
     why: str
     warn: bool = False
 
 
 class Bounce(msgspec.Struct, frozen=True):
-    """A mail of ours did not arrive. `final`: it never will."""
+    """One of our mails did not arrive. `final`: it never will."""
 
     recipient: str
     why: str
@@ -79,14 +79,14 @@ class Bounce(msgspec.Struct, frozen=True):
 
 
 class ReadMail(msgspec.Struct, frozen=True):
-    """A message, and what an answer to it needs to know."""
+    """A message, and the data for an answer to it."""
 
     message: InboundMessage
     thread: MailThread
 
 
 class Reader:
-    """Reads the mails of one channel. `trusted`: whose Authentication-Results count."""
+    """Reads the mails of one channel. `trusted`: the servers whose Authentication-Results count."""
 
     def __init__(
         self, name: str, address: str, trusted: Collection[str], stamp: MessageIds
@@ -139,14 +139,14 @@ class Reader:
         whole = paragraphs(
             plain(part.text()) if part.type == "text/html" else part.text() for part in parts
         )
-        long = len(whole) > MAX_TEXT_BYTES  # quotes within quotes get longer as text
+        long = len(whole) > MAX_TEXT_BYTES  # nested quotes get longer as text
         whole = whole[:MAX_TEXT_BYTES]
         if long or any(part.cut for part in parts):
             whole += f"\n\n[cut here: only {MAX_TEXT_BYTES // 1000} kB of a text are read]"
         own = mail_text(whole, forwarded=bool(_FORWARDED.match(subject)))
         decision = _DECISION.match(own.text)
         if decision is not None:
-            # Below it stands whatever their mail program adds.
+            # Text below it is added by their mail program.
             return decision[0].strip(), ""
         ids = thread_of(headers).references
         ours = any(self._stamp.sent(message_id, sender) for message_id in ids)
@@ -158,7 +158,7 @@ class Reader:
         return f"Subject: {subject}\n\n{own.text}", quote
 
     def _bounce(self, mail: Mail) -> Bounce | None:
-        """A report (RFC 3464) about a mail that we have really sent to that person."""
+        """A delivery report (RFC 3464) about a mail that we really sent to that person."""
         if mail.headers.get_content_type() != "multipart/report":
             return None
         report = next((part for part in mail.parts if part.type == "message/delivery-status"), None)
@@ -207,7 +207,7 @@ def _automatic(headers: Message, sender: str, own: str) -> str:
 
 
 def thread_of(headers: Message) -> MailThread:
-    """What an answer to the mail with these headers takes from it."""
+    """The data that an answer takes from the mail with these headers."""
     ids = _ID.findall(" ".join(raw_headers(headers, "References")))
     for answered in _ID.findall(" ".join(raw_headers(headers, "In-Reply-To")))[:1]:
         if answered not in ids:

@@ -28,13 +28,15 @@ from nanobot_channels.email.settings import Server
 _CURSOR = re.compile(r"(\d+):(\d+):(\d+)")
 _REMEMBERED = 1_000
 _STORED_EVERY = 50
-"""Ignored mails after which the place is stored."""
+"""The position is stored after this many ignored mails."""
 _DAY = 86_400
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class FolderPosition(msgspec.Struct, frozen=True):
-    """How far a folder was read: up to this UID, whose mail came at that time."""
+    """The position in a folder: everything up to this UID, whose mail came at that time, has been
+    read.
+    """
 
     validity: int
     uid: int
@@ -45,14 +47,15 @@ class FolderPosition(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, cursor: str | None) -> FolderPosition | None:
-        """The stored position; None if the text is no cursor."""
+        """The stored position; None if the text is not a cursor."""
         match = _CURSOR.fullmatch(cursor or "")
         return cls(*map(int, match.groups())) if match else None
 
 
 class MailThreads:
-    """What answers need to know of mails that came, and which addresses fail. All of it can be
-    found again, in the folder or by failing again."""
+    """Data of received mails for answers, and the addresses that fail. All of it can be recovered,
+    from the folder or by failing again.
+    """
 
     def __init__(self) -> None:
         self._threads: Recent[str, MailThread] = Recent(_REMEMBERED)
@@ -63,11 +66,11 @@ class MailThreads:
         self._threads[message_id] = thread
 
     def get(self, message_id: str) -> MailThread | None:
-        """What an answer to that mail takes from it, if it is remembered."""
+        """The data for an answer to that mail, if it is remembered."""
         return self._threads.get(message_id)
 
     def failed(self, bounce: Bounce) -> None:
-        """Remember that mails to the address fail, if the bounce is final."""
+        """Record that mails to the address fail, if the bounce is final."""
         if bounce.final:
             if len(self.failing) >= _REMEMBERED:
                 self.failing.clear()
@@ -75,7 +78,7 @@ class MailThreads:
 
 
 async def scanned(box: Mailbox, uid: int) -> Mail | None:
-    """A mail, read in pieces; None if it is gone."""
+    """A mail, read in pieces; None if it no longer exists."""
     skim, start = MailScanner(), 0
     while True:
         piece = await box.piece(uid, start)
@@ -88,8 +91,9 @@ async def scanned(box: Mailbox, uid: int) -> Mail | None:
 
 
 async def looked_up(box: Mailbox, message_id: str) -> tuple[str, MailThread] | None:
-    """The mail with that id or, if it never came here, the last that refers to it: its own id, and
-    its thread."""
+    """The mail with that id or, if it never arrived here, the last one that refers to it: its own
+    id, and its thread.
+    """
     uid = await box.with_id(message_id)
     if uid is None:
         uid = await box.with_id(message_id, "References")
@@ -101,7 +105,7 @@ async def looked_up(box: Mailbox, message_id: str) -> tuple[str, MailThread] | N
 
 
 class Receiver:
-    """One folder. `idle_seconds`: how long the server may say nothing before it is asked."""
+    """One folder. `idle_seconds`: how long the server may be silent before it is polled."""
 
     def __init__(
         self,
@@ -124,7 +128,7 @@ class Receiver:
         """Receive until cancelled. A mail is marked as read after its commit.
 
         Raises BadCredentials, ChannelDown, and what the intake raises: then the mail was not
-        taken, and comes again.
+        accepted, and is delivered again.
         """
         async with Mailbox.opened(self._server) as box:
             folder = await box.open(self._folder)
@@ -136,14 +140,16 @@ class Receiver:
                 self._intake.alive()
 
     async def _begin(self, box: Mailbox, folder: Folder) -> FolderPosition:
-        """Where to go on. What lies in the folder at the very first start is not for us."""
+        """Where to continue. Mails that are in the folder at the very first start are not
+        for us.
+        """
         await self._intake.account(f"{self._server.user}@{self._server.host}/{self._folder}")
         cursor = await self._intake.cursor()
         place = FolderPosition.of(cursor)
         if cursor is not None and place is None:
             logger.warning("{}: stored cursor {!r} is no place in a folder", self._name, cursor)
         if place is None:
-            # A second later than the last mail that is there, by the server's clock.
+            # One second after the last existing mail, by the server's clock.
             uids = await box.search("1:*", by_uid=True)
             last = await box.arrived(uids[-1]) if uids else None
             after = 0 if last is None else int(last) + 1
@@ -155,8 +161,9 @@ class Receiver:
     async def _renumbered(
         self, box: Mailbox, folder: Folder, place: FolderPosition
     ) -> FolderPosition:
-        """The server numbers its mails anew: those that came since the last one are read again,
-        and what is known of them is known by its Message-ID."""
+        """The server has renumbered its mails: those since the last known one are read again, and
+        duplicates are recognised by their Message-ID.
+        """
         logger.warning("{}: the folder {} was numbered anew", self._name, self._folder)
         day = time.gmtime(max(place.at - _DAY, 0))
         since = f"{day.tm_mday}-{_MONTHS[day.tm_mon - 1]}-{day.tm_year}"
@@ -177,11 +184,12 @@ class Receiver:
         return self._server.name
 
     async def _catch_up(self, box: Mailbox, place: FolderPosition) -> FolderPosition:
-        """Everything above the place. Whoever subscribes to lists comes back to thousands of mails
-        that are ignored: each is a sign of life, and the place moves past them."""
+        """Everything after the position. A subscriber of mailing lists may return to thousands of
+        ignored mails: each of them shows progress, and the position moves past them.
+        """
         stored = place
         ignored = 0
-        # The range's end is the last mail there is, so that one is always in it.
+        # The range's end is the last existing mail, so that one is always included.
         for uid in await box.search(f"{place.uid + 1}:*", by_uid=True):
             if uid <= place.uid:
                 continue
@@ -197,13 +205,13 @@ class Receiver:
     async def _take(
         self, box: Mailbox, place: FolderPosition, uid: int
     ) -> tuple[FolderPosition, bool]:
-        """Admit one mail; whether it became a message."""
+        """Admit one mail; returns whether it became a message."""
         arrived = await box.arrived(uid)
         mail = await scanned(box, uid) if arrived is not None else None
         if mail is None or arrived is None:
             return msgspec.structs.replace(place, uid=uid), False
         place = FolderPosition(place.validity, uid, max(place.at, int(arrived)))
-        # A megabyte of markup takes seconds to read.
+        # A megabyte of markup takes seconds to parse.
         result = await asyncio.to_thread(self._read, mail, f"{place.validity}:{uid}", arrived)
         if isinstance(result, ReadMail):
             message = result.message
@@ -229,8 +237,9 @@ class Receiver:
 
 
 def place_of(ref: str) -> tuple[int, int, int, int, str]:
-    """What a file's reference says: UIDVALIDITY, UID, start, end and encoding. Raises ValueError
-    if it is none."""
+    """The contents of a file's reference: UIDVALIDITY, UID, start, end and encoding. Raises
+    ValueError for an invalid one.
+    """
     *numbers, encoding = ref.split(":")
     validity, uid, start, end = map(int, numbers)
     return validity, uid, start, end, encoding

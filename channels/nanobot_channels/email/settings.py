@@ -15,12 +15,13 @@ from nanobot.system import is_loopback
 ADDRESS = re.compile(r"[^\s@<>\"]+@[A-Za-z0-9.-]+")
 
 
-# Told to every channel: in this one the gate decides all about people, and mails show no previews.
+# Settings of every channel: here the gate makes all decisions about people, and mails show no
+# previews.
 _OF_ALL = frozenset({"owners", "members", "guests", "pairing", "link_previews"})
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The keys of `[channels.NAME]` that are this channel's own."""
+    """This channel's own keys of `[channels.NAME]`."""
 
     imap_host: str
     smtp_host: str
@@ -39,8 +40,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """The server that has the mailbox, or the one that takes mails, with the login; `address` is
-    who sends. `tls`: the TLS settings; None: no encryption."""
+    """The IMAP or SMTP server with the login; `address` is the sender. `tls`: the TLS settings;
+    None: no encryption.
+    """
 
     name: str
     host: str
@@ -55,11 +57,11 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
-    """The table, checked. Raises ConfigError for settings that cannot work."""
+    """The checked table. Raises ConfigError for invalid settings."""
     try:
         own = {key: value for key, value in settings.items() if key not in _OF_ALL}
         if isinstance(trusted := own.get("trusted_authserv"), str):
-            # As a variable of the environment gives it.
+            # As in a variable of the environment.
             own["trusted_authserv"] = [server.strip() for server in trusted.split(",")]
         converted = msgspec.convert(own, Settings, strict=False)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Handing a mail to the server that sends it, and saying honestly what became of it."""
+"""Hands a mail to the SMTP server, and reports the exact outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nanobot.errors import BadCredentials, ChannelDown, ChatGone, NotSent, Outco
 from nanobot_channels.email.settings import Server
 
 _SECONDS = 60.0
-# RFC 5321 (4.5.3.2.6) wants ten minutes for what comes after the last dot.
+# RFC 5321 (4.5.3.2.6) demands ten minutes for the response to the last dot.
 _VERDICT_SECONDS = 600.0
 _PIECE = 64 * 1024
 _WRITING_SECONDS = 0.01
@@ -49,7 +49,7 @@ async def connected(outbox: Server) -> AsyncIterator[SMTP]:
         await client.connect()
         if client.is_ehlo_or_helo_needed:
             await client.ehlo()
-        if client.server_auth_methods:  # a relay of this machine may know us without
+        if client.server_auth_methods:  # a relay on this machine may need no login
             await client.login(outbox.user, outbox.password)
     except SMTPAuthenticationError as error:
         client.close()
@@ -92,8 +92,8 @@ def _hint(error: BaseException) -> str:
 async def hand_over(outbox: Server, recipient: str, mail: bytes) -> None:
     """Send one mail once.
 
-    Raises NotSent while nothing can have been accepted, Refused for this mail, ChatGone for this
-    address, and OutcomeUnknown once the server had the last byte and gave no answer.
+    Raises NotSent if it cannot have been accepted, Refused for this mail, ChatGone for this
+    address, and OutcomeUnknown if the server had the last byte and did not answer.
     """
     try:
         async with connected(outbox) as client:
@@ -119,7 +119,7 @@ async def _envelope(client: SMTP, sender: str, recipient: str) -> None:
 
 
 async def _content(client: SMTP, mail: bytes) -> None:
-    """The mail's bytes, and only then the dot that makes them one."""
+    """Send the mail's bytes, and only then the dot that completes them."""
     protocol, transport = client.protocol, client.transport
     whole = _DOTS.sub(b"..", _NEWLINES.sub(b"\r\n", mail))
     whole += b"" if whole.endswith(b"\r\n") else b"\r\n"
@@ -142,7 +142,9 @@ async def _content(client: SMTP, mail: bytes) -> None:
 
 
 def _failure(error: SMTPResponseException, recipient: str) -> Exception:
-    """What a refusal says: 4xx of now, 5xx of the address at RCPT, else of this mail."""
+    """The meaning of a refusal: 4xx is temporary, 5xx is about the address at RCPT, otherwise about
+    this mail.
+    """
     text = f"the mail server says {error.code} {_line(error.message)}"
     if not recipient and not 400 <= error.code <= 599:
         return OutcomeUnknown(f"{text}, which is no answer to a mail")

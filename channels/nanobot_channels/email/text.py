@@ -1,6 +1,6 @@
-"""What a mail says: HTML as text, and without the history and the signature that mail programs add.
+"""The text of a mail: HTML as text, without the history and the signature that mail programs add.
 
-Nothing is taken away where nothing would be left.
+Nothing is removed if nothing would be left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import unescape
 import msgspec
 from lxml import etree, html  # type: ignore[import-untyped]
 
-# A line that introduces what is quoted: "On Monday, Ann wrote:", in any language.
+# A line that introduces a quote: "On Monday, Ann wrote:", in any language.
 _ATTRIBUTION = re.compile(r"^(?=.*[\d@]).{5,400}[:：]\s*$", re.DOTALL)
 _RULE = re.compile(
     r"^\s*-{2,}\s*(original message|original appointment|ursprüngliche nachricht|"
@@ -68,15 +68,16 @@ _LINK = re.compile(r"(?:https?|mailto|tel):[^\s<>]{1,2000}", re.IGNORECASE)
 
 
 class MailText(msgspec.Struct, frozen=True):
-    """What somebody wrote, and the history they sent along."""
+    """The person's text, and the history included with it."""
 
     text: str
     history: str = ""
 
 
 def mail_text(text: str, *, forwarded: bool = False) -> MailText:
-    """A mail's text without the mail it answers and without a signature. `forwarded`: what is
-    quoted is what they want to be read."""
+    """A mail's text without the mail it answers and without a signature. `forwarded`: the sender
+    wants the quoted text to be read.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if forwarded:
         return MailText(text.strip())
@@ -91,11 +92,11 @@ def mail_text(text: str, *, forwarded: bool = False) -> MailText:
 
 
 def _quoted_tail(lines: list[str]) -> int:
-    """The line from which on there are only quotes; those between answers stay."""
+    """The line after which there are only quotes; quotes between answers are kept."""
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1
-    # What is below the quotes is kept with them, unless it is a signature.
+    # Text below the quotes is kept with them, unless it is a signature.
     foot = _signature(lines[:end])
     if (
         foot is not None
@@ -117,7 +118,9 @@ def _before_blank(lines: list[str], end: int) -> int:
 
 
 def _above_attribution(lines: list[str], end: int) -> int:
-    """The line that introduces the quote goes with it; mail programs break it into up to three."""
+    """The line that introduces the quote is removed too; mail programs break it into up to
+    three.
+    """
     end = _before_blank(lines, end)
     for size in (3, 2, 1):
         if size <= end and _ATTRIBUTION.match(" ".join(lines[end - size : end])):
@@ -132,7 +135,7 @@ def _begins_one(line: str) -> bool:
 
 
 def _copied_tail(text: str) -> int:
-    """The line at which a mail program has put a copy of what is answered."""
+    """The line at which a mail program inserted a copy of the answered mail."""
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if number and _RULE.match(line)]
     block = _BLOCK.search(text)
@@ -166,18 +169,20 @@ def _unsigned(lines: list[str]) -> list[str]:
 
 
 def plain(markup: str) -> str:
-    """HTML as text: paragraphs apart, the targets of links behind them, quotes behind ">"."""
+    """HTML as text: paragraphs separated, the targets of links after them, quotes marked
+    with ">".
+    """
     try:
         tree = html.document_fromstring(_without_declaration(markup))
         text = _tidy(_Plain().read(tree))
     except (etree.LxmlError, ValueError, AssertionError):
         text = ""
-    # Of what is nested too deep, the parser gives nothing.
+    # The parser omits elements that are nested too deeply.
     return text or _tidy(unescape(_TAG.sub(" ", _UNSEEN.sub(" ", markup))))
 
 
 def _without_declaration(markup: str) -> str:
-    # With one that names an encoding, text is refused.
+    # The parser refuses text with an encoding declaration.
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", markup.replace("\0", ""))
 
 
@@ -188,7 +193,7 @@ def _tidy(text: str) -> str:
 
 
 class _Plain:
-    """One walk through a tree, without recursion: mails are nested as deep as somebody likes."""
+    """One walk through a tree, without recursion: a sender can nest a mail arbitrarily deep."""
 
     def __init__(self) -> None:
         self._out: list[str] = []
@@ -247,7 +252,7 @@ class _Plain:
         if not text:
             return
         if self._pre:
-            # The parser lets no zero byte through: here it is a space that counts.
+            # The parser accepts no zero byte: here it marks a significant space.
             self._say(text.replace(" ", "\0").replace("\n", f"\n{self._margin()}"))
         else:
             self._say(re.sub(r"\s+", " ", text))
@@ -265,10 +270,10 @@ class _Plain:
 
 
 def _is_hidden(element: html.HtmlElement) -> bool:
-    """Whether mail programs would not show it, such as a preview text."""
+    """Whether mail programs would hide it, such as a preview text."""
     return bool(_HIDDEN.search((element.get("style") or "").lower()))
 
 
 def paragraphs(texts: Iterator[str]) -> str:
-    """The texts that are not blank, with an empty line between them."""
+    """The non-blank texts, separated by empty lines."""
     return "\n\n".join(text.strip() for text in texts if text.strip())

@@ -21,8 +21,9 @@ _NOTICE = (
 
 
 class Invites(msgspec.Struct, frozen=True):
-    """Whose invitations are accepted: of `known` people everywhere, of others to chats of two
-    (`strangers`), where they can be told a pairing code; or of `anyone`."""
+    """Whose invitations are accepted: those of `known` people everywhere; those of others to chats
+    of two (`strangers`), where they can receive a pairing code; or those of `anyone`.
+    """
 
     known: frozenset[str] = frozenset()
     strangers: bool = True
@@ -35,7 +36,7 @@ class RoomAccess:
     def __init__(self, name: str, api: Api, user_id: str, invites: Invites) -> None:
         self.user_id = user_id
         self.declined: list[str] = []
-        """Rooms whose invitations are to be declined."""
+        """Rooms whose invitations will be declined."""
         self._name = name
         self._api = api
         self._invites = invites
@@ -58,7 +59,7 @@ class RoomAccess:
         return False
 
     async def join(self, room_id: str, via: str = "") -> bool:
-        """Join a room. Returns whether that is settled: joined, or refused for good."""
+        """Join a room. Returns whether that is settled: joined, or permanently refused."""
         query = f"?{urlencode({'via': via, 'server_name': via})}" if via else ""
         error = await self._post(f"{path('join', room_id)}{query}", "join")
         if error is None:

@@ -1,4 +1,4 @@
-"""Calls of a Matrix homeserver's client-server API, and what a failed one means."""
+"""Calls to a Matrix homeserver's client-server API, and the meaning of a failed one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TRANSFER = aiohttp.ClientTimeout(total=300.0, connect=_CONNECT_SECONDS, sock_re
 _LOST_TOKEN = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"}
 _WRONG = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SHUT_OUT = {"M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
-# Of the whole account or server, not of one room.
+# Errors about the whole account or server, not about one room.
 _NOT_NOW = {"M_CONSENT_NOT_GIVEN", "M_RESOURCE_LIMIT_EXCEEDED", "M_LIMIT_EXCEEDED"}
 
 _Shape = TypeVar("_Shape")
@@ -45,8 +45,9 @@ Request = tuple[str, ...]
 
 
 class ApiRefusal(Exception):
-    """The homeserver answered no. `code` is its errcode, "" if the answer was none of its own;
-    `retry_after` in seconds."""
+    """The homeserver refused the call. `code` is its errcode, "" if the response was not its own;
+    `retry_after` in seconds.
+    """
 
     def __init__(self, what: str, status: int, error: _Error, retry_after: float | None) -> None:
         reason = error.error or "no usable answer"
@@ -62,7 +63,7 @@ class ApiRefusal(Exception):
 
 
 class NoAnswer(Exception):
-    """No answer came. `sent`: the request may have arrived."""
+    """There was no response. `sent`: the request may have arrived."""
 
     def __init__(self, what: str, error: Exception, *, sent: bool) -> None:
         super().__init__(f"Matrix, {what}: {type(error).__name__} {error}".rstrip())
@@ -98,16 +99,16 @@ class _Whoami(msgspec.Struct, frozen=True):
 
 
 class Api:
-    """One account on one homeserver. Methods raise ApiRefusal or NoAnswer; none repeats a call.
+    """One account on one homeserver. Methods raise ApiRefusal or NoAnswer; none retries a call.
 
-    A token that a password got is kept in memory only.
+    A token obtained with a password is kept in memory only.
     """
 
     def __init__(self, account: Account, clock: Clock) -> None:
         self.account = account
         self.time = PlatformClock(clock)
         self.user_id = ""
-        """Whose the token is; known once `sign_in` returned."""
+        """The owner of the token; known once `sign_in` has returned."""
         self._token = ""
         self._connections = Connections(account.homeserver)
         self._signing_in = asyncio.Lock()
@@ -131,12 +132,12 @@ class Api:
     async def call(
         self, what: str, request: Request, *, seconds: float = CALL_SECONDS
     ) -> dict[str, Any]:
-        """The answer to a request; `what` names it in errors."""
+        """The response to a request; `what` names it in errors."""
         await self.sign_in()
         return await self._ask(what, request, token=self._token, seconds=seconds)
 
     async def download(self, request: Request, limit: int) -> bytes:
-        """The bytes behind a request, at most `limit`. Raises TooMuch too."""
+        """The bytes of a response, at most `limit`. Also raises TooMuch."""
         await self.sign_in()
         with self._answering("download", token := self._token):
             answer = await self._open(request, token=token, timeout=_TRANSFER)
@@ -158,7 +159,7 @@ class Api:
             return uri
 
     async def sign_out(self) -> None:
-        """End the session that a password made; its device is gone with it."""
+        """End the session that a password created; its device is removed with it."""
         if self._token and not self.account.access_token:
             token, self._token = self._token, ""
             await self._ask("logout", ("POST", path("logout"), "{}"), token=token)
@@ -175,7 +176,7 @@ class Api:
 
     @contextmanager
     def _answering(self, what: str, token: str) -> Iterator[None]:
-        """Raises what is raised within as ApiRefusal or NoAnswer; forgets a lost token."""
+        """Converts exceptions raised inside to ApiRefusal or NoAnswer; forgets a lost token."""
         try:
             yield
         except ApiRefusal as error:
@@ -238,7 +239,7 @@ def _json_object(body: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError:
-        # A number out of range in one event of old rooms must not cost all others.
+        # An out-of-range number in one event of an old room must not cost all others.
         value = json.loads(body)
         if not isinstance(value, dict):
             raise
@@ -268,7 +269,7 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
     if isinstance(error, NoAnswer):
         return OutcomeUnknown(str(error)) if error.sent else NotSent(str(error))
     if error.status == 429 or error.code == "M_LIMIT_EXCEEDED":
-        # Homeservers count what an account sends, wherever it goes.
+        # Homeservers count all sends of an account, in whichever room.
         return NotSent(str(error), error.retry_after, "bot")
     if not error.code or (error.code == "M_UNKNOWN" and error.status >= 500):
         # An error inside the homeserver may come after the event was stored.
@@ -281,7 +282,7 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
 
 
 def receiving_error(name: str, error: ApiRefusal | NoAnswer, account: Account) -> Exception:
-    """What a failed call means for the whole channel: BadCredentials or ChannelDown."""
+    """The meaning of a failed call for the whole channel: BadCredentials or ChannelDown."""
     if isinstance(error, NoAnswer):
         return ChannelDown(f"{error}. {_where(name, account)}" if not error.sent else str(error))
     if error.code in _SHUT_OUT:
@@ -302,7 +303,7 @@ def receiving_error(name: str, error: ApiRefusal | NoAnswer, account: Account) -
 
 
 def sign_in_error(name: str, error: ApiRefusal | NoAnswer, account: Account) -> Exception:
-    """What it means that signing in failed: BadCredentials or ChannelDown."""
+    """The meaning of a failed sign-in: BadCredentials or ChannelDown."""
     refused = isinstance(error, ApiRefusal) and error.status in _WRONG and not error.passing
     if refused and not account.access_token and not _shuts_out(error):
         return BadCredentials(

@@ -1,4 +1,4 @@
-"""Matrix over a homeserver's client-server API: /sync for what comes in, events for what goes out.
+"""Matrix over a homeserver's client-server API: /sync for inbound, events for outbound messages.
 
 Encrypted rooms cannot be read.
 """
@@ -41,7 +41,9 @@ from nanobot_channels.matrix.sync import messages
 BACKFILL = 500
 _FIND_PAGES = 10
 _FIND_MARGIN = 3600.0
-"""Seconds by which a message may seem older than its send; its mark tells it from others."""
+"""Seconds by which a message may appear older than its send; its mark distinguishes it from
+others.
+"""
 _CLOCK_MARGIN = 1.0
 _TYPING_MS = 10_000
 _EMOJI = {
@@ -54,7 +56,7 @@ _EMOJI = {
 class MatrixChannel:
     """One account on one homeserver, as a channel."""
 
-    # What a homeserver allows an account is its own to set; the specification names no rate.
+    # Each homeserver sets its own rate limits; the specification names none.
     capabilities = Capabilities(typing=True, reconciles=True)
 
     def __init__(
@@ -89,8 +91,8 @@ class MatrixChannel:
     async def check(self) -> str:
         """The account's user id and homeserver; see ports.SelfChecking.
 
-        With a password it signs in as a device of its own, and out again: the gateway's session
-        must not end by it.
+        With a password it signs in as a separate device, and out again: that must not end the
+        gateway's session.
         """
         account = self._account
         api = Api(msgspec.structs.replace(account, device=f"{account.device}CHECK"), self._clock)
@@ -108,7 +110,8 @@ class MatrixChannel:
         return parts.render(message)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Send one part; returns its event id. A repeat with the same key makes no second event.
+        """Send one part; returns its event id. A repeat with the same key does not create a second
+        event.
 
         Raises NotSent, Refused, ChatGone, or OutcomeUnknown.
         """
@@ -121,12 +124,13 @@ class MatrixChannel:
     ) -> None:
         """Replace a message sent before. Raises as `send`."""
         content = parts.replacement(message_id, part, plain=plain)
-        # Each edit is one of its own: a text may come back that was there before.
+        # Each edit is unique: a text may return to an earlier version.
         await self._send(address, content, uuid.uuid4().hex)
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Redact a message: clients show neither it nor its edits. Raises as `send`: Refused when
-        it is unknown, or the room does not allow it."""
+        """Redact a message: clients show neither it nor its edits. Raises as `send`: Refused if it
+        is unknown, or the room does not allow it.
+        """
         await self._user_id()
         try:
             await self._api.call("redact", _redaction(address, message_id))
@@ -137,8 +141,9 @@ class MatrixChannel:
             raise delivery_error(error) from error
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
-        """Compared by the homeserver's clock. A sender's homeserver may have another one, so that
-        an earlier time proves nothing."""
+        """Compared by the homeserver's clock. A sender's homeserver may have a different clock, so
+        an earlier time proves nothing.
+        """
         return True if message.sent_at >= self._api.time.at(shown_at) - _CLOCK_MARGIN else None
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
@@ -184,7 +189,9 @@ class MatrixChannel:
         await self._call("reaction", _put(place, {"m.relates_to": relates}))
 
     async def typing(self, address: Address) -> None:
-        """Show it for ten seconds, or until the bot says something. Raises as `send`."""
+        """Show the indicator for ten seconds, or until the bot sends a message. Raises as
+        `send`.
+        """
         place = path("rooms", address.chat_id, "typing", await self._user_id())
         await self._call("typing", _put(place, {"typing": True, "timeout": _TYPING_MS}))
 
@@ -245,7 +252,7 @@ def _unsent(error: Exception) -> NotSent:
 
 
 def _redaction(address: Address, event_id: str) -> Request:
-    """The same each time: a repeat makes no second one."""
+    """The same each time: a repeat does not create a second one."""
     return _put(path("rooms", address.chat_id, "redact", event_id, event_id), {})
 
 
@@ -256,7 +263,7 @@ def _put(place: str, content: Mapping[str, object]) -> Request:
 def open_channel(name: str, settings: Mapping[str, object]) -> MatrixChannel:
     """The channel of one `[channels.NAME]` table; docs/channels/matrix.md has the keys.
 
-    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    Raises ConfigError for invalid settings; it does not connect yet.
     """
     account = _account(name, settings)
     table = Table(name, settings)
@@ -303,7 +310,7 @@ def _account(name: str, settings: Mapping[str, object]) -> Account:
             f"channels.{name}.user {what}: put the bot's id there, for example "
             '"@nanobot:example.org"'
         )
-    # The same device at every start: a new one each time would pile up in the account.
+    # The same device at every start: otherwise devices would accumulate in the account.
     digest = hashlib.sha256(f"{root} {user} {name}".encode()).hexdigest()
     device = f"NANOBOT{digest[:10].upper()}"
     return Account(root, user, password, token, device)

@@ -1,4 +1,4 @@
-"""The contents of a room's events. Nothing here asks the homeserver."""
+"""The contents of a room's events. Nothing here calls the homeserver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nanobot_channels.common.text import clean, one_line
 
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
 _VOICE = {"org.matrix.msc3245.voice", "org.matrix.msc3245.voice.v2", "m.voice"}
-# What bots say to people is a notice, and never answered, so that two bots have an end.
+# Bots send notices to people and never answer notices, so that two bots cannot loop.
 _UNHEARD = {"m.notice", "m.server_notice", "m.key.verification.request"}
 _MXC = re.compile(r"mxc://([\w.:\[\]-]+)/([\w-]+)")
 _FALLBACK = re.compile(r"(?:> ?[^\n]*(?:\n|$))+\n?")
@@ -35,13 +35,16 @@ class Event(msgspec.Struct, frozen=True):
     unsigned: Json = {}
 
     def sent_at(self, otherwise: float) -> float:
-        """When its server claims it was sent, in Unix seconds; `otherwise` for what is no time."""
+        """The time of sending as its server claims, in Unix seconds; `otherwise` if that is
+        invalid.
+        """
         return moment(self.origin_server_ts, otherwise, per_second=1000)
 
 
 class MessageContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a person's message. `edit_of` is the event that it replaces, `html` its
-    formatted text, `quote` what it quotes itself of the event that it answers."""
+    formatted text, `quote` the text that it quotes from the event that it answers.
+    """
 
     text: str
     html: str = ""
@@ -54,7 +57,7 @@ class MessageContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BotUser(msgspec.Struct, frozen=True):
-    """The bot: its user id and what it is called in a room."""
+    """The bot: its user id and its name in a room."""
 
     user_id: str
     name: str = ""
@@ -101,8 +104,9 @@ def message_content(event: Event) -> MessageContent | None:
 
 
 def reaction(event: Event) -> tuple[str, str] | None:
-    """The event that somebody reacts to, and with what; None for other events, also for redacted
-    ones. Raises BadEvent."""
+    """The event and the reaction to it; None for other events, including redacted ones. Raises
+    BadEvent.
+    """
     if event.type != "m.reaction" or event.state_key is not None or not event.content:
         return None
     if not event.event_id or not event.sender:
@@ -120,13 +124,13 @@ def _about(relates: Json) -> tuple[str, str]:
         string(relates.get("event_id")) if string(relates.get("rel_type")) == "m.thread" else ""
     )
     reply_to = string(table(relates.get("m.in_reply_to")).get("event_id"))
-    # For clients without threads every message in one seems to answer the one before.
+    # For clients without threads, every message in a thread seems to answer the previous one.
     falling_back = bool(thread) and relates.get("is_falling_back") is True
     return "" if falling_back else reply_to, thread
 
 
 def _words(content: Json, *, answers: bool) -> tuple[str, str]:
-    """Its text, and what it quotes in front of it (as clients did up to version 1.13)."""
+    """Its text, and the quote in front of it (clients did this up to version 1.13)."""
     msgtype, body = string(content.get("msgtype")), clean(string(content.get("body")))
     quote = ""
     if answers and body.startswith("> "):
@@ -170,7 +174,7 @@ def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:
 
 
 def media(uri: str) -> tuple[str, str] | None:
-    """Server and id of an mxc:// address; None if it is none."""
+    """Server and id of an mxc:// address; None if it is not one."""
     match = _MXC.fullmatch(uri)
     return (match[1], match[2]) if match else None
 
@@ -181,8 +185,9 @@ def _mentions(content: Json) -> frozenset[str]:
 
 
 def means(it: MessageContent, me: BotUser) -> bool:
-    """Whether the bot is mentioned: as the specification has it, by a link to it, or by a name
-    that stands in the text as a word of its own."""
+    """Whether the bot is mentioned: as specified, by a link to it, or by a name that occurs in the
+    text as a separate word.
+    """
     if me.user_id in it.mentions or f"matrix.to/#/{me.user_id}" in it.html:
         return True
     words = "|".join(map(re.escape, _names(me)))
@@ -190,7 +195,7 @@ def means(it: MessageContent, me: BotUser) -> bool:
 
 
 def without_name(it: MessageContent, me: BotUser) -> str:
-    """The text without the bot's name in front of it, unless nothing else is there."""
+    """The text without the bot's name in front of it, unless nothing else is left."""
     for name in _names(me):
         if it.text[: len(name)].casefold() != name.casefold():
             continue

@@ -23,7 +23,7 @@ from nanobot_channels.matrix.api import (
 from nanobot_channels.matrix.events import media
 
 _TYPES = {"image": "m.image", "audio": "m.audio", "video": "m.video", "voice": "m.audio"}
-# Shown in place by clients, which take other kinds of pictures for files as well.
+# Clients display these directly; they treat other kinds of pictures as files.
 _MOST_POINTS = 120
 _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -41,7 +41,7 @@ async def fetch(api: Api, attachment: Attachment, limit: int) -> bytes:
             endpoint = path("media", "download", *place, version="v1")
             return await api.download(("GET", endpoint + query), limit)
         except ApiRefusal as error:
-            # Homeservers from before version 1.11 of the specification have it elsewhere.
+            # Homeservers older than version 1.11 of the specification have it elsewhere.
             if error.code != "M_UNRECOGNIZED":
                 raise
         endpoint = path("download", *place).replace("/client/", "/media/", 1)
@@ -68,7 +68,7 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
     try:
         uri = await api.upload(request, data, mime)
     except NoAnswer as error:
-        # Nothing is to be seen in the room yet.
+        # The room does not show anything yet.
         raise NotSent(str(error)) from error
     except ApiRefusal as error:
         if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or error.code == "M_TOO_LARGE":
@@ -99,7 +99,9 @@ async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -
 
 
 def _as_voice(file: Attachment, data: bytes, info: dict[str, object]) -> dict[str, object]:
-    """What makes an audio event a voice message (MSC3245 over MSC1767); its length is noted."""
+    """The fields that make an audio event a voice message (MSC3245 over MSC1767), with its
+    length.
+    """
     recording = measure(data) if file.kind == "voice" else None
     if recording is None:
         return {}

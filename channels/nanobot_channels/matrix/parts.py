@@ -1,4 +1,4 @@
-"""Outbound messages as events: the Markdown as it is, and in the HTML that Matrix allows."""
+"""Outbound messages as events: the Markdown unchanged, and the HTML that Matrix allows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 LIMIT = 30_000
 """Bytes of body and formatted_body in JSON; a whole event has at most 65,536 (client-server API,
-size limits), and its servers add to it."""
+size limits), and its servers add to it.
+"""
 FORMATTED_LIMIT = 60_000
-"""Characters of a text that is formatted; longer ones are sent as they are written."""
+"""Characters of a text that is formatted; longer texts are sent as written."""
 FORMATTED_MARKS = 10_000
-"""Marks and line ends of one, likewise."""
+"""Marks and line ends of a text that is formatted; texts with more are sent as written."""
 MARK = "org.nanobot.part"
-"""The field of an event's content by which a part is found again."""
-_BLURB = 1_000  # characters of an edit for clients that know none
+"""The field of an event's content that identifies a part."""
+_BLURB = 1_000  # characters of an edit for clients that do not support edits
 _EMPTY = "(empty message)"
 _PLAIN = {"paragraph_open", "paragraph_close", "inline"}
 _LITERAL = re.compile(r"[\\&]")
@@ -36,7 +37,7 @@ Json = dict[str, Any]
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds. `html` is empty where it says no more than the text."""
+    """The payload of a part. `html` is empty if it says no more than the text."""
 
     html: str = ""
     notice: bool = False
@@ -75,7 +76,7 @@ def render(message: OutboundMessage) -> list[OutboundPart]:
 
 
 def _html(piece: str) -> str:
-    """The Markdown as HTML, "" where it says no more than the text."""
+    """The Markdown as HTML, "" if it says no more than the text."""
     tokens = _parser().parse(piece)
     inside = {child.type for token in tokens for child in token.children or ()}
     plain = {token.type for token in tokens} <= _PLAIN and inside <= {"text", "softbreak"}
@@ -86,7 +87,7 @@ def _html(piece: str) -> str:
 
 
 def content(address: Address, part: OutboundPart, *, plain: bool, direct: bool = False) -> Json:
-    """A part as the content of m.room.message. In a `direct` chat it is no reply."""
+    """A part as the content of m.room.message. In a `direct` chat it is not a reply."""
     payload = _payload(part)
     fields = _words(part, payload, plain=plain)
     if part.key:
@@ -102,7 +103,7 @@ def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
         "msgtype": words["msgtype"],
         "body": f"* {part.text[:_BLURB]}",
         "m.mentions": {},
-        # Without it other people's clients fetch the links in an answer to show what is there.
+        # Without it other people's clients fetch the links in an answer for previews.
         "com.beeper.linkpreviews": [],
         "m.new_content": words,
         "m.relates_to": {"rel_type": "m.replace", "event_id": message_id},
@@ -119,7 +120,7 @@ def relation(address: Address, reply_to: str = "") -> Json:
 
 
 def mark_of(part: OutboundPart) -> str:
-    """Tells one part from all others: as a transaction id it makes a repeated request harmless."""
+    """Identifies a part: as a transaction id it makes a repeated request harmless."""
     return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"
 
 
@@ -131,9 +132,9 @@ def _words(part: OutboundPart, payload: Payload, *, plain: bool) -> Json:
     fields: Json = {
         "msgtype": "m.notice" if payload.notice else "m.text",
         "body": part.text,
-        # Without it a name, or @room, in a model's words would ring.
+        # Without it a name, or @room, in the model's text would notify people.
         "m.mentions": {},
-        # And without this other clients would fetch the links to show previews.
+        # And without this other clients would fetch the links for previews.
         "com.beeper.linkpreviews": [],
     }
     if payload.html and not plain:

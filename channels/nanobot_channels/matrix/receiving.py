@@ -1,4 +1,6 @@
-"""Admits the messages of one account's rooms to one intake: those of /sync, and its gaps."""
+"""Admits the messages of one account's rooms to one intake: those of /sync, and those in
+its gaps.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,12 @@ from nanobot_channels.matrix.sync import (
 )
 
 _SAVED_EVERY = 60.0
-"""Seconds after which the cursor is kept though nothing was said."""
+"""Seconds after which the cursor is stored even without new messages."""
 _MOST_TOLD = 500
 _SKEW_MS = 300_000.0
-"""Clocks of homeservers differ by less: when the place is lost, so much before the last event is
-looked at once more. What was admitted then is known by its id."""
+"""Clocks of homeservers differ by less. If the position is lost, events from this long before the
+last one are read again; their ids identify those that were admitted.
+"""
 
 Json = dict[str, Any]
 
@@ -53,9 +56,9 @@ class Receiver:
         self, name: str, api: Api, intake: Intake, access: RoomAccess, clock: Clock, backfill: int
     ) -> None:
         self.skipped = 0
-        """Events that could not be read."""
+        """Unreadable events."""
         self.threads: set[tuple[str, str]] = set()
-        """Room and root of threads in which the bot has spoken, or was spoken to."""
+        """Room and root of threads in which the bot has written, or was addressed."""
         self._name = name
         self._api = api
         self._intake = intake
@@ -97,7 +100,7 @@ class Receiver:
             return
         if stored:
             logger.warning("{}: the stored cursor is not this account's: begins anew", self._name)
-        # What was said before the bot was here is nobody's question to it.
+        # Messages from before the bot joined are not addressed to it.
         answer = await sync(self._api, "", 0)
         now = self._api.time.now() * 1000
         self._move(answer, at=now, first=now)
@@ -141,7 +144,7 @@ class Receiver:
         for room_id in answer.rooms.leave:
             self._rooms.forget(room_id)
         self._invited(answer)
-        # The clock of whoever sent it may be ahead.
+        # The sender's clock may be ahead.
         self._move(answer, at=min(at, self._api.time.now() * 1000))
         due = self._clock.monotonic() - self._saved >= _SAVED_EVERY
         if messages or answer.rooms.invite or due:
@@ -176,7 +179,7 @@ class Receiver:
         self._cursor = msgspec.structs.replace(self._cursor, invited=invited)
 
     async def _open(self) -> None:
-        """Join where the bot is invited; what fails for now stays in the cursor."""
+        """Join rooms that the bot is invited to; joins that fail for now stay in the cursor."""
         left = [room_id for room_id in self._cursor.invited if not await self._access.join(room_id)]
         await self._access.decline()
         if len(left) != len(self._cursor.invited):
@@ -213,7 +216,7 @@ class Receiver:
         return self._since_invited(events) if arrived else events
 
     def _is_new(self, event: Event) -> bool:
-        """Whether an event may be one that was not seen, where only its time can tell."""
+        """Whether an event may be new, if only its time can decide."""
         begin = max(self._cursor.at - _SKEW_MS, self._cursor.first)
         return bool(self._cursor.since) or 1000 * event.sent_at(math.inf) > begin
 
@@ -240,7 +243,7 @@ class Receiver:
         return events[: self._backfill][::-1]
 
     def _since_invited(self, events: list[Event]) -> list[Event]:
-        """The events since the invitation: people write on before the bot has joined."""
+        """The events since the invitation: people may write before the bot has joined."""
         for marks in (self._invites, self._arrives):
             for at in range(len(events) - 1, -1, -1):
                 if marks(events[at]):
@@ -298,7 +301,7 @@ class Receiver:
         me = self._rooms.me(room)
         original = await self._rooms.event(room_id, it.edit_of) if it.edit_of else KnownEvent()
         if it.edit_of and original.sender != event.sender:
-            return None  # nobody edits what another has said
+            return None  # people cannot edit other people's messages
         thread, reply_to = it.thread or original.thread, it.reply_to or original.reply_to
         root = await self._rooms.event(room_id, thread) if thread else KnownEvent()
         answered = await self._rooms.event(room_id, reply_to) if reply_to else KnownEvent()

@@ -20,14 +20,14 @@ from nanobot_channels.matrix.events import (
 )
 
 _EVENTS = 2_000
-"""Events of which is remembered who said what, in all rooms together."""
+"""Events whose sender and text are remembered, in all rooms together."""
 _QUOTE = 2_000  # characters that are kept of one
 
 Json = dict[str, Any]
 
 
 class KnownEvent(msgspec.Struct, frozen=True):
-    """An event that others refer to. `meant`: the bot is mentioned in it."""
+    """An event that others refer to. `meant`: it mentions the bot."""
 
     sender: str = ""
     text: str = ""
@@ -51,7 +51,7 @@ class Room(msgspec.Struct):
 
 
 class Rooms:
-    """Rooms are asked for once, and follow the events of /sync afterwards."""
+    """Rooms are requested once, and follow the events of /sync afterwards."""
 
     def __init__(self, api: Api, user_id: str) -> None:
         self._api = api
@@ -75,18 +75,18 @@ class Rooms:
         self._direct = frozenset(room for room in rooms if isinstance(room, str))
 
     def is_direct(self, room_id: str, room: Room) -> bool:
-        """Whether the bot is meant without being named."""
+        """Whether messages address the bot without naming it."""
         return len(room.members) <= 2 or room_id in self._direct
 
     def is_known_direct(self, room_id: str) -> bool:
-        """As `is_direct`, for a room already loaded; False for another."""
+        """Like `is_direct`, for a room already loaded; False for any other."""
         room = self._rooms.get(room_id)
         return room is not None and self.is_direct(room_id, room)
 
     async def room(self, room_id: str) -> Room:
-        """A room's members. A room that cannot be read counts as a group.
+        """A room's members. An unreadable room counts as a group.
 
-        Raises ApiRefusal for what passes, and NoAnswer.
+        Raises ApiRefusal for temporary errors, and NoAnswer.
         """
         existing = self._rooms.get(room_id)
         if existing is not None:
@@ -111,11 +111,11 @@ class Rooms:
             room.apply(event)
 
     def forget(self, room_id: str) -> None:
-        """Drop a room that the bot left, or whose members may have changed unseen."""
+        """Drop a room that the bot left, or whose members may have changed unnoticed."""
         self._rooms.pop(room_id, None)
 
     def me(self, room: Room) -> BotUser:
-        """The bot as it is called in a room."""
+        """The bot with its name in a room."""
         return BotUser(self._user_id, room.members.get(self._user_id, ""))
 
     def keep(self, room_id: str, event_id: str, event: KnownEvent) -> None:
@@ -123,9 +123,9 @@ class Rooms:
         self._events[room_id, event_id] = event
 
     async def event(self, room_id: str, event_id: str) -> KnownEvent:
-        """An event that another refers to; an empty one if it cannot be had.
+        """An event that another refers to; an empty one if it is not available.
 
-        Raises ApiRefusal for what passes, and NoAnswer.
+        Raises ApiRefusal for temporary errors, and NoAnswer.
         """
         existing = self._events.get((room_id, event_id))
         if existing is not None:
@@ -142,13 +142,13 @@ class Rooms:
             if error.passing:
                 raise
         except BadEvent:
-            pass  # it is quoted as little as one that is gone
+            pass  # it is not quoted, like one that no longer exists
         self.keep(room_id, event_id, summary)
         return summary
 
 
 def known_event(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
-    """What is remembered of a message."""
+    """The remembered data of a message."""
     return KnownEvent(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
 
 

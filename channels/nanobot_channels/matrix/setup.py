@@ -1,4 +1,4 @@
-"""What a person is asked to connect Matrix."""
+"""The questions for a person who connects Matrix."""
 
 from __future__ import annotations
 

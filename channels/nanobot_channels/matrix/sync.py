@@ -11,7 +11,7 @@ from nanobot_channels.common.shapes import table
 from nanobot_channels.matrix.api import Api, Request, path
 
 HELD_SECONDS = 30
-"""How long the homeserver holds a poll without news."""
+"""How long the homeserver holds a poll without new events."""
 _PAGE = 100
 
 Json = dict[str, Any]
@@ -31,9 +31,10 @@ _FILTER = {
 
 
 class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far this account's rooms were read. `at` is when the last event was sent, `first` when
-    the bot came, both in milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that
-    have had the notice."""
+    """The position in this account's rooms. `at` is when the last event was sent, `first` when the
+    bot came, both in milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that
+    have had the notice.
+    """
 
     user: str
     since: str
@@ -73,7 +74,7 @@ class _Rooms(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer of /sync. Rooms are as they came: one that cannot be read must cost no other."""
+    """A response of /sync. Rooms are undecoded: an unreadable one must not cost the others."""
 
     next_batch: str
     rooms: _Rooms = _Rooms()
@@ -81,7 +82,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def decode(cursor: str | None) -> Cursor | None:
-    """The stored cursor, None if the text is none."""
+    """The stored cursor, None if the text is not a cursor."""
     try:
         return msgspec.json.decode(cursor or "", type=Cursor)
     except msgspec.DecodeError:
@@ -96,7 +97,7 @@ def encode(cursor: Cursor) -> str:
 async def sync(api: Api, since: str, wait_seconds: int) -> Answer:
     """The events after `since`; without it the rooms' present state.
 
-    Raises ApiRefusal, NoAnswer, or ValueError if the answer is none.
+    Raises ApiRefusal, NoAnswer, or ValueError for an invalid response.
     """
     query = {"timeout": str(wait_seconds * 1000), "filter": msgspec.json.encode(_FILTER).decode()}
     if since:
@@ -116,7 +117,7 @@ def messages(room_id: str, start: str, end: str = "", *, sender: str = "") -> Re
 
 
 def invitation(value: object, user_id: str) -> tuple[str, bool]:
-    """Who invites the bot, "" if nobody can tell, and whether they mean a chat of two."""
+    """The inviter, "" if unknown, and whether they mean a chat of two."""
     try:
         invited = msgspec.convert(value, _Invited)
     except msgspec.ValidationError:

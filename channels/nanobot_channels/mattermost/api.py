@@ -1,4 +1,4 @@
-"""Mattermost's REST API v4, and what its errors mean."""
+"""Mattermost's REST API v4, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RestApi(JsonApi):
 def _error(status: int, answer: Any) -> tuple[int | str, str] | None:
     error = table(answer)
     code = string(error.get("id"))
-    # Other objects have an id, too; only errors name their status.
+    # Other objects have an id, too; only errors have a status.
     if status < 300 or not code or not isinstance(error.get("status_code"), int):
         return None
     return code, string(error.get("message"))
@@ -64,7 +64,7 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
 
 
 def receiving_error(name: str, error: ApiRefusal | NoAnswer) -> BadCredentials | ChannelDown:
-    """What a failed call means for the whole channel."""
+    """The meaning of a failed call for the whole channel."""
     if isinstance(error, ApiRefusal) and error.status in {401, 403} and error.code:
         return BadCredentials(
             f"{error}. Put the token of an active bot account into channels.{name}.token: "

@@ -1,5 +1,6 @@
-"""Mattermost as a channel: a websocket for posts, the REST API for what goes out, and requests of
-Mattermost for pressed buttons."""
+"""Mattermost as a channel: a websocket for posts, the REST API for outbound messages, and requests
+from Mattermost for pressed buttons.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +35,16 @@ from nanobot_channels.mattermost.settings import SETUP as SETUP
 from nanobot_channels.mattermost.settings import Settings, settings_of
 
 MOST_FILES = 10
-"""Files of one post."""
+"""The most files of one post."""
 _MARGIN_SECONDS = 60.0
 _MOST_POSTS = 1_000
-"""Posts that Mattermost lists since a moment."""
+"""The most posts since a given time that Mattermost lists."""
 _EMOJI = {
     Reaction.RECEIVED: "eyes",
     Reaction.DONE: "white_check_mark",
     Reaction.FAILED: "x",
 }
-# The rate is the usual one of servers that limit requests.
+# The default rate of servers that limit requests.
 _ABLE = Capabilities(
     typing=True,
     reconciles=True,
@@ -54,7 +55,9 @@ _NOT_OURS = PlatformReply(status=401, body=b"This is no button of this assistant
 
 
 class MattermostChannel:
-    """One bot account. A chat is a channel; in those of several people each answer is a thread."""
+    """One bot account. A chat is a channel; in a channel with several people each answer is a
+    thread.
+    """
 
     def __init__(self, name: str, settings: Settings, *, clock: Clock | None = None) -> None:
         self._name = name
@@ -75,12 +78,14 @@ class MattermostChannel:
         await self._receiver.run(intake, bot)
 
     def reached_at(self, url: str) -> None:
-        """Where buttons are pressed; without an address that Mattermost reaches there are none."""
+        """The URL for pressed buttons; without a URL that Mattermost can reach there are no
+        buttons.
+        """
         self._url = self._settings.callback_url or url
         self.capabilities = msgspec.structs.replace(_ABLE, buttons=bool(self._url))
 
     async def receive(self, request: PlatformRequest, intake: Intake) -> PlatformReply:
-        """A pressed button. What its context says is proven by its key."""
+        """A pressed button. A key authenticates its context."""
         if request.method != "POST" or request.path != "/press":
             return PlatformReply(status=404, body=b"There is nothing here.")
         try:
@@ -120,7 +125,7 @@ class MattermostChannel:
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Replace a post of the bot's own. Raises as `send`: Refused when it is gone."""
+        """Replace one of the bot's own posts. Raises as `send`: Refused if it no longer exists."""
         text = parts.plain(part.text) if plain else part.text
         patch = {"message": text, "props": await self._properties(address, part)}
         await self._ours(f"/posts/{message_id}/patch", patch, "PUT")
@@ -129,8 +134,9 @@ class MattermostChannel:
         await self._ours(f"/posts/{message_id}", None, "DELETE")
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The post of a part, by its mark, among what its channel shows since then. Raises
-        Uncertain if more was said there than Mattermost lists."""
+        """The post of a part, identified by its mark, among the posts of its channel since then.
+        Raises Uncertain if there are more posts than Mattermost lists.
+        """
         if not self._api.time.is_set:
             await self._call("me", "/users/me")
         began = self._api.time.at(since) - _MARGIN_SECONDS
@@ -186,7 +192,7 @@ class MattermostChannel:
     async def close(self) -> None:
         await self._api.close()
 
-    # What these share
+    # Shared code
 
     async def _me(self) -> Bot:
         try:
@@ -205,7 +211,7 @@ class MattermostChannel:
     async def _post(self, address: Address, part: OutboundPart, text: str, files: list[str]) -> str:
         post: Json = {"channel_id": address.chat_id, "message": text, "file_ids": files}
         post |= {"root_id": address.thread_id or "", "props": await self._properties(address, part)}
-        if part.key:  # a repeat within half a minute makes no second post
+        if part.key:  # a repeat within half a minute does not create a second post
             post["pending_post_id"] = parts.mark_of(part)
         try:
             sent = post_of(await self._call("posts", "/posts", post))
@@ -232,7 +238,7 @@ class MattermostChannel:
         return number
 
     async def _ours(self, path: str, body: Json | None, method: str) -> None:
-        """Change a post of the bot's own; what cannot be changed any more is Refused."""
+        """Change one of the bot's own posts; Refused if it can no longer be changed."""
         try:
             await self._api.call("posts", path, body, method=method)
         except FAILED as error:
@@ -241,7 +247,7 @@ class MattermostChannel:
             raise delivery_error(error) from error
 
     async def _missing(self, path: str) -> None:
-        """Take back a reaction, which may not be there."""
+        """Remove a reaction, which may not exist."""
         try:
             await self._api.call("reactions", path, method="DELETE")
         except FAILED as error:
@@ -260,6 +266,6 @@ class MattermostChannel:
 def open_channel(name: str, settings: Mapping[str, object]) -> MattermostChannel:
     """The channel of one `[channels.NAME]` table; docs/channels/mattermost.md has the keys.
 
-    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    Raises ConfigError for invalid settings; it does not connect yet.
     """
     return MattermostChannel(name, settings_of(Table(name, settings)))

@@ -31,7 +31,7 @@ _EMOJI = {
 
 
 class Bot(msgspec.Struct, frozen=True):
-    """The bot itself, as /users/me has it."""
+    """The bot itself, from /users/me."""
 
     id: str
     username: str = ""
@@ -49,7 +49,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """A post as an event or a list of posts has it. Times count milliseconds."""
+    """A post from an event or a list of posts. Times are in milliseconds."""
 
     id: str
     user_id: str
@@ -65,8 +65,9 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Around(msgspec.Struct, frozen=True):
-    """What a post does not say: whether its channel is a direct one, whether the bot takes part in
-    its thread, and the name of who wrote it."""
+    """Data missing from a post: whether its channel is a direct one, whether the bot takes part in
+    its thread, and the author's name.
+    """
 
     direct: bool
     joined: bool = False
@@ -74,7 +75,7 @@ class Around(msgspec.Struct, frozen=True):
 
 
 def post_of(value: object) -> Post:
-    """A post; in events it is JSON in a text. Raises BadEvent."""
+    """A post; in events it is JSON within a string. Raises BadEvent."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
@@ -87,7 +88,7 @@ def post_of(value: object) -> Post:
 
 
 def is_of_person(post: Post, bot: Bot) -> bool:
-    """Whether a person wrote it: no system message, no integration, no other bot."""
+    """Whether a person wrote it: not the system, an integration, or another bot."""
     props = post.props or {}
     made = any(props.get(key) in {"true", True} for key in ("from_bot", "from_webhook"))
     return post.user_id != bot.id and not post.type and not made and not post.delete_at
@@ -101,8 +102,9 @@ def mentions(post: Post, bot: Bot) -> bool:
 def inbound(
     post: Post, channel: str, bot: Bot, around: Around, *, edited: bool
 ) -> InboundMessage | None:
-    """The message for nanobot, None if nothing is in it. Outside of direct channels the answer to a
-    post goes into its thread."""
+    """The message for nanobot, None if it is empty. Outside of direct channels the answer to a post
+    goes into its thread.
+    """
     mentioned = mentions(post, bot)
     text = clean(_mention(bot).sub("", post.message) if mentioned else post.message).strip()
     listed = (post.metadata or _Metadata()).files or []
@@ -151,8 +153,9 @@ class _Reaction(msgspec.Struct, frozen=True):
 def reaction(
     value: object, place: tuple[str, str], bot: Bot, *, direct: bool
 ) -> InboundMessage | None:
-    """A yes or a no that somebody put to a post in `place`, the names of our channel and of its
-    channel; None for all others. Raises BadEvent."""
+    """A person's positive or negative reaction to a post in `place`, the names of our channel and
+    of its channel; None for all others. Raises BadEvent.
+    """
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
@@ -179,8 +182,9 @@ def reaction(
 
 
 class Button(msgspec.Struct, frozen=True):
-    """The context of a button, which Mattermost keeps to itself and returns with a press. `key`
-    proves that it is ours: requests of Mattermost are not signed."""
+    """The context of a button, which Mattermost stores and returns with a press. `key` proves that
+    it is ours: Mattermost does not sign its requests.
+    """
 
     say: str
     chat: str
@@ -201,7 +205,7 @@ class Button(msgspec.Struct, frozen=True):
 
 
 def pressed(body: bytes, channel: str, token: str, now: float) -> InboundMessage | None:
-    """Who pressed a button of ours; None if it is none. Raises BadEvent."""
+    """The person who pressed one of our buttons; None if it is not ours. Raises BadEvent."""
     try:
         request: Mapping[str, Any] = table(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Outbound messages as posts: Markdown as it is written, with buttons below the last one."""
+"""Outbound messages as posts: the Markdown unchanged, with buttons below the last one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nanobot_channels.mattermost.events import Button
 LIMIT = 16_383
 """Characters of a post."""
 MARK = "nanobot_part"
-"""The property of a post by which a part is found again."""
+"""The property of a post that identifies a part."""
 _PIECE = 16_000
 _LABEL = 100
 _EMPTY = "(empty message)"
@@ -26,13 +26,15 @@ _EVERYBODY = re.compile(r"@(?=(?:channel|all|here)\b)", re.IGNORECASE)
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds: pairs of what a button says and its label."""
+    """The payload of a part: pairs of a button's text and its label."""
 
     choices: list[tuple[str, str]] = []
 
 
 def render(message: OutboundMessage, *, buttons: bool) -> list[OutboundPart]:
-    """The parts: at least one, each within the limit. Without buttons the choices are written."""
+    """The parts: at least one, each within the limit. Without buttons the choices are
+    written out.
+    """
     text = visible(message.text)
     choices = [(choice.say, one_line(choice.label) or choice.say) for choice in message.choices]
     if choices and not buttons:
@@ -46,7 +48,7 @@ def render(message: OutboundMessage, *, buttons: bool) -> list[OutboundPart]:
 
 
 def visible(text: str) -> str:
-    """The Markdown as it is sent: it calls nobody together."""
+    """The Markdown as it is sent: it notifies no one."""
     return _EVERYBODY.sub("@\u200b", clean(text)).strip()
 
 
@@ -57,13 +59,14 @@ def _written(choices: Sequence[Choice]) -> str:
 
 
 def mark_of(part: OutboundPart) -> str:
-    """What tells one part from all others."""
+    """Identifies a part."""
     return hashlib.sha256(part.key.encode()).hexdigest()[:26]
 
 
 def properties(part: OutboundPart, address: Address, how: tuple[str, str, bool]) -> Json:
-    """The properties of its post. `how`: where presses go, the token that proves our buttons, and
-    whether the channel is a direct one."""
+    """The properties of its post. `how`: where presses are sent, the token that authenticates our
+    buttons, and whether the channel is a direct one.
+    """
     url, token, direct = how
     payload = msgspec.json.decode(part.payload, type=Payload) if part.payload else Payload()
     actions: list[Json] = []
@@ -79,5 +82,5 @@ def properties(part: OutboundPart, address: Address, how: tuple[str, str, bool])
 
 
 def plain(text: str) -> str:
-    """The text with its marks as characters: each that may begin something is escaped."""
+    """The text with its marks escaped, so that they appear as characters."""
     return re.sub(r"([\\`*_~#>|\[\]<:!-])", r"\\\1", visible(text))

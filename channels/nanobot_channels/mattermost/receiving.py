@@ -37,8 +37,9 @@ _LOOK_SECONDS = 3.0
 
 
 class Receiver:
-    """Receives for one account. It remembers kinds of channels and the bot's threads; what it does
-    not remember it asks."""
+    """Receives for one account. It remembers kinds of channels and the bot's threads, and requests
+    unknown ones.
+    """
 
     def __init__(self, name: str, settings: Settings, api: RestApi) -> None:
         self._name = name
@@ -50,8 +51,9 @@ class Receiver:
         self._newest = 0
 
     async def run(self, intake: Intake, bot: Bot) -> None:
-        """Receive until cancelled. What was missed is admitted before anything live, so that the
-        cursor never passes over a post. Raises ChannelDown, and what the intake raises."""
+        """Receive until cancelled. Missed posts are admitted before anything live, so that the
+        cursor never skips a post. Raises ChannelDown, and what the intake raises.
+        """
         url = f"{self._api.root.replace('http', 'ws', 1)}/websocket"
         try:
             async with self._api.session().ws_connect(
@@ -138,10 +140,10 @@ class Receiver:
         around = Around(direct, joined, self._names.get(post.user_id, ""))
         return inbound(post, self._name, bot, around, edited=edited)
 
-    # What was missed
+    # Missed posts
 
     async def _backfill(self, intake: Intake, bot: Bot) -> None:
-        """Admit what was said since the cursor, of all channels together in the order of time."""
+        """Admit the posts since the cursor, of all channels together in the order of time."""
         cursor = await intake.cursor()
         if cursor is None or not cursor.isdecimal():
             self._newest = int(self._api.time.now() * 1000)
@@ -184,10 +186,12 @@ class Receiver:
                 found.append((post.edit_at, True, post))
         return found
 
-    # What an event leaves out
+    # Data missing from events
 
     async def is_direct(self, channel_id: str) -> bool:
-        """Whether a channel is between the bot and one person; False if that cannot be told now."""
+        """Whether a channel is between the bot and one person; False if that is currently
+        unknown.
+        """
         if channel_id not in self._direct:
             try:
                 async with asyncio.timeout(_LOOK_SECONDS):

@@ -1,4 +1,4 @@
-"""What a `[channels.NAME]` table of Mattermost's says, and how people set one up."""
+"""The settings in a `[channels.NAME]` table of Mattermost, and how people set one up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ SETUP = Setup(
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """`callback_url`: where Mattermost reaches this gateway, if not at the public address."""
+    """`callback_url`: the URL at which Mattermost reaches this gateway, if it differs from the
+    public one.
+    """
 
     url: str
     token: str
@@ -44,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_of(table: Table) -> Settings:
-    """Raises ConfigError for what cannot work."""
+    """Raises ConfigError for invalid settings."""
     url = table.url("url", "")
     if not url:
         raise table.wrong("url", "is missing: put the address of Mattermost there")

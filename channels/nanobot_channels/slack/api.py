@@ -1,4 +1,4 @@
-"""Calls of Slack's Web API through slack_sdk, and what a failed one means."""
+"""Calls to Slack's Web API through slack_sdk, and the meaning of a failed one."""
 
 from __future__ import annotations
 
@@ -63,13 +63,14 @@ _GONE = {
     "user_not_found": "there is no such person in the workspace",
     "cannot_dm_bot": "bots cannot write to bots",
 }
-# What the client library may raise on an answer of a shape that Slack never sends.
+# Exceptions of the client library for a malformed response.
 MALFORMED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class ApiRefusal(Exception):
-    """Slack answered no, or a proxy refused to pass the request on. `code` is Slack's error, ""
-    for a proxy's answer."""
+    """Slack refused the call, or a proxy refused to forward it. `code` is Slack's error, "" for a
+    proxy's response.
+    """
 
     def __init__(
         self, method: str, code: str, status: int, *, needed: str = "", retry_after: float | None
@@ -83,11 +84,11 @@ class ApiRefusal(Exception):
 
 
 class StillStreaming(Refused):
-    """The message is a stream that nobody has stopped: it takes no edits yet."""
+    """The message is a stream that has not been stopped: it cannot be edited yet."""
 
 
 class NoAnswer(Exception):
-    """No usable answer came. `sent`: the request may have arrived."""
+    """There was no usable response. `sent`: the request may have arrived."""
 
     def __init__(self, method: str, error: Exception, *, sent: bool) -> None:
         super().__init__(f"Slack's {method}: {type(error).__name__} {error}".rstrip())
@@ -102,7 +103,7 @@ _REFUSED: dict[str, type[DeliveryError]] = {
 
 
 class _Forward(logging.Handler):
-    """Forwards the libraries' log as debug messages: what matters is raised as an error."""
+    """Forwards the libraries' log as debug messages: important failures are raised as errors."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logger.debug("{}", record.getMessage())
@@ -114,38 +115,39 @@ def library_log() -> logging.Logger:
     if not log.handlers:
         log.addHandler(_Forward())
         log.propagate = False
-        log.setLevel(logging.INFO)  # below it they write out every message and token-like URL
+        log.setLevel(logging.INFO)  # below it they log every message and token-like URL
     return log
 
 
 class WebApi:
-    """One bot's Web API at one root. Every method raises ApiRefusal or NoAnswer and never repeats
-    a call. A method that Slack has limited is not called before the time it named: a call waits,
-    or is refused here with the time that is left."""
+    """One bot's Web API at one root. Every method raises ApiRefusal or NoAnswer and never retries a
+    call. A method that Slack has limited is not called before the time it named: a call waits, or
+    is refused here with the remaining time.
+    """
 
     def __init__(self, token: str, root: str, clock: Clock) -> None:
-        # The default handlers repeat a call whose connection broke: a message would come twice.
+        # The default handlers retry a call whose connection broke: a message would arrive twice.
         self.client = AsyncWebClient(
             token=token,
             base_url=root,
             retry_handlers=[],
             logger=library_log(),
         )
-        # The library takes a proxy from the environment even for NO_PROXY hosts and loopback.
+        # The library uses a proxy from the environment even for NO_PROXY hosts and loopback.
         self.client.proxy = proxy_for(root)
         self.root = root
         self.clock = clock
         self.time = PlatformClock(clock)
         self._limits = Limits(clock)
         self.granted: set[str] = set()
-        """The token's scopes, as Slack's last answer named them; empty where it did not."""
+        """The token's scopes, from Slack's last response; empty if it did not name them."""
         self._token = token
         self._session: aiohttp.ClientSession | None = None
         authorities = trusted_authorities(root)
         self.client.ssl = authorities if not isinstance(authorities, bool) else None
 
     def session(self) -> aiohttp.ClientSession:
-        """The connections that all calls share; made on first use, inside the event loop."""
+        """The connections that all calls share; created on first use, inside the event loop."""
         if self._session is None or self._session.closed:
             timeout = aiohttp.ClientTimeout(total=CALL_SECONDS, connect=_CONNECT_SECONDS)
             self._session = aiohttp.ClientSession(timeout=timeout)
@@ -155,10 +157,11 @@ class WebApi:
     async def call(
         self, method: str, params: Mapping[str, Any], *, form: bool = False
     ) -> dict[str, Any]:
-        """Call a method with JSON, or with a form: the methods that read take no JSON."""
+        """Call a method with JSON, or with a form: the reading methods do not accept JSON."""
         self.session()
         present = {key: value for key, value in params.items() if value is not None}
-        # Limits are a method's in the whole workspace, but messages have one for each channel.
+        # A limit applies to a method in the whole workspace, but messages have one for each
+        # channel.
         kind = f"{method} {params.get('channel')}" if method in _POSTING else method
         left = await self._limits.turn(kind)
         if left:
@@ -198,7 +201,7 @@ class WebApi:
 
 @contextmanager
 def _answering(method: str) -> Iterator[None]:
-    """Raises what is raised within as ApiRefusal or NoAnswer."""
+    """Converts exceptions raised inside to ApiRefusal or NoAnswer."""
     try:
         yield
     except SlackApiError as error:
@@ -215,7 +218,7 @@ def _field(value: object) -> str:
 
 def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:
     response = error.response
-    # The library gives its own response, or aiohttp's when the body was no JSON.
+    # The library attaches its own response, or aiohttp's if the body was not JSON.
     status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0))
     headers: Mapping[str, str] = getattr(response, "headers", None) or {}
     data = table(getattr(response, "data", None))
@@ -227,7 +230,7 @@ def _refusal(method: str, error: SlackApiError) -> ApiRefusal | NoAnswer:
 
 
 def following(answer: Mapping[str, Any]) -> str:
-    """Where the next page of an answer begins, "" if this is the last."""
+    """The cursor of the next page of a response, "" if this is the last."""
     return string(table(answer.get("response_metadata")).get("next_cursor"))
 
 
@@ -253,7 +256,7 @@ def is_passing(error: ApiRefusal) -> bool:
 def receiving_error(
     name: str, error: ApiRefusal | NoAnswer, key: str
 ) -> BadCredentials | ChannelDown:
-    """What a failed call means for the whole channel; `key` names the token it was made with."""
+    """The meaning of a failed call for the whole channel; `key` names the token of the call."""
     if isinstance(error, ApiRefusal) and error.code in _BAD_TOKEN:
         return BadCredentials(f"{error}. {_remedy(name, error, key)}")
     retry_after = error.retry_after if isinstance(error, ApiRefusal) else None

@@ -42,8 +42,9 @@ class _Named(NamedTuple):
 
 
 class Assistant:
-    """What the assistant's pane of one workspace shows. Whatever Slack refuses there for good is
-    not tried again in that chat; nothing depends on any of it."""
+    """The content of the assistant's pane in one workspace. Calls that Slack refuses permanently
+    are not retried in that chat; no other code depends on them.
+    """
 
     def __init__(self, name: str, api: WebApi, prompts: Sequence[str]) -> None:
         self._name = name
@@ -53,7 +54,7 @@ class Assistant:
         self._due: asyncio.Queue[_Opened | _Named] = asyncio.Queue(_MOST_WAITING)
 
     async def run(self) -> None:
-        """Show what is due, until cancelled."""
+        """Show pending updates, until cancelled."""
         while True:
             item = await self._due.get()
             if isinstance(item, _Opened):
@@ -63,7 +64,7 @@ class Assistant:
                 await self._try("assistant.threads.setTitle", params)
 
     def event(self, event: Mapping[str, Any]) -> bool:
-        """Take an event that tells that a pane was opened. False: it is another one."""
+        """Handle an event for an opened pane. Returns False if it is another event."""
         if event.get("type") == "assistant_thread_started":
             fields = table(event.get("assistant_thread"))
             chat, ts = str(fields.get("channel_id", "")), str(fields.get("thread_ts", ""))
@@ -82,8 +83,9 @@ class Assistant:
             self._put(_Named(address.chat_id, address.thread_id, title))
 
     async def status(self, address: Address, doing: str = "") -> None:
-        """Show as a thread's status what is being done, until the next message there; elsewhere
-        Slack has nothing like it. Raises as `Channel.send` where no answer came."""
+        """Show the current activity as a thread's status, until the next message there; elsewhere
+        Slack has no equivalent. Raises as `Channel.send` if there was no response.
+        """
         if not address.thread_id:
             return
         params = {

@@ -1,4 +1,4 @@
-"""Back-fill: which places to look up for messages that arrived while the bot was offline."""
+"""Back-fill: the places in which to look for messages that arrived while the bot was offline."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SECOND = 1_000_000
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How far a back-fill goes: `messages` of each chat, none older than `hours`."""
+    """The extent of a back-fill: `messages` of each chat, none older than `hours`."""
 
     messages: int = 100
     hours: float = 24.0
 
 
 class HistoryResult(msgspec.Struct, frozen=True):
-    """Messages of a place in the order of time, and the threads in it that have news."""
+    """Messages of a place in the order of time, and its threads with new messages."""
 
     messages: list[dict[str, Any]]
     threads: list[Address]
@@ -36,7 +36,8 @@ class HistoryResult(msgspec.Struct, frozen=True):
 
 def places(addresses: Iterable[Address]) -> list[Address]:
     """The places to look up, from the intake's addresses (the latest first): every chat, and the
-    twenty threads of each that were used last."""
+    twenty most recently used threads of each.
+    """
     places: dict[Address, None] = {}
     threads = Counter[str]()
     for address in addresses:
@@ -64,7 +65,7 @@ def cursor_of(latest: int, first: int) -> str:
 
 
 def positions_of(cursor: str) -> tuple[int, int] | None:
-    """Both again; None if the text is no cursor."""
+    """Both again; None if the text is not a cursor."""
     latest, _, first = cursor.partition(" ")
     if not is_ts(latest) or not is_ts(first or "0.0"):
         return None
@@ -80,7 +81,9 @@ class History:
         self._bounds = bounds
 
     async def after(self, place: Address, oldest: str) -> HistoryResult:
-        """The last messages of a place that are newer than `oldest`, at most as many as bounded."""
+        """The last messages of a place that are newer than `oldest`, at most as many as the
+        limit.
+        """
         chat, root = place.chat_id, place.thread_id
         method = "conversations.history" if root is None else "conversations.replies"
         params: dict[str, Any] = {"channel": chat, "ts": root, "oldest": oldest}
@@ -91,7 +94,7 @@ class History:
             answer = await self._api.call(method, params, form=True)
             raw_messages += listed(answer.get("messages"))
             cursor = following(answer) if answer.get("has_more") else ""
-            # A history comes newest first, a thread oldest first: only the first can stop early.
+            # A history is newest first, a thread oldest first: only the first can stop early.
             if not cursor or (root is None and len(raw_messages) >= self._bounds.messages):
                 break
         messages = list(self._readable(raw_messages, place, oldest))
@@ -120,7 +123,7 @@ class History:
             except BadEvent as error:
                 logger.warning("{}: a message in {} skipped: {}", self._name, place.chat_id, error)
                 continue
-            # A thread comes with its root, however old.
+            # A thread includes its root, however old.
             if not _is_later(message.ts, oldest):
                 continue
             if isinstance(raw, dict) and message.ts != place.thread_id:

@@ -1,4 +1,4 @@
-"""Slack over Socket Mode: bolt for what comes in, the Web API for what goes out."""
+"""Slack over Socket Mode: bolt for inbound, the Web API for outbound messages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SCOPES = frozenset(
         "users:read",
     }
 )
-"""What docs/channels/slack.md's manifest asks for, besides `commands`."""
+"""The scopes in docs/channels/slack.md's manifest, except `commands`."""
 _EMOJI = {Reaction.RECEIVED: "eyes", Reaction.DONE: "white_check_mark", Reaction.FAILED: "x"}
 
 
@@ -64,7 +64,7 @@ class SlackChannel:
     """One app in one workspace, as a channel."""
 
     # "No more than one message per second per channel", with short bursts (rate limits,
-    # chat.postMessage); for the whole workspace Slack names no figure.
+    # chat.postMessage); Slack names no figure for the whole workspace.
     capabilities = Capabilities(
         typing=True,
         reconciles=True,
@@ -129,8 +129,9 @@ class SlackChannel:
             raise _first(group) from group
 
     async def check(self) -> Checked:
-        """The bot's @name, its workspace and the scopes that it lacks; tries both tokens. Raises
-        BadCredentials or ChannelDown."""
+        """The bot's @name, its workspace and the missing scopes; tests both tokens. Raises
+        BadCredentials or ChannelDown.
+        """
         me = await self._me()
         missing = sorted(SCOPES - self._api.granted) if self._api.granted else []
         try:
@@ -150,8 +151,8 @@ class SlackChannel:
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns its ts.
 
-        Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
-        usable answer came.
+        Raises NotSent, Refused, ChatGone, or OutcomeUnknown if the request was sent and no usable
+        response arrived.
         """
         place = {"channel": address.chat_id, "thread_ts": address.thread_id}
         answer = await self._outgoing.write("chat.postMessage", place, part, plain=plain)
@@ -164,8 +165,9 @@ class SlackChannel:
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Replace a message sent before; that it already reads so is no error. A stream is stopped
-        with the rest of it, or stopped and then replaced. Raises as `send`."""
+        """Replace an earlier message; an unchanged text is not an error. A stream is stopped with
+        the rest of its text, or stopped and then replaced. Raises as `send`.
+        """
         if not is_ts(message_id):
             raise Refused("what one person was shown cannot be edited")
         if not plain and await self._streams.finish(address, message_id, part):
@@ -178,8 +180,9 @@ class SlackChannel:
             await self._outgoing.write("chat.update", place, part, plain=plain)
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Delete a message of the bot's own; a stream is stopped before. Raises as `send`: Refused
-        when it is gone, or may not be deleted."""
+        """Delete one of the bot's own messages; a stream is stopped first. Raises as `send`:
+        Refused if it no longer exists, or may not be deleted.
+        """
         if not is_ts(message_id):
             raise Refused("what one person was shown is not deleted")
         if self._streams.is_open(message_id):
@@ -188,12 +191,13 @@ class SlackChannel:
         await self._outgoing.call("chat.delete", place)
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether somebody of a channel can be told what the others do not see."""
+        """Whether a person in a channel can be sent something that the others do not see."""
         return self._outgoing.confides(address, person)
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
-        """Tell it; see ports.Confiding. In a thread that nobody has answered in Slack would show
-        nothing, so there it stands in the channel."""
+        """Send it; see ports.Confiding. In a thread without replies Slack would not show it, so it
+        goes to the channel.
+        """
         root, threads = address.thread_id or "", self._receiving and self._receiving.threads
         if root and not (threads and threads.knows(address.chat_id, root)):
             root = ""
@@ -206,8 +210,9 @@ class SlackChannel:
     async def start(
         self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
     ) -> str:
-        """Begin a stream; see ports.Streaming. In a channel it is for whoever wrote `reply_to`:
-        the others see it whole."""
+        """Begin a stream; see ports.Streaming. In a channel it is for the author of `reply_to`: the
+        others see it only when complete.
+        """
         recipient = self._receiving and self._receiving.writers.of(address.chat_id, reply_to)
         if not recipient and not is_direct(address.chat_id):
             raise Refused("it is not known for whom")
@@ -219,7 +224,7 @@ class SlackChannel:
         await self._streams.grow(address, message_id, steps)
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
-        """The id of a message is when Slack took it."""
+        """The id of a message is the time at which Slack accepted it."""
         if not (is_ts(message.message_id) and is_ts(receipt)):
             return None
         return order(message.message_id) > order(receipt)
@@ -247,8 +252,9 @@ class SlackChannel:
         return message_id
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Replace the bot's earlier reaction. A slash command has no message to react to: nothing
-        is done then. Raises as `send`."""
+        """Replace the bot's earlier reaction. Does nothing for a slash command, which has no
+        message to react to. Raises as `send`.
+        """
         if not is_ts(message_id):
             return
         place = {"channel": address.chat_id, "timestamp": message_id}
@@ -259,7 +265,7 @@ class SlackChannel:
                     await self._react("reactions.remove", place | {"name": other}, "no_reaction")
 
     async def reactions(self, address: Address, message_id: str) -> list[InboundMessage]:
-        """Who reacted to a message of ours; see ports.Recalling. Raises as `send`."""
+        """The people who reacted to one of our messages; see ports.Recalling. Raises as `send`."""
         if self._receiving is None:
             raise NotSent("Slack does not know yet who the bot is")
         try:
@@ -270,14 +276,14 @@ class SlackChannel:
             raise OutcomeUnknown(f"Slack's reactions cannot be read: {error}") from error
 
     async def typing(self, address: Address) -> None:
-        """Show a status in a thread, until the answer comes; elsewhere Slack has nothing like it.
+        """Show a status in a thread, until the answer arrives; elsewhere Slack has no equivalent.
 
-        Where the app may not do that it is tried once. Raises as `send`.
+        If the app may not do that, it is tried only once. Raises as `send`.
         """
         await self._assistant.status(address)
 
     async def tell(self, address: Address, doing: str) -> None:
-        """Show in the status of a thread what is being done; see `typing`."""
+        """Show the current activity in the status of a thread; see `typing`."""
         await self._assistant.status(address, doing)
 
     async def close(self) -> None:
@@ -312,7 +318,7 @@ def _first(group: ExceptionGroup[Exception]) -> Exception:
 def open_channel(name: str, settings: Mapping[str, object]) -> SlackChannel:
     """The channel of one `[channels.NAME]` table; docs/channels/slack.md has the keys.
 
-    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    Raises ConfigError for invalid settings; it does not connect yet.
     """
     table = Table(name, settings)
     return SlackChannel(name, tokens_of(table), api_root_of(table), policy=policy_of(table))

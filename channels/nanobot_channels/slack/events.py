@@ -18,7 +18,7 @@ from nanobot_channels.slack.text import mentions, people_in, to_plain, without_m
 _SUBTYPES = {"", "file_share", "thread_broadcast", "me_message"}
 _TS = re.compile(r"\d{1,12}\.\d{1,6}")
 _KINDS = {"image", "audio", "video"}
-# What Slack's own recorder makes.
+# The output of Slack's own recorder.
 _CLIPS = ("slack_audio", "slack_video")
 
 
@@ -33,7 +33,7 @@ class BotUser(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file in a message, or as files.info has it."""
+    """A file in a message, or from files.info."""
 
     id: str = ""
     name: str | None = ""
@@ -59,10 +59,10 @@ class _Edited(msgspec.Struct, frozen=True):
     ts: str = ""
 
 
-# Only the fields in use, all with defaults where a message can do without them: what Slack adds
-# or leaves out must not cost a message.
+# Only the fields in use, all with defaults where a message can do without them: a field that Slack
+# adds or omits must not cost a message.
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as an event or the history has it."""
+    """A message from an event or the history."""
 
     ts: str = ""
     channel: str = ""
@@ -82,7 +82,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's message on its way in. `edits`: its text before the edit that brought it here."""
+    """A person's inbound message. `edits`: its text before the edit that caused this event."""
 
     chat: str
     message: Message
@@ -90,7 +90,7 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a chat of the sender and the bot alone."""
+        """Whether it is a chat between only the sender and the bot."""
         return is_direct(self.chat)
 
     @property
@@ -105,8 +105,9 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThreadContext(msgspec.Struct, frozen=True):
-    """The thread of a message: whether the bot takes part in it, and the root's text, for the first
-    message of it only."""
+    """The thread of a message: whether the bot takes part in it, and the root's text, only for its
+    first message.
+    """
 
     joined: bool = False
     quote: str = ""
@@ -135,8 +136,9 @@ def convert(value: object) -> Message:
 
 
 def user_message(event: object, me: BotUser, chat: str = "") -> UserMessage | None:
-    """The person's message in an event, None if there is none for the bot; `chat` where the event
-    does not say it. Raises BadEvent."""
+    """The person's message in an event, None if there is none for the bot; `chat` if the event does
+    not name it. Raises BadEvent.
+    """
     message = convert(event)
     chat = message.channel or chat
     if message.subtype == "message_changed":
@@ -152,7 +154,7 @@ def _changed(event: Message, me: BotUser, chat: str) -> UserMessage | None:
     new, old = event.message, event.previous_message
     if new is None or not is_ts(new.ts) or not chat:
         raise BadEvent("message_changed without the message")
-    # A preview of a link that was unfurled is such an event too, and so is a new reply below.
+    # An unfurled link preview also causes such an event, and so does a new reply below.
     if new.edited is None or (old is not None and old.text == new.text):
         return None
     if (new.subtype or "") not in _SUBTYPES or not _is_from_person(new, me):
@@ -173,8 +175,9 @@ def inbound(
     *,
     opens: bool,
 ) -> InboundMessage | None:
-    """The message for nanobot, None if nothing is in it. `opens`: the answer to a message outside
-    threads, if the bot is meant, goes into a thread of its own."""
+    """The message for nanobot, None if it is empty. `opens`: the answer to a message outside
+    threads that addresses the bot goes into a new thread.
+    """
     message, chat = item.message, item.chat
     raw = message.text or ""
     mentioned = mentions(raw, me.user_id)
@@ -186,8 +189,8 @@ def inbound(
         return None
     root = item.thread
     if root is None and opens:
-        # An edit must stay where the message was, whatever it says now; one that adds the mention
-        # is the first that the bot hears of it.
+        # An edit must stay in the message's place, whatever it says now; an edit that adds the
+        # mention is the first event for the bot.
         was = item.edits is not None and mentions(item.edits, me.user_id)
         begun = item.edits is not None and message.thread_ts == message.ts
         root = message.ts if item.is_direct or mentioned or was or begun else None
@@ -212,8 +215,9 @@ def inbound(
 
 
 def dedupe_key(chat: str, ts: str) -> str:
-    """The same for every way on which Slack delivers a message: as a message, as a mention, again,
-    and from the history. An event_id is not."""
+    """The same for all the ways in which Slack delivers a message: as a message, as a mention,
+    repeated, and from the history. An event_id is not.
+    """
     return f"{chat}:{ts}"
 
 
@@ -228,7 +232,7 @@ def _body(text: str, message: Message, names: Mapping[str, str]) -> str:
 
 
 def _is_shared(item: _Shared) -> bool:
-    """Whether it is somebody's message that was passed on, and no preview of a link."""
+    """Whether it is a person's forwarded message, and not a preview of a link."""
     return (item.is_share or item.is_msg_unfurl) and bool(item.text or item.fallback)
 
 
@@ -244,7 +248,7 @@ def _attachment(file: File, sender: str | None) -> Attachment:
         mime=file.mimetype or "",
         size=size(file.size),
         error=error,
-        # A clip can be shared again by others than its speaker.
+        # A person other than its speaker can share a clip again.
         recorded=file.subtype in _CLIPS and bool(sender) and file.user == sender,
     )
 
@@ -311,8 +315,9 @@ class _Stopped(msgspec.Struct, frozen=True):
 
 
 def stop_button(event: object, channel: str) -> InboundMessage:
-    """The stop button that Slack shows while an answer grows: the same order as /stop. Raises
-    BadEvent."""
+    """The stop button that Slack shows while an answer grows: the same command as /stop. Raises
+    BadEvent.
+    """
     stopped = shaped(event, _Stopped)
     if not is_ts(stopped.event_ts):
         raise BadEvent("a stop without a time")
@@ -338,7 +343,7 @@ class _Slash(msgspec.Struct, frozen=True):
 
 
 def command_message(body: Mapping[str, Any], channel: str, now: float) -> InboundMessage:
-    """A slash command: "/nanobot stop" says "/stop", and "/nanobot" alone "/help".
+    """A slash command: "/nanobot stop" means "/stop", and "/nanobot" alone "/help".
 
     Raises BadEvent.
     """

@@ -29,11 +29,11 @@ MOST_FILES = 10
 """Files of one message, as in Slack's own clients: with 15 it answers internal_error
 (python-slack-sdk issue 1653, not documented)."""
 _TOGETHER = 50_000_000
-"""Bytes that are held for one message. Slack itself takes a gigabyte in a file."""
+"""Bytes that are held for one message. Slack itself accepts a gigabyte per file."""
 
 
 def together(files: Sequence[Attachment]) -> int:
-    """How many of these files, from the first on, go into one message."""
+    """How many of these files, from the first on, fit into one message."""
     size = count = 0
     for file in files[:MOST_FILES]:
         size += file.size
@@ -46,13 +46,14 @@ def together(files: Sequence[Attachment]) -> int:
 async def upload(
     api: WebApi, address: Address, part: OutboundPart, contents: Sequence[bytes]
 ) -> str:
-    """Send files into a chat as one message; returns its id, or the first file's where Slack does
-    not say that. Raises NotSent, Refused, ChatGone or OutcomeUnknown."""
+    """Send files into a chat as one message; returns its id, or the first file's if Slack does not
+    return that. Raises NotSent, Refused, ChatGone or OutcomeUnknown.
+    """
     files = (part.file or Attachment(kind="document"), *part.others)
     if len(files) != len(contents) or len(files) > MOST_FILES:
         raise Refused("these files are not one message")
     names = [file.name or "file" for file in files]
-    # Up to the last step nothing is to be seen in the chat.
+    # Until the last step the chat shows nothing.
     ids = [
         await _uploaded(api, name, content) for name, content in zip(names, contents, strict=True)
     ]
@@ -71,7 +72,7 @@ async def upload(
 
 
 async def _uploaded(api: WebApi, name: str, content: bytes) -> str:
-    """The id of a file that Slack has, and shows nowhere yet."""
+    """The id of an uploaded file that Slack does not show anywhere yet."""
     try:
         request = {"filename": name, "length": len(content)}
         place = await api.call("files.getUploadURLExternal", request, form=True)
@@ -101,7 +102,7 @@ async def _put(api: WebApi, url: str, content: bytes) -> None:
 
 
 def _message_id(answer: dict[str, Any], chat: str) -> str | None:
-    """The ts of the message that shows the file, if the answer has it already."""
+    """The ts of the message that shows the file, if the response has it already."""
     try:
         shares = answer["files"][0]["shares"]
         return str((shares.get("public") or shares["private"])[chat][0]["ts"])
@@ -110,7 +111,7 @@ def _message_id(answer: dict[str, Any], chat: str) -> str | None:
 
 
 async def download(api: WebApi, attachment: Attachment, limit: int) -> bytes:
-    """A file's content. Raises Refused for what will never come, and ChannelDown."""
+    """A file's content. Raises Refused for a file that can never be fetched, and ChannelDown."""
     url = await _url(api, attachment.ref)
     if not _trusted(api, url):
         raise Refused("the file is not kept by Slack; open its link instead")
@@ -148,7 +149,7 @@ async def _url(api: WebApi, ref: str) -> str:
 
 
 def _trusted(api: WebApi, url: str) -> bool:
-    """Whether the token may be sent to this address: external files have foreign addresses."""
+    """Whether the token may be sent to this URL: external files are on other hosts."""
     parts, root = urlsplit(url), urlsplit(api.root)
     if (parts.scheme, parts.netloc) == (root.scheme, root.netloc):
         return True

@@ -1,4 +1,4 @@
-"""What an event leaves out and a call has to look up: display names and threads."""
+"""Data missing from events, which takes a call: display names and threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nanobot_channels.slack.events import BotUser, ThreadContext, UserMessage, c
 from nanobot_channels.slack.text import mentions
 
 _MOST = 2000
-# Slack wants a message acknowledged within 3 seconds; a name is worth less than that.
+# Slack requires a message to be acknowledged within 3 seconds; a name is less important than that.
 _SECONDS = 1.0
 _REPLIES = 200
 
@@ -66,7 +66,7 @@ def _display_name(user: object) -> str:
 
 
 class Writers:
-    """Who wrote which message, with their team; of the last two thousand."""
+    """The author of each message, with their team; of the last two thousand."""
 
     def __init__(self) -> None:
         self._writers: Recent[tuple[str, str], tuple[str, str]] = Recent(_MOST)
@@ -76,14 +76,17 @@ class Writers:
         self._writers[chat, message_id] = (user, team)
 
     def of(self, chat: str, message_id: str | None) -> dict[str, str]:
-        """The recipient of what answers a message, as chat.startStream wants it; {} if unknown."""
+        """The recipient of an answer to a message, in the form for chat.startStream; {} if
+        unknown.
+        """
         user, team = self._writers.get((chat, message_id or ""), ("", ""))
         return {"recipient_user_id": user, "recipient_team_id": team} if user and team else {}
 
 
 class Threads:
-    """Which threads the bot takes part in: it wrote there, or was mentioned at the root. The last
-    two thousand are remembered; of an unknown one Slack is asked once."""
+    """The threads that the bot takes part in: it wrote there, or the root mentions it. The last two
+    thousand are remembered; an unknown one takes one call to Slack.
+    """
 
     def __init__(self, api: WebApi) -> None:
         self._api = api
@@ -96,7 +99,7 @@ class Threads:
                 self._joined.setdefault((address.chat_id, address.thread_id), None)
 
     def knows(self, chat: str, root: str) -> bool:
-        """Whether something was heard in this thread, or said there."""
+        """Whether there was a message in this thread, in either direction."""
         return (chat, root) in self._joined
 
     def join(self, chat: str, root: str) -> None:
@@ -104,7 +107,7 @@ class Threads:
         self._keep((chat, root), joined=True)
 
     async def around(self, item: UserMessage, me: BotUser) -> ThreadContext:
-        """The thread around a message; an empty one outside threads and when Slack cannot tell."""
+        """The thread around a message; an empty one outside threads and if Slack cannot tell."""
         root = item.thread
         if root is None:
             return ThreadContext()

@@ -1,6 +1,6 @@
-"""Outbound messages as Slack's blocks: Markdown as it is, buttons below it.
+"""Outbound messages as Slack's blocks: the Markdown unchanged, buttons below it.
 
-Where a workspace takes no Markdown (an emulator, an older server), plain words say the same.
+If a workspace does not accept Markdown (an emulator, an older server), plain text is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BLOCKS_LIMIT = 12_600
 """Characters of the Markdown as JSON: blocks of more than some 13,200 are refused (bolt-js issue
 2509, not documented)."""
 NOTICE_LIMIT = 800
-"""Characters of the text for notifications: chat.update takes 4,000, escaped ones."""
+"""Characters of the text for notifications: chat.update accepts 4,000 escaped ones."""
 BUTTONS_IN_BLOCK = 25
 """Elements of an actions block."""
 LABEL_LIMIT = 75
@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds: Markdown that mentions nobody, and the blocks below it."""
+    """The payload of a part: Markdown without mentions, and the blocks below it."""
 
     markdown: str = ""
     blocks: list[Json] = []
@@ -49,8 +49,8 @@ class Payload(msgspec.Struct, omit_defaults=True):
 def render(message: OutboundMessage, *, feedback: bool = False) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Slack's limits, in order.
 
-    The last part carries the choices as buttons, and of a run's answer two thumbs for a verdict if
-    `feedback` is wanted. The plain text has link targets written out.
+    The last part carries the choices as buttons and, if `feedback` is wanted, two thumbs for a
+    verdict on a run's answer. The plain text has link targets written out.
     """
     below = list(_buttons(message.choices))
     if feedback and message.run_id:
@@ -68,12 +68,12 @@ def render(message: OutboundMessage, *, feedback: bool = False) -> list[Outbound
 
 
 def visible(text: str) -> str:
-    """The Markdown as it is sent: it mentions nobody."""
+    """The Markdown as it is sent: without mentions."""
     return _MENTION.sub("&lt;", clean(text)).strip()
 
 
 def markdown_pieces(text: str) -> list[str]:
-    """The Markdown in pieces that fit into a message each, with code fenced anew in each."""
+    """The Markdown in pieces that each fit into a message, with code fenced again in each."""
     return list(pieces(visible(text), MARKDOWN_LIMIT, BLOCKS_LIMIT, _size))
 
 
@@ -82,11 +82,12 @@ def _size(piece: str) -> int:
 
 
 def contents(part: OutboundPart) -> Iterator[tuple[int, Json]]:
-    """The parameters that chat.postMessage and chat.update have in common, in every form, each with
-    its grade: 0 has buttons for a verdict, 1 is Markdown, `OLDEST` plain words."""
+    """The common parameters of chat.postMessage and chat.update, in every form, each with its
+    grade: 0 has buttons for a verdict, 1 is Markdown, `OLDEST` plain text.
+    """
     payload = payload_of(part)
     params = _params(part, clipped(part.text, NOTICE_LIMIT))
-    if not payload.markdown:  # a part that an earlier version stored, or words of the host's own
+    if not payload.markdown:  # a part that an earlier version stored, or a text from the host
         if payload.blocks:
             yield 1, params | {"blocks": payload.blocks}
         yield OLDEST, _params(part, part.text) | {"blocks": []}
@@ -114,7 +115,7 @@ def _params(part: OutboundPart, text: str) -> Json:
 
 
 def metadata_of(part: OutboundPart) -> Json:
-    """By which a message is found again."""
+    """The key that identifies a message."""
     return {"event_type": METADATA_TYPE, "event_payload": {"key": part.key}}
 
 
@@ -124,12 +125,12 @@ def _words(text: str) -> Json:
 
 
 def caption_blocks(part: OutboundPart, caption: str) -> list[Json]:
-    """The words beside a file, marked so that the message can be found again."""
+    """The caption of a file, with a mark that identifies the message."""
     return [_words(caption) | {"block_id": mark_of(part)}]
 
 
 def mark_of(part: OutboundPart) -> str:
-    """A block_id that tells one part from all others; at most 255 characters, as Slack wants."""
+    """A block_id that identifies a part; at most 255 characters, as Slack requires."""
     return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"
 
 

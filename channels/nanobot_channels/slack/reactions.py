@@ -37,11 +37,12 @@ class _Reaction(msgspec.Struct, frozen=True):
 
 
 def reaction_message(event: object, me: BotUser, channel: str) -> InboundMessage | None:
-    """A yes or a no that somebody put to a message of the bot, None for all others: Slack names
-    emoji by words. In which thread it is is not said. Raises BadEvent."""
+    """A person's positive or negative reaction to a message of the bot, None for all others: Slack
+    names emoji by words. The event does not name the thread. Raises BadEvent.
+    """
     reaction = shaped(event, _Reaction)
     chat, ts = reaction.item.channel, reaction.item.ts
-    emoji = _EMOJI.get(reaction.reaction.partition("::")[0])  # what follows is a skin tone
+    emoji = _EMOJI.get(reaction.reaction.partition("::")[0])  # a skin tone follows
     if emoji is None or reaction.item.type != "message" or reaction.user in {"", me.user_id}:
         return None
     if reaction.item_user not in {"", me.user_id}:
@@ -73,8 +74,9 @@ class _Reacted(msgspec.Struct, frozen=True):
 def standing_reactions(
     message: object, place: tuple[str, str], me: BotUser, channel: str
 ) -> list[InboundMessage]:
-    """What stands at a message of the bot in `place`, its chat and ts, as reactions.get has it: for
-    each person as when it was put there. Raises BadEvent."""
+    """The reactions to a message of the bot in `place`, its chat and ts, from reactions.get: for
+    each person as when it was added. Raises BadEvent.
+    """
     chat, ts = place
     reacted = shaped(message, _Reacted)
     item = {"type": "message", "channel": chat, "ts": ts}

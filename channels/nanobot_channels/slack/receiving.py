@@ -61,8 +61,9 @@ _Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
 
 class Policy(msgspec.Struct, frozen=True):
     """Settings: when an answer opens a thread ("auto": in channels, "always", "never"), the slash
-    command that is listened to, how far a back-fill goes, whether links get previews, what the
-    assistant's pane suggests, and whether answers have thumbs for a verdict."""
+    command, the extent of a back-fill, whether links get previews, the suggestions in the
+    assistant's pane, and whether answers have thumbs for a verdict.
+    """
 
     threads: str = "auto"
     slash_command: str = ""
@@ -73,7 +74,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Receiver:
-    """Takes envelopes, and looks up what was missed. Everything an intake gets comes from here."""
+    """Receives envelopes, and looks up missed messages. It is the only source of an intake."""
 
     per_second = SECOND
 
@@ -90,7 +91,7 @@ class Receiver:
         self.writers = Writers()
         self._assistant = assistant
         self.skipped = 0
-        """Envelopes and messages that could not be read."""
+        """Unreadable envelopes and messages."""
         self._name = name
         self._intake = intake
         self._me = me
@@ -101,24 +102,25 @@ class Receiver:
         self._history = History(api, name, policy.bounds)
         self._arrived: asyncio.Queue[_Arrived] = asyncio.Queue()
         self.is_shared: Callable[[], bool] = lambda: False
-        """Whether what was said in order may arrive in another one."""
+        """Whether messages may arrive out of order."""
         self._time = api.time
         self._ordered = intake.in_order(self)
 
     async def load(self) -> None:
-        """Learn from the intake where the last process stopped; at the very first start, keep when
-        that was."""
+        """Read from the intake where the last process stopped; at the very first start, store the
+        current time.
+        """
         await self._ordered.begin()
         self.threads.remember(await self._intake.chats())
 
     async def take(self, body: dict[str, Any], envelope_id: str) -> None:
-        """Returns once what is in an envelope is committed, or known to be nothing for us."""
+        """Returns once the content of an envelope is committed, or known to be irrelevant."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arrived.put_nowait((body, envelope_id, done))
         await done
 
     async def look_back(self) -> None:
-        """Events may have been lost: from now on every known place has a back-fill outstanding."""
+        """Events may have been lost: from now on every known place has a pending back-fill."""
         await self._ordered.look_back(places(await self._intake.chats()))
 
     async def live(self) -> None:
@@ -128,7 +130,7 @@ class Receiver:
                 await self._take(body, envelope_id, done)
 
     async def _next(self) -> list[_Arrived]:
-        """What has arrived: one, or all of a moment in the order in which it was said."""
+        """The arrived items: one, or all of a moment in the order in which they were sent."""
         arrived = [await self._arrived.get()]
         if self.is_shared():
             await self._clock.sleep(SHARED_SECONDS)
@@ -150,7 +152,7 @@ class Receiver:
                 raise
 
     async def _tell_of_press(self, message: InboundMessage) -> None:
-        """Slack delivers no press and no command again: people have to repeat what was not kept."""
+        """Slack does not deliver a press or a command again: people have to repeat lost ones."""
         if not message.pressed and is_ts(message.message_id):
             return
         chat = message.address
@@ -159,11 +161,12 @@ class Receiver:
             await self._api.call("chat.postEphemeral", place | {"text": _NOT_KEPT})
 
     async def backfill(self) -> None:
-        """Look up what was missed until cancelled. Raises what the intake raises, and ChannelDown
-        if Slack does not answer."""
+        """Look up missed messages until cancelled. Raises what the intake raises, and ChannelDown
+        if Slack does not answer.
+        """
         await self._ordered.run()
 
-    # What was missed; see ports.History
+    # Missed messages; see ports.History
 
     @property
     def hours(self) -> float:
@@ -195,8 +198,9 @@ class Receiver:
         return Missed(messages=messages, latest=latest, places=result.threads)
 
     async def _look_up(self, place: Address, oldest: str) -> HistoryResult:
-        """What was said since then: asked for as long as Slack says when to ask again, else five
-        times. Raises ApiRefusal, and ChannelDown if Slack does not answer."""
+        """The messages since then. Retries as long as Slack says when to retry, otherwise five
+        times. Raises ApiRefusal, and ChannelDown if Slack does not answer.
+        """
         failures = 0
         while True:
             try:
@@ -257,8 +261,9 @@ class Receiver:
         return None
 
     async def reactions(self, address: Address, ts: str) -> list[InboundMessage]:
-        """Who reacted to a message of the bot's; see ports.Recalling. Raises ApiRefusal, NoAnswer
-        and BadEvent."""
+        """The people who reacted to a message of the bot; see ports.Recalling. Raises ApiRefusal,
+        NoAnswer and BadEvent.
+        """
         if not is_ts(ts):
             return []
         params = {"channel": address.chat_id, "timestamp": ts, "full": True}
@@ -279,7 +284,7 @@ class Receiver:
         opens = policy == "always" or (policy == "auto" and not item.is_direct)
         message = inbound(item, self._name, self._me, names, thread, opens=opens)
         if message is not None:
-            # Another one's in a channel that workspaces share.
+            # One from another workspace, in a shared channel.
             team = string(item.message.team) or self._me.team_id
             self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
             if first:
@@ -301,13 +306,15 @@ def _position(message: InboundMessage) -> int:
 
 
 def _said_at(body: dict[str, Any]) -> tuple[int, ...]:
-    """The place of a message among others; empty for what has none."""
+    """The position of a message among others; empty if it has none."""
     ts = string(table(body.get("event")).get("ts"))
     return order(ts) if is_ts(ts) else ()
 
 
 def _in_order(arrived: list[_Arrived]) -> list[_Arrived]:
-    """As it was said. A press has no place of its own: it stays behind what it came after."""
+    """In the order of sending. A press has no position of its own: it stays after the item that it
+    followed.
+    """
     placed: list[tuple[tuple[int, ...], _Arrived]] = []
     for item in arrived:
         before = placed[-1][0] if placed else ()

@@ -1,4 +1,4 @@
-"""Messages on their way to Slack: in the best form that a chat takes, and found again."""
+"""Sends messages to Slack in the best form that a chat accepts, and finds them again."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ from nanobot_channels.slack.streams import Streams, begins_so, is_nameless
 _FIND_PAGES = 10
 _FIND_PAGE = 200
 _FIND_MARGIN = 3600.0
-"""Seconds by which a message may seem older than its send; its key tells it from others."""
+"""Seconds by which a message may appear older than its send; its key distinguishes it from
+others.
+"""
 _STREAM_MARGIN = 10.0
-"""The same for a stream that has no key yet: an older one is what some other answer left there."""
+"""The same for a stream that has no key yet: an older one belongs to another answer."""
 _BLOCKS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
 _ONCE = {"msg_blocks_too_long"}
-"""Says something of one message and nothing of its chat."""
+"""Errors about one message, which say nothing of its chat."""
 
 
 class Outgoing:
-    """What is sent through one workspace's API. A form that a chat refused is not tried there
-    again."""
+    """Sends through one workspace's API. A form that a chat refused is not tried there again."""
 
     def __init__(self, name: str, api: WebApi, streams: Streams, *, link_previews: bool) -> None:
         self._name = name
@@ -86,13 +87,13 @@ class Outgoing:
     async def confide(self, address: Address, person: str, part: OutboundPart, root: str) -> str:
         """Show a part to one person, below `root` if there is one. See ports.Confiding.
 
-        Slack keeps no such message: who looks away or loads the page anew does not have it. So what
-        is to be answered by a button is refused.
+        Slack does not store such a message: it disappears when the page is reloaded. So a message
+        that needs an answer by a button is refused.
         """
         if any(block.get("type") == "actions" for block in payload_of(part).blocks):
             raise Refused("what waits for an answer has to stay")
         place = {"channel": address.chat_id, "user": person, "thread_ts": root or None}
-        part = msgspec.structs.replace(part, key="")  # nothing is found again
+        part = msgspec.structs.replace(part, key="")  # it cannot be found again
         try:
             answer = await self.write("chat.postEphemeral", place, part)
         except (Refused, ChatGone) as error:
@@ -110,11 +111,11 @@ class Outgoing:
             raise delivery_error(error) from error
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The ts of a part, by the key in its metadata, of a file by that in its words, or of a
-        stream that was begun and has no key yet; see ports.Channel.
+        """The ts of a part: found by the key in its metadata; for a file, by the key in its
+        caption; or as a stream that was begun and has no key yet. See ports.Channel.
 
         Looks at the two thousand messages of the chat or thread around its end since then. Raises
-        Uncertain if there are more, NotSent or OutcomeUnknown when Slack does not let it look.
+        Uncertain if there are more, NotSent or OutcomeUnknown if Slack does not allow the look-up.
         """
         method = "conversations.replies" if address.thread_id else "conversations.history"
         if not self._api.time.is_set:
@@ -149,7 +150,9 @@ def _messages(answer: Mapping[str, Any]) -> list[Json]:
 
 
 def _begun(nameless: list[Json], part: OutboundPart) -> str | None:
-    """The stream that a preview in doubt may have begun. Raises Uncertain if it may be several."""
+    """The stream that a preview with an unknown outcome may have begun. Raises Uncertain if several
+    match.
+    """
     if not part.key.endswith(PREVIEW):
         return None
     if len(nameless) > 1:

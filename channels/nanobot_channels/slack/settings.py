@@ -1,4 +1,4 @@
-"""What a `[channels.NAME]` table of Slack's says."""
+"""The settings in a `[channels.NAME]` table of Slack."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from nanobot_channels.slack.receiving import PROMPTS, Policy
 
 DEFAULT_API_ROOT = "https://slack.com/api/"
 MOST_PROMPTS = 4
-"""What assistant.threads.setSuggestedPrompts takes."""
+"""The limit of assistant.threads.setSuggestedPrompts."""
 
 
 def tokens_of(table: Table) -> tuple[str, str]:
-    """The bot's and the app's. Raises ConfigError, as all of these."""
+    """The bot's and the app's tokens. Raises ConfigError, like all of these."""
     bot = (
         "put the Bot User OAuth Token on api.slack.com/apps, your app, OAuth & Permissions, there."
     )
@@ -29,12 +29,12 @@ def _token(table: Table, key: str, prefix: str, source: str) -> str:
 
 
 def api_root_of(table: Table) -> str:
-    """Where Slack is, with a slash at the end."""
+    """The URL of Slack, with a trailing slash."""
     return table.url("api_root", DEFAULT_API_ROOT).rstrip("/") + "/"
 
 
 def policy_of(table: Table) -> Policy:
-    """What is as people like it."""
+    """Settings of preference."""
     others = {"always": "also in direct messages", "never": "nowhere"}
     return Policy(
         table.choice("threads", "auto", others),

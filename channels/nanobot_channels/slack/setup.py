@@ -1,4 +1,4 @@
-"""What a person is asked to connect Slack."""
+"""The questions for a person who connects Slack."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Socket Mode: one websocket after the other, each envelope through bolt, acknowledged late.
 
-slack_sdk's own connection tries for ever in silence when Slack refuses, forgets what was thrown in
-its tasks, and closes the old connection before it has a new one; this one tells its owner.
+slack_sdk's own connection retries forever in silence if Slack refuses, drops exceptions in its
+tasks, and closes the old connection before it has a new one; this one reports to its owner.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ from nanobot_channels.slack.api import FAILED, MALFORMED, WebApi, library_log, r
 from nanobot_channels.slack.events import BotUser
 
 PING_SECONDS = 10.0
-# A connection that did not live that long is no reason to try again at once.
+# A connection that lived for less than this is not replaced at once.
 _SHORT_LIFE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 SHARED_SECONDS = 0.2
-"""What was said in order arrives within so long where it comes over two connections."""
+"""The longest delay between two connections that share ordered messages."""
 _FRAME_LIMIT = 16 * 1024 * 1024
 
 Take = Callable[[dict[str, Any], str], Awaitable[None]]
-"""Gets the payload and the id of an envelope; returns when it may be acknowledged."""
+"""Receives the payload and the id of an envelope; returns when it may be acknowledged."""
 
 
 class Handler(AsyncSocketModeHandler):
     """Bolt's handler without its connection: every envelope ends in `take`, and is acknowledged
-    when that returned."""
+    when that has returned.
+    """
 
     def __init__(self, web: WebApi, app_token: str, me: BotUser, take: Take) -> None:
         async def account(**_: object) -> AuthorizeResult:
-            # By itself bolt asks auth.test at the first event and, when that fails, acknowledges.
+            # By default bolt calls auth.test at the first event and, if that fails, acknowledges.
             return AuthorizeResult(
                 enterprise_id=None,
                 team_id=None,
@@ -71,14 +72,16 @@ class Handler(AsyncSocketModeHandler):
             ignoring_self_events_enabled=False,
             request_verification_enabled=False,
         )
-        # A middleware and not a listener: what no listener matches is never acknowledged.
+        # A middleware and not a listener: an envelope without a matching listener is never
+        # acknowledged.
         self.app.middleware(commit)
         self.app_token = app_token
         self._take = take
 
     async def handle(self, client: AsyncBaseSocketModeClient, req: SocketModeRequest) -> None:
-        """Dispatch and acknowledge. What bolt itself cannot read is given on as empty, and then
-        acknowledged: Slack would deliver it again and again."""
+        """Dispatch and acknowledge. An envelope that bolt itself cannot read is passed on as empty,
+        and then acknowledged: otherwise Slack would deliver it again and again.
+        """
         began = time.time()
         status = 0
         try:
@@ -97,7 +100,7 @@ class Handler(AsyncSocketModeHandler):
 
 
 class Connection(AsyncBaseSocketModeClient):
-    """One websocket. Acknowledgements go back on the one that the envelope came from."""
+    """One websocket. Acknowledgements are sent on the websocket of the envelope."""
 
     def __init__(self, web: WebApi, app_token: str) -> None:
         self.web_client = web.client
@@ -108,7 +111,7 @@ class Connection(AsyncBaseSocketModeClient):
         self.socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def send_message(self, message: str) -> None:
-        """Send a frame; on a connection that is gone it is lost, and Slack delivers again."""
+        """Send a frame; on a closed connection it is lost, and Slack delivers again."""
         if self.socket is None:
             return
         try:
@@ -123,8 +126,9 @@ class Connection(AsyncBaseSocketModeClient):
 
 
 class SocketClient:
-    """The connection to Slack: whatever happens to one websocket, the next one is there, or the
-    owner hears why not."""
+    """The connection to Slack: whatever happens to one websocket, the next one is opened, or the
+    owner is told why not.
+    """
 
     def __init__(
         self, name: str, web: WebApi, app_token: str, *, clock: Clock, ping_seconds: float
@@ -140,12 +144,13 @@ class SocketClient:
         self._shared_until = 0.0
 
     def is_shared(self) -> bool:
-        """Whether Slack shares out what it tells over two connections, or did a moment ago."""
+        """Whether Slack distributes events over two connections, or did until recently."""
         return len(self._open_ones) > 1 or self._clock.monotonic() < self._shared_until
 
     async def serve(self, handler: Handler, tasks: asyncio.TaskGroup) -> None:
-        """Receive until cancelled. `on_gap` is awaited after each connection that events may have
-        been lost before. Raises BadCredentials and ChannelDown."""
+        """Receive until cancelled. `on_gap` is awaited after each connection before which events
+        may have been lost. Raises BadCredentials and ChannelDown.
+        """
         try:
             while True:
                 await self._one_after_another(handler, tasks)
@@ -218,8 +223,8 @@ class SocketClient:
                 if message.get("reason") not in {"warning", "refresh_requested"}:
                     raise self._ended(message)
                 logger.debug("{}: Slack asks for a new connection", self._name)
-                # Nothing is lost, since the old one stays until the new one is open; and what
-                # comes on it meanwhile is read before what comes on the new one.
+                # Nothing is lost: the old connection stays until the new one is open, and its
+                # remaining messages are read before those of the new one.
                 tasks.create_task(self._drain(connection, handler, tasks))
                 return await self._open()
             self._dispatch(message, connection, handler, tasks)
@@ -228,7 +233,7 @@ class SocketClient:
     async def _drain(
         self, connection: Connection, handler: Handler, tasks: asyncio.TaskGroup
     ) -> None:
-        """Read what still comes on a connection that has a successor, until Slack closes it."""
+        """Read the remaining messages of a replaced connection, until Slack closes it."""
         try:
             async with asyncio.timeout(2 * self._ping_seconds):
                 while (message := await self._frame(connection)) is not None:
@@ -240,7 +245,7 @@ class SocketClient:
         await self._close(connection)
 
     async def _frame(self, connection: Connection) -> dict[str, Any] | None:
-        """The next message, {} for one that cannot be read, None at the end."""
+        """The next message, {} for an unreadable one, None at the end."""
         socket = connection.socket
         while socket is not None:
             frame = await socket.receive()
