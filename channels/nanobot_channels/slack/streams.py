@@ -1,8 +1,7 @@
 """Streams: messages that grow while they are written (https://docs.slack.dev/ai/developing-agents).
 
-A stream takes what is appended and nothing else: no edit before it is stopped. Slack ends one by
-itself after some minutes, and when a person presses stop. What it cannot take any more is put in
-its place by an edit.
+A stream accepts only appended text: it cannot be edited before it is stopped. Slack ends a stream
+after some minutes, and when a person presses stop. After that, an edit adds the rest of the text.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from nanobot_channels.slack.parts import MARKDOWN_LIMIT, Json, metadata_of, payl
 
 STARTS_A_MINUTE = 20
 APPENDS_A_MINUTE = 100
-"""What Slack's tiers 2 and 4 promise a workspace for chat.startStream and chat.appendStream."""
+"""The limits of Slack's tiers 2 and 4 per workspace for chat.startStream and chat.appendStream."""
 _TITLE_LIMIT = 250
 _MOST = 1000
 _TOLD_BY = 200
-# What says that it is over, not that something is wrong with what was sent.
+# Errors that mean that the stream has ended, not that the text was invalid.
 _OVER = {"message_not_in_streaming_state", "stopped_by_user"}
 _OF_THE_CHAT = {"channel_not_found", "is_archived", "not_in_channel", "user_not_found"}
 
 
 class _Stream(msgspec.Struct):
-    """What a stream says so far, as it was sent; `sure`: all of that arrived, nothing else did."""
+    """The text of a stream so far, as sent; `sure`: all of it arrived, and nothing else did."""
 
     shown: list[Step]
     length: int = 0
@@ -51,8 +50,9 @@ class _Stream(msgspec.Struct):
 
 
 class Streams:
-    """The streams of one workspace. Where they are refused for good that is remembered; where too
-    many were begun or appended to within a minute, no call is made."""
+    """The streams of one workspace. A permanent refusal is remembered; if too many streams were
+    begun or appended to within a minute, no call is made.
+    """
 
     def __init__(self, name: str, api: WebApi, clock: Clock) -> None:
         self._name = name
@@ -63,7 +63,7 @@ class Streams:
         self._appends = _Window(clock, APPENDS_A_MINUTE)
 
     def possible(self, address: Address) -> bool:
-        """Whether a stream may be begun there now: they are answers in threads."""
+        """Whether a stream may begin there now: streams are answers in threads."""
         threaded = bool(address.thread_id) and address.chat_id not in self._refusing
         return threaded and self._starts.free()
 
@@ -74,7 +74,7 @@ class Streams:
         params = {
             "channel": address.chat_id,
             "thread_ts": address.thread_id,
-            "chunks": chunks,  # what is begun with chunks takes chunks of every kind
+            "chunks": chunks,  # a stream that begins with chunks accepts chunks of every kind
             "task_display_mode": "timeline",
         }
         self._starts.took()
@@ -105,7 +105,7 @@ class Streams:
         return Refused(str(error))
 
     async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
-        """Append what is new; see ports.Streaming."""
+        """Append the new text; see ports.Streaming."""
         stream = self._open.get(message_id)
         chunks = None if stream is None or not stream.sure else _chunks(stream.shown, steps)
         if stream is None or chunks is None:
@@ -133,14 +133,15 @@ class Streams:
         stream.shown, stream.length = list(steps), stream.length + length
 
     async def finish(self, address: Address, message_id: str, part: OutboundPart) -> bool:
-        """Stop a stream with the rest of what it is to say. False: it is none, or says something
-        else, so that an edit is needed. Raises as `send`."""
+        """Stop a stream with the rest of its text. Returns False if it is not a stream, or has a
+        different text, so that an edit is needed. Raises as `send`.
+        """
         stream, payload = self._open.pop(message_id, None), payload_of(part)
         if stream is None or not stream.sure or not stream.shown or not payload.markdown:
             return False
         last = stream.shown[-1]
         if any(first.text and second.text for first, second in pairwise(stream.shown)):
-            return False  # words that the answer does not have, and nothing between
+            return False  # words that are not in the answer, and nothing between
         written = "" if last.tool else _text(last)
         chunks = _chunks(stream.shown, [_done(step) for step in stream.shown])
         if chunks is None or not payload.markdown.startswith(written):
@@ -166,7 +167,9 @@ class Streams:
         return True
 
     async def stop(self, address: Address, message_id: str) -> None:
-        """Stop a stream as it is; that it is over already is no error. Raises as `send`."""
+        """Stop a stream without changing it; it is not an error if it has ended already. Raises as
+        `send`.
+        """
         self._open.pop(message_id, None)
         try:
             params = {"channel": address.chat_id, "ts": message_id}
@@ -177,13 +180,14 @@ class Streams:
 
 
 def is_nameless(message: Json) -> bool:
-    """Whether it is a stream that nobody has stopped with a key: one whose start is in doubt, or
-    that Slack ended."""
+    """Whether it is a stream that was not stopped with a key: one whose start has an unknown
+    outcome, or that Slack ended.
+    """
     return bool(message.get("streaming_state")) and not message.get("metadata")
 
 
 def begins_so(message: Json, part: OutboundPart) -> bool:
-    """Whether a stream's text, which Slack has written anew, begins as that of the part."""
+    """Whether a stream's text, which Slack has reformatted, begins like that of the part."""
     return _letters(str(message.get("text", ""))).startswith(_letters(part.text)[:_TOLD_BY])
 
 
@@ -214,7 +218,7 @@ class _Window:
 
 
 def _chunks(shown: Sequence[Step], steps: Sequence[Step]) -> list[Json] | None:
-    """What is to be appended to what was shown, None if that is not how the steps begin."""
+    """The text to append to the displayed steps, None if the new steps do not begin with those."""
     if len(shown) > len(steps):
         return None
     chunks: list[Json] = []
@@ -235,7 +239,7 @@ def _chunks(shown: Sequence[Step], steps: Sequence[Step]) -> list[Json] | None:
 
 
 def _text(step: Step) -> str:
-    """What is sent of a text that may go on: a mention could begin at its end."""
+    """The part of an unfinished text that is safe to send: a mention could begin at its end."""
     return visible(step.text).removesuffix("<").rstrip()
 
 

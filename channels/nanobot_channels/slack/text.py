@@ -1,4 +1,6 @@
-"""What people write on Slack as plain text (https://docs.slack.dev/messaging/formatting-message-text)."""
+"""Converts people's messages on Slack to plain text
+(https://docs.slack.dev/messaging/formatting-message-text).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def unescape(text: str) -> str:
 
 
 def people_in(text: str) -> set[str]:
-    """The ids of everybody mentioned whose name is not in the text."""
+    """The ids of all mentioned people whose name is not in the text."""
     return {match[1] for match in _PERSON.finditer(text) if not match[2]}
 
 
@@ -34,12 +36,12 @@ def mentions(text: str, person: str) -> bool:
 
 
 def without_mention(text: str, person: str) -> str:
-    """The text without mentions of a person outside code; as it is if nothing else is in it."""
+    """The text without mentions of a person outside code; unchanged if nothing else is in it."""
     pieces = []
     for piece, is_code in _by_code(text):
         prose = piece
         if not is_code:
-            # White space is looked for from the mention, not from each of its own characters.
+            # White space is searched from the mention, not from each of its own characters.
             mention = rf"<@{re.escape(person)}(?:\|[^<>]*)?>"
             prose = " ".join(_inner(re.split(mention, piece)))
         pieces.append(prose)
@@ -56,10 +58,10 @@ def _inner(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def to_plain(text: str, names: Mapping[str, str]) -> str:
-    """Mentions by name, links as they look with their targets, entities as characters.
+    """Mentions become names, links their text with their targets, entities characters.
 
-    `names` are people's names by id; who is missing there keeps the id. Bold and the like stay
-    as people typed them.
+    `names` are people's names by id; a missing person keeps the id. Bold and the like stay as
+    people typed them.
     """
     return clean(unescape(_ANGLE.sub(lambda match: _reference(match[1], names), text)))
 

@@ -1,5 +1,6 @@
-"""Several files as one message of Telegram: an album
-(https://core.telegram.org/bots/api#sendmediagroup)."""
+"""Several files as one Telegram message: an album
+(https://core.telegram.org/bots/api#sendmediagroup).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ from nanobot_channels.telegram.library import (
 from nanobot_channels.telegram.messages import target_of
 
 _MOST = 10
-# What may be in one album: photos with videos, the others with their like, the rest in none.
+# Which files may share an album: photos with videos, other types with their own type, the rest with
+# none.
 _ALBUM = {"photo": "visual", "video": "visual", "audio": "audio", "document": "document"}
 _Item: TypeAlias = InputMediaAudio | InputMediaDocument | InputMediaPhoto | InputMediaVideo
 _ITEMS: dict[str, Callable[..., _Item]] = {
@@ -49,15 +51,16 @@ _ALONE = {"image/gif", "gif", "audio/ogg", "audio/opus", "ogg", "oga", "opus", "
 
 
 class TelegramAlbums:
-    """Sends albums, until the server turns out to have none."""
+    """Sends albums, until the server turns out not to support them."""
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
         self._lacking = False
 
     def together(self, files: Sequence[Attachment]) -> int:
-        """How many of these files, from the first on, make one album, as far as their names, types
-        and sizes tell."""
+        """How many of these files, from the first on, make one album, judging by their names, types
+        and sizes.
+        """
         album, size, count = _album_of(files[0]), 0, 0
         for file in files[:_MOST]:
             size += file.size
@@ -73,7 +76,7 @@ class TelegramAlbums:
         if self._lacking or not 2 <= len(files) <= _MOST or len(files) != len(contents):
             raise Refused("these files make no album")
         if utf16_units(part.text) > CAPTION_LIMIT:
-            # It would go ahead, and come again with the first file if the album were refused.
+            # It would be sent first, and again with the first file if the album were refused.
             raise Refused("an album has no room for a text this long")
         if sum(map(len, contents)) > UPLOAD_LIMIT:
             raise Refused("together these files are too large")
@@ -92,7 +95,9 @@ class TelegramAlbums:
 
 
 def _items(files: Sequence[Attachment], contents: Sequence[bytes], caption: str) -> list[_Item]:
-    """The items of an album, the first with the caption. Raises Refused for what makes none."""
+    """The items of an album, the first with the caption. Raises Refused for files that cannot form
+    one.
+    """
     items: list[_Item] = []
     albums = set()
     for file, content in zip(files, contents, strict=True):
@@ -108,7 +113,9 @@ def _items(files: Sequence[Attachment], contents: Sequence[bytes], caption: str)
 
 
 def _album_of(file: Attachment) -> str | None:
-    """Which album a file may be in, by what is said of it; None for one that is sent alone."""
+    """Which album a file may be in, judging by its declared data; None for one that is sent
+    alone.
+    """
     about = set(type_and_suffix(file))
     if file.kind == "voice" or about & _ALONE:
         return None

@@ -25,7 +25,7 @@ _READ_SECONDS = 20.0
 _WRITE_SECONDS = 20.0
 _SEND_CONNECTIONS = 128
 
-# What PTB raises when a 2xx body is not what the Bot API promises: it reads it without checking.
+# Exceptions of PTB if a 2xx body is not in the Bot API's format: it reads it without checking.
 MALFORMED = (KeyError, TypeError, AttributeError)
 
 _CHAT_GONE = re.compile(
@@ -46,7 +46,7 @@ _THREAD_GONE = re.compile(r"message thread not found|topic_(?:closed|deleted)", 
 class BotApi:
     """One bot's connection to a Bot API server.
 
-    Polling has a session of its own, so that it never waits for a connection behind sends.
+    Polling has its own session, so that it never waits for a connection behind sends.
     """
 
     def __init__(self, token: str, api_root: str) -> None:
@@ -72,9 +72,9 @@ class BotApi:
         """The `result` of a method, as JSON.
 
         `method` is in snake_case with capitals ("get_Updates"): do_api_request warns about names
-        that Bot has too, but Bot's own methods parse the answer and fail on what they do not know.
+        that Bot has too, but Bot's own methods parse the response and fail on unknown values.
         Raises ApiRefusal for an error status, NothingSent or NoAnswer for a failed connection, and
-        another TelegramError or one of MALFORMED for an answer that is not the Bot API's.
+        another TelegramError or one of MALFORMED for a response that is not the Bot API's.
         """
         return await self._bot.do_api_request(
             method,
@@ -96,13 +96,14 @@ class BotApi:
 
 
 def lacks_method(error: ApiRefusal) -> bool:
-    """Whether a server, or whatever emulates or stands before one, does not know the method; not
-    all say so as Telegram does."""
+    """Whether a server, emulator or proxy does not support the method; not all report this like
+    Telegram.
+    """
     return error.status in _LACKING or bool(_NO_METHOD.search(error.message))
 
 
 def delivery_error(error: Exception) -> DeliveryError:
-    """What a failed call means for the message: not sent, refused, chat gone, or unknown."""
+    """The meaning of a failed call for the message: not sent, refused, chat gone, or unknown."""
     if isinstance(error, ApiRefusal):
         return _refusal(error)
     if isinstance(error, NothingSent):

@@ -67,9 +67,9 @@ SETUP = Setup(
 class TelegramChannel:
     """One bot. `poll_seconds`, at least 1, is how long the server holds a poll without news."""
 
-    # Telegram has no way to ask whether a message was sent, so nothing can be reconciled. Its rates
+    # Telegram cannot be asked whether a message was sent, so nothing can be reconciled. Its rates
     # (core.telegram.org/bots/faq): one message a second in a chat, but 20 a minute in a group, and
-    # 30 a second in all. A chat that has complained is most likely a group.
+    # 30 a second in all. A chat that has reported a limit is most likely a group.
     capabilities = Capabilities(
         typing=True,
         reconciles=False,
@@ -91,7 +91,7 @@ class TelegramChannel:
     ) -> None:
         self._name = name
         self._api = BotApi(token, api_root)
-        self._bot_id = token.partition(":")[0]  # what a token begins with
+        self._bot_id = token.partition(":")[0]  # a token begins like this
         self._clock = clock or SystemClock()
         self._poll_seconds = poll_seconds
         self._messages = TelegramMessages(self._api, name, link_previews=link_previews)
@@ -101,8 +101,8 @@ class TelegramChannel:
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. An update is acknowledged by the poll after its commit.
 
-        Outages, conflicts with another poller and flood control are waited out here, with
-        warnings in the log. Raises BadCredentials if the token is refused, and what the intake
+        The channel waits for the end of outages, conflicts with another poller and flood control,
+        with warnings in the log. Raises BadCredentials if the token is refused, and what the intake
         raises.
         """
         await intake.account(self._bot_id)
@@ -122,31 +122,32 @@ class TelegramChannel:
             raise ChannelDown(f"no usable answer from Telegram: {error}") from error
 
     async def probe(self) -> None:
-        """Ask who the bot is; see ports.Probing. Raises ChannelDown."""
+        """Call getMe; see ports.Probing. Raises ChannelDown."""
         with suppress(BadCredentials):
             await self.check()
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts: rich messages, or at most 4096 UTF-16 units and 100 entities each, at least
-        one, none empty. A chat that is known to take no rich messages gets none."""
+        one, none empty. A chat that has refused rich messages gets none.
+        """
         rich = self._messages.takes_rich(message.address.chat_id)
         return parts.render(message, rich=rich)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
         """Send one part; returns the message_id.
 
-        Raises NotSent, Refused, ChatGone, or OutcomeUnknown when the request went out and no
-        usable answer came.
+        Raises NotSent, Refused, ChatGone, or OutcomeUnknown if the request was sent and no usable
+        response arrived.
         """
         return await self._messages.send(address, part, plain=plain)
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool = False
     ) -> None:
-        """Replace a message sent before, and its buttons by the part's, if it has any.
+        """Replace an earlier message, and its buttons by the part's, if it has any.
 
-        That it already reads so is no error. Raises as `send`: Refused when it is gone or of a
-        kind that cannot be edited.
+        An unchanged text is not an error. Raises as `send`: Refused if it no longer exists or is of
+        a kind that cannot be edited.
         """
         if is_personal(message_id):
             await self._personal.edit(address, message_id, part)
@@ -161,7 +162,7 @@ class TelegramChannel:
         await self._messages.call("delete_Message", params)
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether somebody of a group can be shown an ephemeral message; see ports.Confiding."""
+        """Whether a person in a group can be shown an ephemeral message; see ports.Confiding."""
         return self._personal.confides(address, person)
 
     async def confide(self, address: Address, person: str, part: OutboundPart) -> str:
@@ -177,11 +178,11 @@ class TelegramChannel:
         return await files.fetch(self._api, attachment, limit)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send a file as a photo, an animation, a voice message, music or a video where Telegram
-        shows it as such, else as a document; returns the message_id. Raises as `send`.
+        """Send a file as a photo, an animation, a voice message, music or a video if Telegram
+        displays it as such, otherwise as a document; returns the message_id. Raises as `send`.
 
-        A caption beyond Telegram's 1024 UTF-16 units goes before the file, as messages of its own;
-        if the file then fails, they come again with it.
+        A caption beyond Telegram's 1024 UTF-16 units is sent before the file, as separate messages;
+        if the file then fails, they are sent again with it.
         """
         if part.file is None:
             raise Refused("there is no file in this part")
@@ -201,11 +202,14 @@ class TelegramChannel:
         self, address: Address, part: OutboundPart, contents: Sequence[bytes]
     ) -> str:
         """Send files as one album; returns the message_id of the first. Raises as `send`: Refused,
-        with nothing sent, also where the caption is too long for a caption."""
+        with nothing sent, also if the caption is too long.
+        """
         return await self._albums.send(address, part, contents)
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Set the bot's reaction on a message. Raises as `send`: Refused where none are allowed."""
+        """Set the bot's reaction on a message. Raises as `send`: Refused if reactions are not
+        allowed.
+        """
         params = {
             "chat_id": address.chat_id,
             "message_id": message_id,
@@ -214,8 +218,9 @@ class TelegramChannel:
         await self._messages.call("set_Message_Reaction", params)
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
-        """Make the menu these commands, as far as Telegram takes them, in each language. Raises as
-        `send`."""
+        """Set the menu to these commands, as far as Telegram accepts them, in each language. Raises
+        as `send`.
+        """
         await self._set_menu(commands, {"type": "default"})
 
     async def register_in_groups(self, commands: Sequence[MenuCommand]) -> None:
@@ -223,7 +228,7 @@ class TelegramChannel:
         await self._set_menu(commands, {"type": "all_group_chats"})
 
     async def register_in(self, chat_id: str, commands: Sequence[MenuCommand]) -> None:
-        """The same for one chat; without commands it has everybody's."""
+        """The same for one chat; without commands it has the default menu."""
         await self._set_menu(commands, {"type": "chat", "chat_id": chat_id})
 
     async def _set_menu(self, commands: Sequence[MenuCommand], scope: Mapping[str, str]) -> None:
@@ -237,7 +242,7 @@ class TelegramChannel:
                 await self._messages.call("delete_My_Commands", params)
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
-        """Telegram counts the messages of a chat; those for one person are counted apart."""
+        """Telegram numbers the messages of a chat; ephemeral messages have separate numbers."""
         if not (message.message_id.isdecimal() and receipt.isdecimal()):
             return None
         return int(message.message_id) > int(receipt)
@@ -262,7 +267,7 @@ def open_channel(name: str, settings: Mapping[str, object]) -> TelegramChannel:
     """The channel of one `[channels.NAME]` table: `token`, `api_root` for another server, and
     `link_previews`.
 
-    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    Raises ConfigError for invalid settings; it does not connect yet.
     """
     table = Table(name, settings)
     token = table.token(

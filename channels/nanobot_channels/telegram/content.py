@@ -1,4 +1,4 @@
-"""A message's content besides text: attachments, and things described in words."""
+"""A message's content besides text: attachments, and content described in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _KINDS = ("image", "audio", "video")
 
 
 def attachments(message: Message) -> tuple[Attachment, ...]:
-    """The files, of a photo the largest size. Stickers that move are none: no model reads them."""
+    """The files; of a photo the largest size. Animated stickers are left out: no model
+    reads them.
+    """
     return tuple(_files(message))
 
 
@@ -110,7 +112,7 @@ def _point(location: Location) -> str:
 
 
 def forwarded(origin: Origin) -> str:
-    """The line that says whose words these are; with it no forwarded text is a command."""
+    """The line that names the author of forwarded text; with it no forwarded text is a command."""
     chat = origin.sender_chat or origin.chat
     if origin.sender_user:
         name = person(origin.sender_user)

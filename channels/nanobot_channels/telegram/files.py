@@ -27,7 +27,7 @@ PHOTO_LIMIT = 10 * 1000 * 1000
 _PHOTO_SIDES = 10_000
 _PHOTO_RATIO = 20
 _PHOTO_TYPES = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF")
-# An upload is given up when it is slower than this, which is half of what a bad mobile line does.
+# An upload slower than this is aborted; the speed is half of that of a bad mobile connection.
 _LEAST_SECONDS = 20
 _BYTES_A_SECOND = 32_000
 _LOCAL = re.compile(r"[/\\]|[A-Za-z]:")
@@ -56,7 +56,7 @@ async def fetch(api: BotApi, attachment: Attachment, limit: int) -> bytes:
 
 
 async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
-    """The file's path on the server, good for at least an hour."""
+    """The file's path on the server, valid for at least an hour."""
     try:
         answer = await api.call("get_File", {"file_id": attachment.ref})
         file = msgspec.convert(answer, _FilePath, strict=False)
@@ -64,7 +64,7 @@ async def _path(api: BotApi, attachment: Attachment, limit: int) -> str:
         if "file is too big" in error.message.lower():
             has = f", and this one has {_megabytes(attachment.size)}" if attachment.size else ""
             raise Refused(f"Telegram gives bots files of at most 20 MB{has}.") from error
-        # Not 404: to a method that means the token, and polling says so.
+        # Not 404: for a method that is about the token, and polling reports it.
         raise (_lost if error.status == HTTPStatus.BAD_REQUEST else _down)(error) from error
     except (TelegramError, msgspec.ValidationError, *MALFORMED) as error:
         raise ChannelDown(f"no usable answer from Telegram: {error!r}") from error
@@ -100,9 +100,9 @@ def _megabytes(size: int) -> str:
 
 
 async def upload(api: BotApi, file: Attachment, content: bytes, params: Mapping[str, Any]) -> str:
-    """Send a file by the method for its kind, else as a document; returns the message_id.
+    """Send a file by the method for its kind, otherwise as a document; returns the message_id.
 
-    `params` are what the message has besides. Raises as `send`.
+    `params` are the message's further parameters. Raises as `send`.
     """
     name = checked_name(file, content)
     better = better_form(file, content)
@@ -110,13 +110,15 @@ async def upload(api: BotApi, file: Attachment, content: bytes, params: Mapping[
         try:
             return await _post(api, better, params, name, content)
         except Refused as error:
-            # For its format, its measures or the chat's permissions: a document may still arrive.
+            # For its format, its dimensions or the chat's permissions: a document may still arrive.
             logger.debug("{} as {}: {}", name, better, error)
     return await _post(api, "document", params, name, content)
 
 
 def checked_name(file: Attachment, content: bytes) -> str:
-    """The name that a file goes out under. Raises Refused for what Telegram takes in no form."""
+    """The name under which a file is sent. Raises Refused if Telegram accepts the file in
+    no form.
+    """
     name = file_name(file.name) or file_name(f"{file.kind}.{_suffix(file.mime)}")
     if not content:
         raise Refused(f"{name} is an empty file, and Telegram takes none such.")
@@ -145,7 +147,7 @@ async def _post(
 
 
 def write_seconds(size: int) -> float:
-    """How long an upload of so many bytes may take."""
+    """The time limit for an upload of this many bytes."""
     return _LEAST_SECONDS + size / _BYTES_A_SECOND
 
 
@@ -154,7 +156,7 @@ def _suffix(mime: str) -> str:
 
 
 def better_form(file: Attachment, content: bytes) -> str | None:
-    """What to send it as so that it is shown or played, None if only a document will do."""
+    """The kind that makes Telegram display or play it, None if only a document is possible."""
     if _is_photo(content):
         return "photo"
     if content.startswith((b"GIF87a", b"GIF89a")):
@@ -165,7 +167,7 @@ def better_form(file: Attachment, content: bytes) -> str | None:
 
 
 def played_form(file: Attachment) -> str | None:
-    """Music or a video, as far as its type and its name say it."""
+    """Music or a video, judging by its type and its name."""
     mime, suffix = type_and_suffix(file)
     if mime in {"audio/mpeg", "audio/mp4", "audio/x-m4a"} or suffix in {"mp3", "m4a"}:
         return "audio"
@@ -175,13 +177,14 @@ def played_form(file: Attachment) -> str | None:
 
 
 def type_and_suffix(file: Attachment) -> tuple[str, str]:
-    """Its type without parameters, and the last part of its name; empty where it has none."""
+    """Its type without parameters, and the suffix of its name; empty if missing."""
     return file.mime.lower().partition(";")[0], file.name.lower().rpartition(".")[2]
 
 
 def _is_photo(content: bytes) -> bool:
-    """Whether Telegram takes it by sendPhoto: at most 10 MB, width and height at most 10,000
-    together, neither more than 20 times the other."""
+    """Whether Telegram accepts it by sendPhoto: at most 10 MB, width and height at most 10,000
+    together, neither more than 20 times the other.
+    """
     if len(content) > PHOTO_LIMIT or not content.startswith(_PHOTO_TYPES):
         return False
     image = look(content)

@@ -1,7 +1,7 @@
-"""python-telegram-bot's requests over aiohttp, and what their failures mean.
+"""python-telegram-bot's requests over aiohttp, and the meaning of their failures.
 
-PTB documents `telegram.request.BaseRequest` for this. Its own transport (httpx) spends four times
-the processor on a small call, and folds error statuses and broken connections into a few types.
+PTB documents `telegram.request.BaseRequest` for this. Its own transport (httpx) uses four times the
+processor time for a small call, and folds error statuses and broken connections into a few types.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _TOKEN = re.compile(r"/bot[^/\s]+")
 
 
 class NothingSent(NetworkError):
-    """No byte of the request went out."""
+    """No byte of the request was sent."""
 
 
 class NoAnswer(NetworkError):
-    """The request went out, at least in part, and no answer came back."""
+    """The request was sent, at least in part, and there was no response."""
 
 
 class ApiRefusal(TelegramError):
-    """The answer was an HTTP error status.
+    """The response has an HTTP error status.
 
-    `from_api`: it has the Bot API's form, so nothing was applied; else it comes from a proxy in
-    between, and only its status tells what it means. `retry_after` is in seconds; `new_chat` is set
-    when the chat lives on under another id.
+    `from_api`: it has the Bot API's format, so nothing was applied; otherwise it comes from a proxy
+    in between, and only its status shows the meaning. `retry_after` is in seconds; `new_chat` is
+    set if the chat continues under another id.
     """
 
     def __init__(self, status: int, payload: bytes) -> None:
@@ -79,9 +79,9 @@ def _error_body(payload: bytes) -> _ErrorBody:
 class AiohttpRequest(BaseRequest):
     """Requests to one server through at most `connections`, opened at the first of them.
 
-    `read_seconds` may pass without a byte of the answer. Every request is sent once: aiohttp
-    repeats only idempotent methods when a kept connection turns out to be dead (RFC 9112, 9.3.1),
-    and the Bot API is called with POST. Redirects are not followed: they would be error statuses.
+    `read_seconds` may pass without a byte of the response. Every request is sent once: aiohttp
+    retries only idempotent methods when a kept connection turns out to be dead (RFC 9112, 9.3.1),
+    and the Bot API is called with POST. Redirects are not followed: they count as error statuses.
     Raises NothingSent, NoAnswer or ApiRefusal, none of which shows the token.
     """
 
@@ -97,7 +97,7 @@ class AiohttpRequest(BaseRequest):
 
     @property
     def read_timeout(self) -> float | None:
-        """Seconds of silence after which a request is given up."""
+        """Seconds of silence after which a request is aborted."""
         return self._read_seconds
 
     async def initialize(self) -> None:
@@ -184,14 +184,14 @@ def _body(data: RequestData) -> bytes | aiohttp.FormData:
     for name, value in data.json_parameters.items():
         form.add_field(name, value)
     for name, (file, content, mime) in data.multipart_data.items():
-        # A stream: bytes would be written in one go, and the loop would stand still for it.
+        # A stream: bytes would be written in one go, and block the event loop.
         stream = io.BytesIO(content) if isinstance(content, bytes) else content
         form.add_field(name, stream, filename=file, content_type=mime)
     return form
 
 
 def _form(parameters: Mapping[str, str]) -> bytes:
-    """As urllib.parse.urlencode, but in C: that takes half a millisecond for a long text."""
+    """Like urllib.parse.urlencode, but in C: that takes half a millisecond for a long text."""
     return URL.build(query=parameters).raw_query_string.encode()
 
 
@@ -199,7 +199,7 @@ def _form(parameters: Mapping[str, str]) -> bytes:
 def _patience(
     read: float | None, write: float | None, connect: float | None, pool: float | None
 ) -> aiohttp.ClientTimeout:
-    """`total` only ends what nothing else does: an upload that does not move, or a trickle."""
+    """`total` only ends requests that no other limit ends: a stalled upload, or a trickle."""
     reach = pool + connect if pool is not None and connect is not None else None
     total = None
     if reach is not None and write is not None and read is not None:

@@ -1,8 +1,8 @@
-"""What the channel uses of python-telegram-bot.
+"""The parts of python-telegram-bot that the channel uses.
 
-As it loads, it takes in what is optional to it and what nobody uses here: httpx's command line
-(with rich, click and pygments), and cryptography, which is for Telegram Passport alone and takes
-7 MB for as long as a gateway runs. Meanwhile these count as not installed.
+On import it also loads optional libraries that are not used here: httpx's command line (with rich,
+click and pygments), and cryptography, which is for Telegram Passport only and takes 7 MB for as
+long as a gateway runs. During the import these count as not installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import ModuleType
 
 
 class _Absent(MetaPathFinder):
-    """Refuses modules of these names, and what is within them, to one thread."""
+    """Hides modules with these names, and their submodules, from one thread."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -32,8 +32,9 @@ class _Absent(MetaPathFinder):
 
 @contextmanager
 def absent(*names: str) -> Iterator[None]:
-    """Within, this thread can import no module of these names, nor of a package of these names, but
-    those that are loaded already. Other threads can."""
+    """Within the context, this thread cannot import modules or packages with these names, except
+    those that are already loaded. Other threads can.
+    """
     finder = _Absent(names)
     sys.meta_path.insert(0, finder)
     try:

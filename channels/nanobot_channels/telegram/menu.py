@@ -11,7 +11,7 @@ from nanobot.ports import MenuCommand
 from nanobot_channels.common.text import label
 
 LANGUAGES = ("zh",)
-"""Of the menus besides English."""
+"""The languages of the menus besides English."""
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 _DESCRIPTION = 256
 _MOST = 100
@@ -25,8 +25,10 @@ class BotCommand(msgspec.Struct):
 
 
 def menus(commands: Sequence[MenuCommand]) -> dict[str, list[BotCommand]]:
-    """The entries by language, "" for people whose language there is none for: a menu of the whole
-    bot in a person's language would go before one in no language, so each scope has all of them."""
+    """The entries by language, "" for people with any other language. Telegram prefers a bot-wide
+    menu in a person's language to a more specific one without a language, so each scope has all of
+    them.
+    """
     by_language = {"": menu(commands)}
     for language in LANGUAGES:
         translated = [
@@ -40,7 +42,7 @@ def menus(commands: Sequence[MenuCommand]) -> dict[str, list[BotCommand]]:
 def menu(commands: Iterable[MenuCommand]) -> list[BotCommand]:
     """The entries: at most 100, without names that Telegram refuses.
 
-    An operation of several words stands under its first one, once, with the words that follow.
+    Operations of several words are listed once under their first word, with the words that follow.
     """
     grouped: dict[str, list[MenuCommand]] = {}
     for command in commands:

@@ -1,4 +1,4 @@
-"""What goes out on Telegram: each message in the best form that the server and the chat take."""
+"""Sends to Telegram: each message in the best form that the server and the chat accept."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from nanobot_channels.telegram.parts import Payload, Piece, payload_of, plain_pi
 
 
 class _Unsupported(Refused):
-    """The server does not know the method."""
+    """The server does not support the method."""
 
 
 class TelegramMessages:
-    """Sends, edits and drafts. What a chat refuses is tried there once: rich messages and drafts,
-    which older servers do not have; their older forms are plain messages and edits."""
+    """Sends, edits and drafts. Forms that a chat refuses are tried there only once: rich messages
+    and drafts, which older servers do not support; plain messages and edits replace them.
+    """
 
     def __init__(self, api: BotApi, name: str, *, link_previews: bool = False) -> None:
         self._api = api
@@ -48,8 +49,9 @@ class TelegramMessages:
         plain: bool,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> str:
-        """Send one part with `extra` parameters; returns the message_id, of its last message where
-        it takes several; of an ephemeral one its own number, behind an e."""
+        """Send one part with `extra` parameters; returns the message_id, of its last message if it
+        takes several; for an ephemeral message its own number, with the prefix e.
+        """
         self._drafts[address.chat_id] = 0
         payload = payload_of(part)
         target = _target(address, payload, alone=bool(extra)) | dict(extra)
@@ -86,15 +88,16 @@ class TelegramMessages:
             except DeliveryError as error:
                 if not message_id:
                     raise
-                # What stands there already would come again, and nobody would say so.
+                # Messages already sent would be sent again, without any notice.
                 raise OutcomeUnknown(f"only {number} of {len(pieces)} pieces: {error}") from error
         return message_id
 
     async def edit(
         self, address: Address, message_id: str, part: OutboundPart, *, plain: bool
     ) -> None:
-        """Replace a message; that it already reads so is no error. Raises Refused where the part
-        takes several messages."""
+        """Replace a message; an unchanged text is not an error. Raises Refused if the part takes
+        several messages.
+        """
         payload = payload_of(part)
         where = {"message_id": message_id} | _buttons(payload)
         await self._edit("edit_Message_Text", address, where, part, plain=plain)
@@ -102,7 +105,7 @@ class TelegramMessages:
     async def edit_ephemeral(
         self, address: Address, where: Mapping[str, int], part: OutboundPart
     ) -> None:
-        """The same for what one person sees."""
+        """The same for an ephemeral message."""
         buttons = {"reply_markup": as_json({"inline_keyboard": payload_of(part).buttons})}
         about = {**where, **buttons}
         await self._edit("edit_Ephemeral_Message_Text", address, about, part, plain=False)
@@ -146,8 +149,9 @@ class TelegramMessages:
         return f"e{number}" if number else str(result["message_id"])
 
     async def knows(self, method: str) -> bool:
-        """Whether the server has a method that nothing can be done with without parameters. Raises
-        a DeliveryError if it cannot be asked."""
+        """Whether the server supports a method that does nothing without parameters. Raises a
+        DeliveryError if it cannot be asked.
+        """
         try:
             await self.call(method, {})
         except (Refused, ChatGone) as refused:
@@ -176,8 +180,9 @@ class TelegramMessages:
         return chat.isdecimal() and chat not in self._without_drafts
 
     async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
-        """Show a part as a draft with a button to stop it; without text it is "Thinking...".
-        Raises Refused where there are no drafts, and as `send`."""
+        """Show a part as a draft with a stop button; without text it is "Thinking...". Raises
+        Refused if drafts are unavailable, and as `send`.
+        """
         payload, draft_id = payload_of(part), draft_id_of(key)
         self._drafts[address.chat_id] = draft_id
         params = _target(address, Payload()) | {"draft_id": draft_id, "can_stop": True}
@@ -199,7 +204,7 @@ class TelegramMessages:
             raise
 
     async def _drafts_at_all(self, params: Mapping[str, Any], refused: Refused) -> bool:
-        """Whether it was that text which was refused, and not drafts."""
+        """Whether only that text was refused, and not drafts in general."""
         if isinstance(refused, _Unsupported):
             return False
         try:
@@ -209,26 +214,28 @@ class TelegramMessages:
         return True
 
     def drafted(self, chat_id: str, draft_id: int) -> bool:
-        """Whether that draft may be the one that a chat shows: nothing was sent there since."""
+        """Whether the chat may still show that draft: nothing has been sent there since."""
         return self._drafts.get(chat_id, draft_id) == draft_id
 
     def _richly(self, address: Address, payload: Payload) -> bool:
         return bool(payload.html) and self.takes_rich(address.chat_id)
 
     def takes_rich(self, chat: str) -> bool:
-        """Whether rich messages are known of in a chat: until one is refused."""
+        """Whether a chat may accept rich messages: until one is refused."""
         return chat not in self._without_rich
 
     def _refused(self, where: set[str], address: Address, what: str, refused: Refused) -> None:
-        """One try is enough where the server does not know the method; another text may do."""
+        """One attempt is enough if the server does not support the method; another text may
+        succeed.
+        """
         logger.info("{}: {} in {}: {}", self._name, what, address.chat_id, refused)
         if isinstance(refused, _Unsupported) or _IGNORED.search(str(refused)):
             where.add(address.chat_id)
 
 
-# Without it nothing can be said in another way: whoever refuses it is asked again.
+# Without it there is no alternative form: a chat that refuses it is asked again.
 _INDISPENSABLE = "send_Message"
-# Of an older server, which looks for the text of an edit and finds none.
+# For an older server, which looks for the text of an edit and finds none.
 _IGNORED = re.compile("text is empty|text must be non-empty", re.IGNORECASE)
 
 
@@ -238,7 +245,7 @@ def draft_id_of(key: str) -> int:
 
 
 def _pieces(part: OutboundPart, payload: Payload, *, plain: bool) -> list[Piece]:
-    """The messages that the part is without a rich one."""
+    """The messages that replace a rich part."""
     if plain:
         return [Piece(text) for text in plain_pieces(part.text)] or [Piece(part.text)]
     text = part.text if payload.text is None else payload.text
@@ -246,8 +253,9 @@ def _pieces(part: OutboundPart, payload: Payload, *, plain: bool) -> list[Piece]
 
 
 def _in_pieces(payload: Payload, why: str) -> FormRefused:
-    """The refusal of a rich message, with the messages that it is without: the first is the reply,
-    the last has the buttons."""
+    """The refusal of a rich message, with the messages that replace it: the first is the reply, the
+    last has the buttons.
+    """
     refusal = FormRefused(why)
     refusal.instead = [
         OutboundPart(
@@ -266,8 +274,9 @@ def _in_pieces(payload: Payload, why: str) -> FormRefused:
 
 
 def _target(address: Address, payload: Payload, *, alone: bool = False) -> dict[str, Any]:
-    """The parameters for the chat, the topic and the message replied to: to an ephemeral one only
-    who sees it `alone` gets a reply."""
+    """The parameters for the chat, the topic and the replied-to message: only the person who sees
+    an ephemeral message (`alone`) gets a reply to it.
+    """
     params: dict[str, Any] = {"chat_id": address.chat_id}
     if address.thread_id:
         params["message_thread_id"] = address.thread_id
@@ -280,12 +289,12 @@ def _target(address: Address, payload: Payload, *, alone: bool = False) -> dict[
 
 
 def target_of(address: Address, part: OutboundPart) -> dict[str, Any]:
-    """Where a part goes, for methods that send files."""
+    """The destination of a part, for methods that send files."""
     return _target(address, payload_of(part))
 
 
 def _content(piece: Piece) -> dict[str, Any]:
-    """The parameters that messages, their edits and drafts have in common."""
+    """The common parameters of messages, their edits and drafts."""
     params: dict[str, Any] = {"text": piece.text}
     if piece.entities:
         params["entities"] = as_json(piece.entities)
@@ -303,5 +312,5 @@ def _buttons(payload: Payload) -> dict[str, Any]:
 
 
 def as_json(value: object) -> str:
-    """What the Bot API calls JSON-serialized; PTB hands strings on without a look inside."""
+    """The Bot API's JSON-serialized values; PTB passes strings on unchanged."""
     return msgspec.json.encode(value).decode()

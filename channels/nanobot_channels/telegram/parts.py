@@ -57,10 +57,11 @@ class Piece(msgspec.Struct, omit_defaults=True):
 
 
 class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """What a part's payload holds. `text` is set where it differs from the plain fallback.
+    """The payload of a part. `text` is set if it differs from the plain fallback.
 
-    With `html` the part is a rich message, and `pieces` are the messages that stand for it where
-    the server takes none."""
+    With `html` the part is a rich message, and `pieces` are the messages that replace it if the
+    server does not support those.
+    """
 
     text: str | None = None
     entities: list[Entity] = []
@@ -73,12 +74,12 @@ class Payload(msgspec.Struct, omit_defaults=True, kw_only=True):
 def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]:
     """The parts of a message: at least one, each within Telegram's limits, in order.
 
-    What entities cannot show, or is too long for one message, is a rich message where the chat
-    takes any (`rich`); what is too long for one of those is divided between blocks. In groups,
-    where others may have written meanwhile, the first part is a reply. The last one carries the
-    choices as buttons; those that make no button are written out. The plain fallback has link
-    targets written out where they fit.
-    Attachments are not in it: each is a part of its own, which the host makes.
+    A text that entities cannot show, or that is too long for one message, becomes a rich message if
+    the chat accepts them (`rich`); a text that is too long for one of those is divided between
+    blocks. In groups, where others may have written meanwhile, the first part is a reply. The last
+    one carries the choices as buttons; those that cannot be buttons are written out. The plain
+    fallback has link targets written out where they fit. Attachments are not included: the host
+    makes each a part of its own.
     """
     pressable, others = _sorted(message.choices)
     lines = [": ".join(filter(None, (other.label, other.say))) for other in others]

@@ -1,4 +1,5 @@
-"""What one person of a group sees alone: ephemeral messages, and words over a button they pressed.
+"""Content that only one person in a group sees: ephemeral messages, and texts above a button they
+pressed.
 
 https://core.telegram.org/bots/api#ephemeral-messages-and-commands
 """
@@ -23,18 +24,19 @@ from nanobot_channels.telegram.parts import payload_of
 _EPHEMERAL = "e"
 _PRESSED = "press:"
 _THERE_SECONDS = 300.0
-# A press allows an ephemeral message for 15 seconds, a bot's administrators always do.
+# A press allows an ephemeral message for 15 seconds; a bot's administrators always do.
 _PRESS_SECONDS = 13.0
 _REFUSAL_SECONDS = 0.3
 _ANSWER_SECONDS = 5.0
 _ALERT_LIMIT = 200
 _MOST = 1000
-# By its absence an older server is told: it would show to all what has parameters it ignores.
+# Its absence reveals an older server, which would show such a message to all, because it ignores
+# unknown parameters.
 _TELLING_METHOD = "delete_Ephemeral_Message"
 
 
 class _Press:
-    """A press of a button. `over`: its spinner was stopped, or is being."""
+    """A press of a button. `over`: its spinner was stopped, or is being stopped."""
 
     def __init__(self, query_id: str, at: float) -> None:
         self.query_id = query_id
@@ -43,9 +45,10 @@ class _Press:
 
 
 class PersonalMessages:
-    """Telegram does not promise that an ephemeral message arrives, least of all with who is not
-    there: only who spoke within five minutes gets one. A chat that refuses them is asked once;
-    after that only with a press, which is a reason of its own."""
+    """Telegram does not guarantee that an ephemeral message arrives, especially if its recipient is
+    away: only a person who wrote within five minutes gets one. A chat that refuses them is tried
+    once; after that only with a press, which allows one separately.
+    """
 
     def __init__(self, messages: TelegramMessages, name: str, clock: Clock) -> None:
         self.messages = messages
@@ -57,7 +60,7 @@ class PersonalMessages:
         self._has_ephemerals: bool | None = None
 
     def heard(self, message: InboundMessage, press: str | None) -> None:
-        """Somebody of a group spoke, or pressed a button; before it is admitted."""
+        """A person in a group wrote, or pressed a button; before it is admitted."""
         if not message.group:
             return
         key, now = (message.address.chat_id, message.sender.id), self._clock.monotonic()
@@ -66,9 +69,10 @@ class PersonalMessages:
             self._presses[key] = _Press(press, now)
 
     async def answer(self, query_id: str) -> None:
-        """Stop the spinner of a button. A refusal that follows from the press is waited for, a
-        moment, since its words can be shown with it. The press is committed already, so a failure
-        is only logged."""
+        """Stop the spinner of a button. Wait a moment for a refusal that follows from the press,
+        since its text can be shown with it. The press is committed already, so a failure is only
+        logged.
+        """
         press = next((each for each in self._presses.values() if each.query_id == query_id), None)
         if press is not None:
             with suppress(TimeoutError):
@@ -84,7 +88,7 @@ class PersonalMessages:
             logger.debug("{}: answerCallbackQuery: {!r}", self._name, error)
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether they are there, and nothing is known against it."""
+        """Whether they are present, and no refusal is known."""
         chat = address.chat_id
         if not chat.startswith("-") or not person.isdecimal():
             return False
@@ -111,14 +115,14 @@ class PersonalMessages:
         extra = {"ephemeral_message_parameters": msgspec.json.encode(about).decode()}
         try:
             number = await self.messages.send(address, part, plain=False, extra=extra)
-        except (Refused, ChatGone) as refused:  # the chat may be there for all others
+        except (Refused, ChatGone) as refused:  # the chat may exist for all others
             if press is None:
                 self._refused.add(address.chat_id)
             raise Refused(str(refused)) from refused
         return f"{number}.{person}"
 
     async def edit(self, address: Address, receipt: str, part: OutboundPart) -> None:
-        """Replace what one person saw, if it is that; see ports.Editing."""
+        """Replace a message that only one person saw, if it is one; see ports.Editing."""
         number, _, person = receipt.removeprefix(_EPHEMERAL).partition(".")
         if not (number.isdecimal() and person.isdecimal()):
             raise Refused("what was shown over a button is gone")
@@ -138,7 +142,7 @@ class PersonalMessages:
 
 
 def is_personal(receipt: str) -> bool:
-    """Whether the receipt is of what one person saw alone."""
+    """Whether the receipt belongs to a message that only one person saw."""
     return receipt.startswith((_EPHEMERAL, _PRESSED))
 
 

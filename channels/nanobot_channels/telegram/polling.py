@@ -1,4 +1,4 @@
-"""Long polling of the Bot API in which an update is acknowledged only once it is committed."""
+"""Long polling of the Bot API, in which an update is acknowledged only after its commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nanobot_channels.telegram.updates import (
     update_id,
 )
 
-# A poll is given up when its answer is this much later than asked for.
+# A poll is aborted if its response is this much later than requested.
 _GRACE = 1.3
 _FIRST_ANSWER_SECONDS = 10.0
 _ALBUMS_REMEMBERED = 100
@@ -115,9 +115,9 @@ class Polling:
         self._conflicts = 0
 
     async def run(self) -> None:
-        """Poll until cancelled; failures of the server or the line are waited out.
+        """Poll until cancelled; waits for the end of server and network failures.
 
-        Raises BadCredentials when the token is refused, and whatever the intake raises: then the
+        Raises BadCredentials if the token is refused, and whatever the intake raises: then the
         update was not acknowledged, and the next run gets it again.
         """
         offset = self._offset(await self._intake.cursor())
@@ -150,8 +150,8 @@ class Polling:
             return None
 
     async def _poll(self, offset: int | None) -> Sequence[object]:
-        # The first poll, and the first after trouble, is not held: on a quiet bot nobody would
-        # know for its whole length whether the server can be reached.
+        # The first poll, and the first after a failure, returns at once: otherwise a quiet bot
+        # would not know for its whole length whether the server can be reached.
         hold_seconds = self._seconds if self._answered else 0
         params: dict[str, Any] = {"timeout": hold_seconds, "allowed_updates": list(ALLOWED_UPDATES)}
         if offset is not None:
@@ -191,7 +191,7 @@ class Polling:
     def _converted(self, update: object) -> InboundMessage | None:
         stopped = stopped_draft(update)
         if stopped is not None and not self._personal.messages.drafted(*stopped):
-            return None  # pressed when the answer was there already
+            return None  # pressed when the response was already there
         try:
             return to_inbound(update, self._name, self._me, self._clock.now())
         except BadUpdate as error:
@@ -213,7 +213,7 @@ class Polling:
             if error.status == HTTPStatus.CONFLICT:
                 reason += "; a bot's updates go to one process: if this stays, stop the other one"
             delay = await self._after_refusal(error, delay)
-        # Said once: the same words every few seconds bury the rest of the log.
+        # Logged once: the same line every few seconds buries the rest of the log.
         level = "DEBUG" if reason == self._trouble else "WARNING"
         logger.log(level, "{}: no updates: {}; next try in {:.1f} s", self._name, reason, delay)
         self._trouble = reason
@@ -233,13 +233,13 @@ class Polling:
                 await self._delete_webhook()
             else:
                 # Usually our own predecessor, whose poll the server still holds open; if it is
-                # another process, each poll of ours only ends one of its own.
+                # another process, each poll of ours only ends one of its polls.
                 self._conflicts += 1
                 delay = max(delay, _CONFLICTS.delay(self._conflicts))
         return max(delay, error.retry_after or 0.0)
 
     async def _delete_webhook(self) -> None:
-        """Remove a webhook set earlier for this bot: while it is there, getUpdates is refused."""
+        """Remove a webhook set earlier for this bot: while one exists, getUpdates is refused."""
         try:
             await self._api.call("delete_Webhook", {"drop_pending_updates": False})
         except (TelegramError, *MALFORMED) as error:

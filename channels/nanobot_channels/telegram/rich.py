@@ -1,4 +1,6 @@
-"""Answers as Telegram's rich messages: what entities cannot show, and what is too long for them."""
+"""Answers as Telegram's rich messages: for content that entities cannot show, or that is too long
+for them.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 RICH_LIMIT = 32_768
-"""Characters of a rich message (Bot API, rich message formatting options); so are the others."""
+"""Characters of a rich message. All these limits are in the Bot API, rich message formatting options.
+"""
 _BLOCKS = 500
 _LINES = _BLOCKS // 2 - 10
 """A line of a list counts as an item and its paragraph."""
 _NESTING = 16
 _COLUMNS = 20
-# What a text must have to be worth a parser's time.
+# A text without any of these is not worth a parser's time.
 _LIKELY = re.compile(r"^ {0,3}#{1,6}[ \t]|^.*\|.*\n.*--|\[[ xX]\] |\$\$|\\[(\[]", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 _TARGET = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
@@ -57,7 +60,7 @@ def rich_html(text: str, entities_limit: int) -> str:
 def pages(text: str) -> list[str]:
     """The Markdown in pieces that each fit into one rich message, divided between blocks.
 
-    A block that alone is too large is divided within: lists between their items, tables between
+    A block that is too large by itself is divided inside: lists between their items, tables between
     their rows (with their head in each piece), code between its lines.
     """
     text = clean(text).strip("\n")
@@ -76,7 +79,9 @@ def pages(text: str) -> list[str]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The top-level blocks of a text, none too large, with how many blocks Telegram counts."""
+    """The top-level blocks of a text, none too large, with the number of blocks that Telegram
+    counts.
+    """
     tokens = _parser().parse("\n".join(lines))
     roots = [at for at, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0]
     for at, following in zip(roots, [*roots[1:], len(tokens)], strict=True):
@@ -92,7 +97,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _within(kind: str, source: str) -> Iterator[tuple[str, int]]:
-    """A block that is too large for one message, in pieces with how much they count at most."""
+    """A block that is too large for one message, in pieces with the most that they count."""
     head = ""
     if kind == "table_open":
         first, delimiter, source = source.split("\n", 2)
@@ -120,7 +125,7 @@ def _kinds(tokens: Sequence[Token]) -> set[str]:
 def _fits(tokens: Sequence[Token]) -> bool:
     if sum(token.type in _COUNTED for token in tokens) > _BLOCKS:
         return False
-    if any(token.level >= _NESTING - 2 for token in tokens):  # two are left for looks
+    if any(token.level >= _NESTING - 2 for token in tokens):  # two are reserved for styling
         return False
     columns = most = 0
     for token in tokens:
@@ -163,8 +168,9 @@ def _formula(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the
 
 
 def _finish(state: StateCore) -> None:
-    """Give task lists their boxes, formulas on their own a block, and write out the targets of
-    links that no client opens."""
+    """Add boxes to task lists, turn standalone formulas into blocks, and write out the targets of
+    links that no client opens.
+    """
     tokens = state.tokens
     for at, token in enumerate(tokens):
         if token.type != "inline" or not token.children:
@@ -215,6 +221,6 @@ def _table_open(*_: object) -> str:
 
 
 def _cell(_self: RendererHTML, tokens: Sequence[Token], at: int, *_: object) -> str:
-    """With its alignment, which the parser has as a style."""
+    """With its alignment, which the parser provides as a style."""
     align = re.search(r"text-align:(left|center|right)", str(tokens[at].attrs.get("style", "")))
     return f'<{tokens[at].tag} align="{align[1]}">' if align else f"<{tokens[at].tag}>"

@@ -1,4 +1,4 @@
-"""A message's text and entities: links and mentions resolved, and whether the bot is meant."""
+"""A message's text and entities: links and mentions resolved, and whether the bot is addressed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def message_text(message: Message, me: BotUser | None) -> str:
     """Text or caption as plain text.
 
     Mentions of the bot are left out (unless nothing else is there), also at the end of a command.
-    Targets of links that show only a text stand behind them, and code is fenced as in Markdown.
+    Targets of links that show only a text follow them, and code is fenced as in Markdown.
     """
     text, entities = _text(message)
     if not entities:
@@ -57,7 +57,7 @@ def _slice(text: str, entity: Entity) -> str:
 
 
 def _names(text: str, entities: Sequence[Entity], me: BotUser) -> Iterator[_Edit]:
-    """The edits that take the bot's name out, as Telegram's entities show it: never from code."""
+    """The edits that remove the bot's name, as marked by Telegram's entities: never from code."""
     if not me.username or "@" not in text:
         return
     handle = f"@{me.username}".lower()

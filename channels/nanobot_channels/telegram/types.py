@@ -1,6 +1,6 @@
 """The fields of the Bot API's objects that are read here (https://core.telegram.org/bots/api).
 
-All have defaults where a message can do without them: what Telegram adds or leaves out must not
+All have defaults where a message can do without them: a field that Telegram adds or omits must not
 cost a message.
 """
 
@@ -51,7 +51,7 @@ class Entity(msgspec.Struct):
 
 
 class File(msgspec.Struct):
-    """Any of the objects that stand for a file."""
+    """Any of the objects that represent a file."""
 
     file_id: str
     file_name: str = ""
@@ -63,7 +63,7 @@ class File(msgspec.Struct):
 
 
 class Sticker(msgspec.Struct):
-    """A sticker; those that move come in formats of Telegram's own or as video."""
+    """A sticker; animated ones have Telegram's own formats or are videos."""
 
     file_id: str
     emoji: str = ""
@@ -90,7 +90,7 @@ class Venue(msgspec.Struct):
 
 
 class Contact(msgspec.Struct):
-    """Somebody's phone number."""
+    """A person's phone number."""
 
     phone_number: str = ""
     first_name: str = ""
@@ -98,7 +98,7 @@ class Contact(msgspec.Struct):
 
 
 class Titled(msgspec.Struct):
-    """What is known here by its words only: a poll's option, a task, a game, a checklist."""
+    """An object of which only the text is used: a poll's option, a task, a game, a checklist."""
 
     text: str = ""
     title: str = ""
@@ -120,7 +120,7 @@ class Dice(msgspec.Struct):
 
 
 class Origin(msgspec.Struct):
-    """MessageOrigin: who wrote what was forwarded."""
+    """MessageOrigin: the author of a forwarded message."""
 
     sender_user: User | None = None
     sender_user_name: str = ""
@@ -130,20 +130,20 @@ class Origin(msgspec.Struct):
 
 
 class Quote(msgspec.Struct):
-    """TextQuote: the part of a message that somebody chose to answer."""
+    """TextQuote: the part of a message that a person chose to answer."""
 
     text: str = ""
 
 
 class ExternalReply(msgspec.Struct):
-    """What is answered stands in another chat or topic."""
+    """The answered message is in another chat or topic."""
 
     message_id: int | None = None
     chat: Chat | None = None
 
 
 class Message(msgspec.Struct, kw_only=True):
-    """A Message, or an InaccessibleMessage, which is only its chat and its number."""
+    """A Message, or an InaccessibleMessage, which has only its chat and its number."""
 
     message_id: int
     chat: Chat
@@ -196,7 +196,7 @@ class Press(msgspec.Struct, kw_only=True):
 
 
 class ReactionType(msgspec.Struct):
-    """A ReactionType: an emoji, or one of a person's or Telegram's own, which has none."""
+    """A ReactionType: an emoji, or a custom one or one of Telegram's own, which have no emoji."""
 
     emoji: str = ""
 
@@ -215,7 +215,7 @@ class Reacted(msgspec.Struct, kw_only=True):
 
 
 class Stopped(msgspec.Struct):
-    """A MessageGenerationStopped: the person of a private chat wants no more of a draft."""
+    """A MessageGenerationStopped: the person in a private chat stopped a draft."""
 
     chat: Chat
     draft_id: int
@@ -223,7 +223,7 @@ class Stopped(msgspec.Struct):
 
 
 class Update(msgspec.Struct):
-    """An Update of one of the kinds that are requested."""
+    """An Update of one of the requested kinds."""
 
     message: Message | None = None
     edited_message: Message | None = None

@@ -27,12 +27,12 @@ ALLOWED_UPDATES = (
     *("message_reaction", "stopped_message_generation"),
 )
 QUOTE_LENGTH = 1000
-"""Characters of the message that is answered; what is beyond is left out, with an ellipsis."""
+"""Characters of the answered message; a longer one is cut with an ellipsis."""
 _GROUPS = {"group", "supergroup"}
 
 
 class BadUpdate(ValueError):
-    """The update lacks what a message needs, or has it in a shape the Bot API does not know."""
+    """The update lacks a required field, or has a type that the Bot API does not document."""
 
 
 def update_id(update: object) -> int | None:
@@ -42,13 +42,13 @@ def update_id(update: object) -> int | None:
 
 
 def press_id(update: object) -> str | None:
-    """The id that answerCallbackQuery wants, if the update is the press of a button."""
+    """The id for answerCallbackQuery, if the update is the press of a button."""
     press = update.get("callback_query") if isinstance(update, dict) else None
     return str(press["id"]) if isinstance(press, dict) and "id" in press else None
 
 
 def needs_me(update: object) -> bool:
-    """Whether converting the update takes knowing who the bot is."""
+    """Whether converting the update requires the bot's identity."""
     for kind in ("message", "edited_message"):
         message = update.get(kind) if isinstance(update, dict) else None
         if not isinstance(message, dict):
@@ -65,7 +65,7 @@ _ODD = (ValueError, TypeError, ArithmeticError, RecursionError)
 
 
 def _parsed(update: object) -> Update:
-    """The update; an empty one for what is none."""
+    """The update; an empty one if it is not valid."""
     try:
         return msgspec.convert(update, Update, strict=False)
     except _ODD:
@@ -73,8 +73,9 @@ def _parsed(update: object) -> Update:
 
 
 def moved_chat(update: object) -> tuple[str, str] | None:
-    """The old and the new id of a group that became a supergroup, if the update says so; both
-    groups get such an update."""
+    """The old and the new id of a group that became a supergroup, if the update reports this; both
+    groups get such an update.
+    """
     message = _parsed(update).message
     if message and message.migrate_to_chat_id:
         return str(message.chat.id), str(message.migrate_to_chat_id)
@@ -86,11 +87,11 @@ def moved_chat(update: object) -> tuple[str, str] | None:
 def to_inbound(
     update: object, channel: str, me: BotUser | None, now: float
 ) -> InboundMessage | None:
-    """The message in an update, None if it holds none: other kinds of updates, service messages,
-    other bots' messages, what a group's channel forwards to it by itself, locations that move on.
+    """The message in an update, None if it contains none: other kinds of updates, service messages,
+    other bots' messages, automatic forwards from a group's channel, live location updates.
 
     In groups `addressed` are mentions of the bot, replies to it and commands with its name. `now`
-    is the time of what has none, such as presses. Raises BadUpdate.
+    is the time for updates without one, such as presses. Raises BadUpdate.
     """
     try:
         parsed = msgspec.convert(update, Update, strict=False)
@@ -120,7 +121,7 @@ def _from_edit(
     message = _from_message(edited, channel, me, now)
     if message is None:
         return None
-    # Two edits may fall into one second.
+    # Two edits may happen in the same second.
     digest = zlib.crc32(repr((message.text, message.attachments)).encode())
     return msgspec.structs.replace(
         message,
@@ -136,7 +137,9 @@ def stopped_draft(update: object) -> tuple[str, int] | None:
 
 
 def _from_stop(stopped: Stopped, channel: str, now: float) -> InboundMessage:
-    """The order to stop; only in private chats are there drafts, and who presses is the chat."""
+    """The stop command; drafts exist only in private chats, where the person and the chat are the
+    same.
+    """
     chat, thread = stopped.chat, stopped.message_thread_id
     who = User(chat.id, first_name=chat.first_name, last_name=chat.last_name)
     return InboundMessage(
@@ -170,8 +173,7 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
 
 
 def _from_reaction(reacted: Reacted, channel: str, now: float) -> InboundMessage | None:
-    """The one emoji that was added, None if one was only taken away. In which topic it is Telegram
-    does not say."""
+    """The emoji that was added, None if one was only removed. Telegram does not name the topic."""
     before = {reaction.emoji for reaction in reacted.old_reaction}
     added = [reaction.emoji for reaction in reacted.new_reaction if reaction.emoji not in before]
     user, actor = reacted.user, reacted.actor_chat
@@ -232,13 +234,14 @@ def _from_message(
 
 
 def _number(message: Message) -> str:
-    """The message's own among all of its chat; ephemeral ones are counted for themselves."""
+    """The message's number in its chat; ephemeral messages have separate numbers."""
     ephemeral = message.ephemeral_message_id
     return f"e{ephemeral}" if ephemeral > 0 else str(message.message_id)
 
 
 def _address(message: Message, channel: str) -> Address:
-    # Replies in groups without topics have a message_thread_id too; it is no place to write to.
+    # Replies in groups without topics have a message_thread_id too; it cannot be used as a
+    # destination.
     thread = message.message_thread_id if message.is_topic_message else None
     return Address(channel, str(message.chat.id), None if thread is None else str(thread))
 
@@ -246,8 +249,8 @@ def _address(message: Message, channel: str) -> Address:
 def _sender(message: Message) -> Sender | None:
     """The sender: a person, or the chat that they post as. None for bots.
 
-    Who speaks for a chat (anonymous administrators, channels) comes with a stand-in as `from`,
-    which is the same for all of Telegram: it must not be taken for anybody.
+    A post on behalf of a chat (anonymous administrators, channels) has a placeholder as `from`,
+    which is the same for all of Telegram: it must not be taken for a person.
     """
     if message.sender_chat:
         return Sender(str(message.sender_chat.id), label(message.sender_chat.title))
@@ -258,7 +261,7 @@ def _sender(message: Message) -> Sender | None:
 
 
 def _answered(message: Message) -> tuple[str | None, str]:
-    """The number of the message that is answered, if it is in this chat, and its words."""
+    """The number of the answered message, if it is in this chat, and its text."""
     replied = None if _opens_topic(message) else message.reply_to_message
     chosen = message.quote.text if message.quote else ""
     if replied is None:
@@ -273,8 +276,9 @@ def _answered(message: Message) -> tuple[str | None, str]:
 
 
 def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
-    """Whether it holds text of third parties, neither the sender's nor the bot's: forwarded, from
-    an inline bot, quoted, or of a card that is passed on."""
+    """Whether it contains text of third parties, neither the sender's nor the bot's: forwarded,
+    from an inline bot, quoted, or of a shared contact card.
+    """
     author = message.sender.id if message.sender and not message.sender_chat else None
     if message.via_bot and (me is None or message.via_bot.id != me.id):
         return True
@@ -292,7 +296,7 @@ def _forwards_another(message: Message, author: int | None) -> bool:
 def _quotes_another(message: Message, author: int | None, me: BotUser | None) -> bool:
     replied = None if _opens_topic(message) else message.reply_to_message
     if replied is None or _forwards_another(replied, author):
-        return True  # the first: it stands in another chat
+        return True  # the first: it is in another chat
     if message.chat.type == "private":
         return False
     speaks = replied.sender if replied.sender_chat is None else None
@@ -308,7 +312,7 @@ def _clip(quote: str) -> str:
 
 
 def _opens_topic(message: Message) -> bool:
-    """Whether the reply is only Telegram's way to say which topic the message is in."""
+    """Whether the reply is only Telegram's way to name the message's topic."""
     replied = message.reply_to_message
     return replied is not None and (
         replied.forum_topic_created is not None

@@ -44,8 +44,9 @@ class _Request(msgspec.Struct):
 class UdpChannel:
     """`{"token", "id", "text", "session"?}` in, `{"id", "text", "is_error", "part", "parts"}` out.
 
-    A chat is a session, else a peer. Its thread is the peer and the request's id, so that an answer
-    arrives after a restart too. Every sender is "udp"."""
+    A chat is a session, otherwise a peer. Its thread is the peer and the request's id, so that an
+    answer arrives even after a restart. Every sender is "udp".
+    """
 
     capabilities = Capabilities()
 
@@ -89,7 +90,7 @@ class UdpChannel:
             request = self._read(data)
         except (ValueError, RecursionError) as error:
             with suppress(NotSent):
-                if b'"is_error"' not in data:  # answering an answer might have no end
+                if b'"is_error"' not in data:  # answering an answer could loop forever
                     await self._send(peer, id="", text=f"not taken: {error}", is_error=True)
             return
         message = InboundMessage(
@@ -103,7 +104,7 @@ class UdpChannel:
         await intake.admit([message])
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:
-        """Markdown as it is, in pieces that fit into a packet; choices are written out."""
+        """The Markdown unchanged, in pieces that fit into a packet; choices are written out."""
         text = message.text if message.text.strip() else "(empty message)"
         text += "".join(f"\n- `{choice.say}`: {choice.label}" for choice in message.choices)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
@@ -129,10 +130,10 @@ class UdpChannel:
             raise NotSent(f"{peer}: {error}") from error
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """Always None: UDP cannot look packets up."""
+        """Always None: UDP has no look-up of packets."""
 
     async def typing(self, address: Address) -> None:
-        """Nothing: the protocol has no typing sign."""
+        """Does nothing: the protocol has no typing indicator."""
 
     async def close(self) -> None:
         if self._socket is not None:

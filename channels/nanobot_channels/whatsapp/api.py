@@ -1,4 +1,4 @@
-"""Meta's Graph API for one phone number, and what its errors mean."""
+"""Meta's Graph API for one phone number, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BAD_TOKEN = frozenset({0, 3, 10, 33, 102, 190, *range(200, 300), 131005, 133010
 _BUSY = frozenset({4, 17, 429, 613, 80007, 130429, 131048, 133016})
 _PASSING = frozenset({2, 131016, 131057, 133004})
 _PERHAPS = frozenset({1, 131000})
-"""Meta says of these two only that something went wrong."""
+"""Meta's description of these two is only that something went wrong."""
 _PAIR_BUSY = 131056
 _WAITS: dict[int, float | None] = {
     **dict.fromkeys((*_BUSY, *_PASSING, *_BAD_TOKEN)),
-    # The account is locked, or owes money.
+    # The account is locked, or has unpaid bills.
     **dict.fromkeys((368, 130497, 131031, 131042, 131045), 900.0),
     _PAIR_BUSY: 6.0,
 }
@@ -51,7 +51,7 @@ class GraphApi(JsonApi):
         self._number = settings.phone_number_id
 
     async def edge(self, name: str, body: object = None, **query: str) -> Json:
-        """The answer of one of the number's edges, "" for the number itself. Raises as `call`."""
+        """The response of one of the number's edges, "" for the number itself. Raises as `call`."""
         try:
             path = f"/{self._number}/{name}".rstrip("/")
             return table(await self.call(name or "phone number", path, body, query=query or None))
@@ -89,7 +89,7 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
 
 
 def receiving_error(name: str, error: ApiRefusal | NoAnswer) -> BadCredentials | ChannelDown:
-    """What a failed call means for the whole channel."""
+    """The meaning of a failed call for the whole channel."""
     if isinstance(error, ApiRefusal) and error.code in _BAD_TOKEN:
         return BadCredentials(
             f"{error}. Put a token of a system user who may use this number, with the permissions "

@@ -1,4 +1,4 @@
-"""WhatsApp as a channel: webhooks for what comes in, the Graph API for what goes out."""
+"""WhatsApp as a channel: webhooks for inbound, the Graph API for outbound messages."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from nanobot_channels.whatsapp.settings import Settings, settings_of
 from nanobot_channels.whatsapp.window import Heard, Windows
 
 LOOK_SECONDS = 300.0
-"""So often the number is looked at: requests come only when somebody writes."""
+"""Delay between checks of the number: without messages there are no requests."""
 TYPING_SECONDS = 20.0
 """WhatsApp shows the indicator for 25 seconds."""
 DOUBT_SECONDS = 60.0
-"""So long a part in doubt waits for a report of WhatsApp's, which names its mark."""
+"""How long a part with an unknown outcome waits for WhatsApp's report with its mark."""
 _MOST = 2_000
 _EMOJI = {Reaction.RECEIVED: "👀", Reaction.DONE: "✅", Reaction.FAILED: "❌"}
 _MOST_COMMANDS = 30
@@ -78,7 +78,8 @@ class WhatsAppChannel:
     # Receiving
 
     async def run(self, intake: Intake) -> None:
-        """Look every few minutes whether the number still works; messages come by `receive`.
+        """Check every few minutes whether the number still works; messages arrive through
+        `receive`.
 
         Raises BadCredentials or ChannelDown.
         """
@@ -95,7 +96,7 @@ class WhatsAppChannel:
         self._url = url
 
     async def receive(self, request: PlatformRequest, intake: Intake) -> PlatformReply:
-        """Meta's question whether this address is meant, and its signed notifications."""
+        """Meta's verification request for this URL, and its signed notifications."""
         if request.path not in {"", "/"} or request.method not in {"GET", "HEAD", "POST"}:
             return _NOT_ALLOWED
         if request.method != "POST":
@@ -106,7 +107,7 @@ class WhatsAppChannel:
             body = msgspec.json.decode(request.body)
         except (msgspec.DecodeError, RecursionError):
             logger.warning("{}: a signed request is no JSON", self._name)
-            return _ANSWERED  # again it would be the same
+            return _ANSWERED  # a repeat would have the same result
         messages = []
         for event in events(body, self._settings.phone_number_id, self._name):
             if isinstance(event, InboundMessage):
@@ -119,7 +120,7 @@ class WhatsAppChannel:
             else:
                 self._report(event)
         if messages:
-            # Another process may have heard others meanwhile.
+            # Another process may have received others in the meantime.
             self._windows.load(await intake.cursor())
             await intake.admit(messages, self._windows.cursor(self._now()))
         return _ANSWERED
@@ -139,7 +140,7 @@ class WhatsAppChannel:
         return hmac.compare_digest(shown, f"sha256={digest}".encode())
 
     def _report(self, status: Status) -> None:
-        """WhatsApp takes most messages first and says later what became of them."""
+        """WhatsApp accepts most messages first and reports their outcome later."""
         if status.status != "failed":
             self._reported[status.mark] = status.id
             return
@@ -158,8 +159,9 @@ class WhatsAppChannel:
         return parts.render(message)
 
     async def send(self, address: Address, part: OutboundPart, *, plain: bool = False) -> str:
-        """Send one part; returns its id. Raises NobodyThere while the person's 24 hours are over:
-        the message waits until they write."""
+        """Send one part; returns its id. Raises NobodyThere if the person's 24 hours are over: the
+        message waits until they write.
+        """
         previews = self._settings.link_previews
         return await self._post(
             address, part, parts.content_of(part, plain=plain, previews=previews)
@@ -173,8 +175,9 @@ class WhatsAppChannel:
         )
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
-        """The id of a part that WhatsApp has reported on. It cannot be asked for its messages, so
-        for a minute its next reports are waited for. Raises NotSent, then Uncertain."""
+        """The id of a part that WhatsApp has reported on. WhatsApp cannot be asked for its
+        messages, so this waits up to a minute for a report. Raises NotSent, then Uncertain.
+        """
         found = self._reported.get(parts.mark_of(part))
         if found:
             return found
@@ -186,7 +189,7 @@ class WhatsAppChannel:
         return await files.download(self._api, attachment, limit)
 
     async def react(self, address: Address, message_id: str, mark: Reaction) -> None:
-        """Put our reaction to a message, in the place of the one before."""
+        """Set our reaction to a message, replacing the previous one."""
         reaction = {"message_id": message_id, "emoji": _EMOJI[mark]}
         await self._call(address, {"type": "reaction", "reaction": reaction})
 
@@ -203,7 +206,7 @@ class WhatsAppChannel:
         await self._raised(address.chat_id, read | {"typing_indicator": {"type": "text"}})
 
     async def register(self, commands: Sequence[MenuCommand]) -> None:
-        """What people see when they type a /."""
+        """The commands that people see when they type a /."""
         menu = [
             {"command_name": command.name[:32], "command_description": command.help[:256]}
             for command in commands[:_MOST_COMMANDS]
@@ -226,7 +229,7 @@ class WhatsAppChannel:
     async def close(self) -> None:
         await self._api.close()
 
-    # What these share
+    # Shared code
 
     def _now(self) -> float:
         return self._api.time.now()
@@ -238,8 +241,9 @@ class WhatsAppChannel:
             raise receiving_error(self._name, error) from error
 
     async def _unfinished(self) -> tuple[str, str]:
-        """What keeps messages from coming here: what is wrong, and what can be done only once the
-        gateway runs. Both are "" if nothing does, as far as Meta tells."""
+        """The obstacles to receiving messages: the current problem, and the steps that require a
+        running gateway. Both are "" if Meta reports none.
+        """
         if not self._url.startswith("https://"):
             wrong = (
                 "Meta delivers messages to an https address: set web.public_url to the one that "
@@ -260,8 +264,9 @@ class WhatsAppChannel:
         return "", "" if wanted else todo
 
     async def _is_subscribed(self) -> bool:
-        """Whether Meta sends messages to this address; True if it does not tell which app the token
-        is of. Raises as GraphApi."""
+        """Whether Meta sends messages to this URL; True if it does not say to which app the token
+        belongs. Raises as GraphApi.
+        """
         mine = {"input_token": self._settings.access_token}
         about = table(table(await self._api.call("token", "/debug_token", query=mine)).get("data"))
         app = string(about.get("app_id"))
@@ -278,7 +283,7 @@ class WhatsAppChannel:
         )
 
     async def _check_window(self, chat: str) -> None:
-        """Raises NobodyThere while a person's 24 hours are over, after they were asked to write."""
+        """Raises NobodyThere if a person's 24 hours are over, after asking them to write."""
         if not self._windows.is_closed(chat, self._now()):
             return
         if self._intake is not None:
@@ -331,7 +336,7 @@ class WhatsAppChannel:
 
 
 def _to(chat: str) -> Json:
-    """A person without a known number is written to by their business-scoped id."""
+    """A person without a known number is addressed by their business-scoped id."""
     to = {"to": chat} if chat.isdigit() else {"recipient": chat}
     return {"messaging_product": "whatsapp", "recipient_type": "individual"} | to
 
@@ -339,6 +344,6 @@ def _to(chat: str) -> Json:
 def open_channel(name: str, settings: Mapping[str, object]) -> WhatsAppChannel:
     """The channel of one `[channels.NAME]` table; docs/channels/whatsapp.md has the keys.
 
-    Raises ConfigError for settings that cannot work; nothing is connected yet.
+    Raises ConfigError for invalid settings; it does not connect yet.
     """
     return WhatsAppChannel(name, settings_of(Table(name, settings)))

@@ -42,7 +42,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What became of a message of ours. `mark` is what it was sent with."""
+    """The outcome of one of our messages. `mark` is the mark it was sent with."""
 
     id: str
     status: str = ""
@@ -57,14 +57,14 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A person has another number now."""
+    """A person has changed their number."""
 
     old: str
     new: str
 
 
 def events(body: object, number: str, channel: str) -> Iterator[InboundMessage | Status | Moved]:
-    """What a request tells of our number, in its order; what cannot be read is logged."""
+    """The events about our number in a request, in order; unreadable ones are logged."""
     for entry in tables(table(body).get("entry")):
         for change in tables(entry.get("changes")):
             value = table(change.get("value"))
@@ -146,14 +146,14 @@ def _moved(item: Mapping[str, Any], old: str) -> Moved | None:
 
 
 def _content(kind: str, content: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """What a message says; "" for a reaction that was taken back."""
+    """The text of a message; "" for a removed reaction."""
     if kind == "location":
         return _location(content)
     if kind == "contacts":
         return "\n".join(map(_contact, tables(item.get("contacts"))))
     if kind == "interactive":
         content = table(content.get(string(content.get("type"))))
-    # Of a button below a template, of one below a question, of a text, of a file.
+    # For a button below a template, one below a question, a text, a file.
     keys = {"button": "payload", "interactive": "id", "text": "body", "reaction": "emoji"}
     return clean(string(content.get(keys.get(kind, "caption")))).strip()
 

@@ -22,12 +22,12 @@ _KINDS = {
     **dict.fromkeys(("audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg"), "audio"),
 }
 LIMITS = {"image": 5_000_000, "video": 16_000_000, "audio": 16_000_000, "document": 100_000_000}
-"""Bytes of what is sent; a larger picture goes as a document."""
+"""The most bytes of each kind; a larger picture is sent as a document."""
 _HOSTS = ("fbsbx.com", "fbcdn.net", "whatsapp.net")
 
 
 async def download(api: GraphApi, attachment: Attachment, limit: int) -> bytes:
-    """A file's content. Raises Refused for what will never come, and ChannelDown."""
+    """A file's content. Raises Refused for a file that can never be fetched, and ChannelDown."""
     try:
         about = table(await api.call("media", f"/{attachment.ref}"))
     except FAILED as error:
@@ -42,7 +42,8 @@ async def download(api: GraphApi, attachment: Attachment, limit: int) -> bytes:
 
 async def uploaded(api: GraphApi, file: Attachment, content: bytes, caption: str) -> Json:
     """Upload a file; returns the fields of the message that shows it. Raises as `send`, but not
-    OutcomeUnknown: no message is there yet."""
+    OutcomeUnknown: no message exists yet.
+    """
     kind, mime = _kind(file, content)
     if len(content) > LIMITS[kind]:
         raise Refused(f"WhatsApp takes files of at most {LIMITS[kind] / 1e6:.0f} MB")
@@ -67,7 +68,7 @@ async def uploaded(api: GraphApi, file: Attachment, content: bytes, caption: str
 
 
 def _kind(file: Attachment, content: bytes) -> tuple[str, str]:
-    """What WhatsApp shows it as, and its media type."""
+    """The kind that WhatsApp displays it as, and its media type."""
     mime = file.mime.partition(";")[0].strip().lower()
     if file.kind == "voice":
         return "audio", "audio/ogg"
@@ -75,7 +76,7 @@ def _kind(file: Attachment, content: bytes) -> tuple[str, str]:
     if len(content) > LIMITS[kind]:
         kind = "document"
     if kind == "document" and not mime.startswith("application/") and _is_text(content):
-        mime = "text/plain"  # WhatsApp knows no other kind of text
+        mime = "text/plain"  # WhatsApp supports no other kind of text
     return kind, mime or "application/octet-stream"
 
 

@@ -31,11 +31,11 @@ _MARKS = {Style.BOLD: "*", Style.ITALIC: "_", Style.STRIKE: "~", Style.CODE: "`"
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
-    """What a part's payload holds: its text with marks, and what can be pressed."""
+    """The payload of a part: its text with marks, and its buttons."""
 
     body: str = ""
     choices: list[tuple[str, str]] = []
-    """Pairs of what is said and the whole label."""
+    """Pairs of the text to send and the whole label."""
 
 
 def render(message: OutboundMessage) -> list[OutboundPart]:
@@ -63,7 +63,7 @@ def _plain(piece: Rich, limit: int) -> str:
 
 
 def _offered(choices: Sequence[Choice]) -> list[tuple[str, str]]:
-    """Those that can be pressed; fewer than there are if not all of them can."""
+    """The choices that can be buttons; fewer than given if not all of them can."""
     offered = {choice.say: one_line(choice.label) or choice.say for choice in choices}
     fits = len(offered) <= MOST_ROWS and all(0 < len(say) <= _ID_LIMIT for say in offered)
     return list(offered.items()) if fits and len(offered) == len(choices) else []
@@ -76,8 +76,9 @@ def _written(choices: Sequence[Choice]) -> str:
 
 
 def markup(rich: Rich) -> str:
-    """The text with WhatsApp's marks. They count only at the edges of words and within a line, so
-    each line of a span has its own; code blocks have theirs on lines of their own."""
+    """The text with WhatsApp's marks. They work only at the edges of words and within a line, so
+    each line of a span is marked separately; code blocks have their marks on separate lines.
+    """
     opening: dict[int, list[str]] = {}
     closing: dict[int, list[str]] = {}
     for span in rich.spans:
@@ -130,7 +131,7 @@ def content_of(part: OutboundPart, *, plain: bool, previews: bool) -> Json:
 
 
 def _buttons(choices: list[tuple[str, str]]) -> Json:
-    """{} where they do not fit, or would read the same."""
+    """{} if they do not fit, or would have equal labels."""
     titles = [clipped(label, BUTTON_TITLE) for _, label in choices]
     if len(choices) > MOST_BUTTONS or len(set(titles)) < len(titles):
         return {}
@@ -150,5 +151,5 @@ def _list(choices: list[tuple[str, str]]) -> Json:
 
 
 def mark_of(part: OutboundPart) -> str:
-    """What WhatsApp repeats in each report on this part, by which it is known again."""
+    """The mark that WhatsApp repeats in each report on this part, which identifies it."""
     return f"nanobot-{hashlib.sha256(part.key.encode()).hexdigest()[:40]}"

@@ -1,4 +1,4 @@
-"""What a `[channels.NAME]` table of WhatsApp's says, and how people set one up."""
+"""The settings in a `[channels.NAME]` table of WhatsApp, and how people set one up."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ SETUP = Setup(
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """`template` (of that language) is sent once to a person whose 24 hours are over. `receipts`:
-    what is being answered is marked as read, without which there is no typing indicator."""
+    """`template` (of that language) is sent once to a person whose 24 hours are over. `receipts`: a
+    message is marked as read when it is being answered, without which there is no typing indicator.
+    """
 
     phone_number_id: str
     access_token: str
@@ -72,7 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_of(table: Table) -> Settings:
-    """Raises ConfigError for what cannot work."""
+    """Raises ConfigError for invalid settings."""
     return Settings(
         phone_number_id=table.token(
             "phone_number_id",

@@ -10,7 +10,7 @@ _MOST = 300
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True):
-    """When a person wrote last, and the id of that message."""
+    """When a person last wrote, and the id of that message."""
 
     at: float
     message_id: str = ""
@@ -23,14 +23,15 @@ class _Kept(msgspec.Struct):
 
 
 class Windows:
-    """What is known of each chat. It is kept as the channel's cursor, in one transaction with the
-    messages, so that a restart does not forget it. `since`: everything from then on is known."""
+    """The known state of each chat. It is stored as the channel's cursor, in one transaction with
+    the messages, so that it survives a restart. `since`: everything from then on is known.
+    """
 
     def __init__(self, now: float) -> None:
         self._kept = _Kept(now)
 
     def load(self, cursor: str | None) -> None:
-        """Take over what another process, or an earlier one, knew; what is newer here stays."""
+        """Merge what another process, or an earlier one, knew; newer data here stays."""
         try:
             kept = msgspec.json.decode(cursor or "", type=_Kept)
         except (msgspec.DecodeError, RecursionError):
@@ -43,47 +44,47 @@ class Windows:
             kept.asked[chat] = max(at, kept.asked.get(chat, 0.0))
 
     def cursor(self, now: float) -> str:
-        """What is worth keeping."""
+        """The data worth storing."""
         kept = self._kept
         recent = {chat: heard for chat, heard in kept.chats.items() if self._open(heard, now)}
         newest = sorted(recent.items(), key=lambda pair: pair[1].at)[-_MOST:]
         if len(newest) < len(recent):
-            kept.since = now  # of those that are left out nothing is known any more
+            kept.since = now  # the state of omitted chats is then unknown
         kept.chats = dict(newest)
         kept.asked = dict(sorted(kept.asked.items(), key=lambda pair: pair[1])[-_MOST:])
         return msgspec.json.encode(kept).decode()
 
     def heard(self, chat: str, heard: Heard) -> None:
-        """A person wrote; messages may come in another order than they were written in."""
+        """A person wrote; messages may arrive out of order."""
         before = self._kept.chats.get(chat)
         if before is None or heard.at >= before.at:
             self._kept.chats[chat] = heard
         self._kept.asked.pop(chat, None)
 
     def last(self, chat: str) -> str:
-        """The id of the last message there; "" if it is not known."""
+        """The id of the last message there; "" if it is unknown."""
         return self._kept.chats.get(chat, Heard(0.0)).message_id
 
     def is_closed(self, chat: str, now: float) -> bool:
-        """Whether their 24 hours are over, as far as is known."""
+        """Whether their 24 hours are over, as far as known."""
         heard = self._kept.chats.get(chat)
         if heard is not None:
             return not self._open(heard, now)
         return chat in self._kept.asked or now - self._kept.since > WINDOW_SECONDS
 
     def refused(self, chat: str) -> None:
-        """WhatsApp says that they are."""
+        """WhatsApp reports that they are over."""
         self._kept.chats[chat] = Heard(0.0)
 
     def ask(self, chat: str, now: float) -> bool:
-        """Whether the person is to be asked to write; once until they do."""
+        """Whether to ask the person to write; only once until they do."""
         if chat in self._kept.asked:
             return False
         self._kept.asked[chat] = now
         return True
 
     def not_asked(self, chat: str) -> None:
-        """It was not possible now."""
+        """Asking was not possible now."""
         self._kept.asked.pop(chat, None)
 
     @staticmethod

@@ -50,7 +50,7 @@ class Database(Protocol):
         ...
 
     async def checkpoint(self) -> None:
-        """Write the log beside the database's files back, as far as readers in other programs
+        """Write the write-ahead log back into the database, as far as readers in other programs
         allow. Never waits for a reader. Raises StoreError.
         """
         ...
@@ -175,7 +175,7 @@ class SqliteDatabase:
             await self.between_units(self._checkpoint)
 
     def _checkpoint(self) -> None:
-        self._command("PRAGMA busy_timeout=0")  # units wait meanwhile, so do not wait for a reader
+        self._command("PRAGMA busy_timeout=0")  # units wait: do not wait for a reader
         try:
             self._command("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:

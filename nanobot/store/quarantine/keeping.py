@@ -28,7 +28,9 @@ NEVER_MOVED = frozenset({"meta", "quarantine"})
 back.
 """
 _READ_ALL_THE_SAME = frozenset({("jobs", "body")})
-"""Tables whose unreadable rows are still listed; operations that act on such a row refuse it."""
+"""Columns that may be unreadable while their row stays and is listed; operations that act on such a
+row refuse it.
+"""
 
 
 def put_aside(
