@@ -44,10 +44,11 @@ class _Link(msgspec.Struct, frozen=True):
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who may ask. `name` is that of what they show, `by` who they are to the gateway: a
-    browser is whose token it was logged in with. `person` is what they are called, "" where nobody
-    said. `csrf` is what a page of theirs has to show with
-    every change; "" where no cookie was shown."""
+    """An authenticated caller. `name` names the credential. `by` identifies the caller to the
+    gateway; for a browser, it is the token that it logged in with. `person` is the person's name,
+    "" if unknown. `csrf` is the token that their page has to send with every change; "" if the
+    credential was not a cookie.
+    """
 
     name: str
     role: Role
@@ -59,14 +60,15 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Access:
-    """The web_access.WebAdmin of a gateway, and the judge of what requests show. `own` is the
-    gateway's token; "" before it serves."""
+    """The web_access.WebAdmin of a gateway, and the check of credentials. `own` is the gateway's
+    token; "" before it serves.
+    """
 
     def __init__(self, store: SqlAccessTokens, clock: Clock, home: Path) -> None:
         self.own = ""
         self.url = ""
         home_id = hashlib.sha256(str(home).encode()).hexdigest()[:8]
-        # Cookies know no ports, and another nanobot may be served at another one.
+        # Cookies ignore ports, and another nanobot may serve another port of this host.
         self.cookie = f"nanobot_{home_id}"
         self.store = store
         self._clock = clock

@@ -27,11 +27,12 @@ async def _no_plugins_awaited(
 
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of a gateway. `intake` makes the entrance of the page's channel, by the gate that lets
-    somebody in; `embed` and `transcribe` are there where a model is configured for it, `beats`
-    where other processes work on the store too. `mcp_approves`: programs may approve over MCP.
-    `trusted_programs`: names of tokens, whose words count as an owner's. `each_plugin` calls a
-    field of each plugin that is on, `each_plugin_awaited` one that may be asynchronous."""
+    """Dependencies from a gateway. `intake` creates the entrance of the page's channel, for the
+    gate that admits a caller; `embed` and `transcribe` exist if a model is configured for them,
+    `beats` if other processes also work on the store. `mcp_approves`: programs may answer approvals
+    over MCP. `trusted_programs`: names of tokens whose messages count as an owner's. `each_plugin`
+    calls a field of each enabled plugin, `each_plugin_awaited` one that may be asynchronous.
+    """
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]

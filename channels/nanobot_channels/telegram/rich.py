@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 RICH_LIMIT = 32_768
-"""Characters of a rich message. All these limits are in the Bot API, rich message formatting options.
+"""Characters of a rich message. The Bot API sets all of these limits (rich message formatting
+options).
 """
 _BLOCKS = 500
 _LINES = _BLOCKS // 2 - 10
