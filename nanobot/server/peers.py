@@ -188,7 +188,7 @@ class PeerProcesses(Peers):
             return
         self._flush_deltas(event.run_id)
         if event.kind is EventKind.TOOL_RESULT and self.presence.alive():
-            self._bus.mail_waits(event.session_key)  # maybe: what they admit, they tell later
+            self._bus.mail_waits(event.session_key)  # perhaps; they report it later
         channel = self._channel_of(event)
         for name, peer in self.presence.alive().items():
             if event.session_key in peer.watches:

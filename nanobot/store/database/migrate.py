@@ -112,7 +112,7 @@ def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
     from alembic import command  # noqa: PLC0415 - 0.3 s and 15 MB, needed after an update only
     from alembic.config import Config  # noqa: PLC0415
 
-    if connection.dialect.name == "postgresql":  # however long a step takes, here or there
+    if connection.dialect.name == "postgresql":  # no time limit for a step
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0").close()
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0").close()
     alone(connection, _TABLES)

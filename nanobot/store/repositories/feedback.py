@@ -26,7 +26,7 @@ def judge(
     session_key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
     if session_key is None:
         raise UnknownId(f"there is no run {run_id}")
-    lane = log.lane_of(connection, session_key)  # two presses at once come one after the other
+    lane = log.lane_of(connection, session_key)  # two presses at once: one by one
     last = next((former for former in _of(connection, [run_id]) if former.by == entry.by), None)
     if last is None or (last.verdict, last.text) != (entry.verdict, entry.text):
         log.append(connection, writer, lane, run_id, [entry])
