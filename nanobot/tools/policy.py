@@ -55,8 +55,8 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     `risky`: it is not known to be harmless. `foreign`: the tool belongs to an MCP server or another
     package. `danger`: why this call is dangerous, if it is. `unusual`: why the tool requires
     approval, if it does. `typed`: a person typed it in the message that the run answers.
-    `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the owner of
-    private words that it would send to the host `to`, which nobody named. `joined_by_members`:
+    `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source
+    of private words that it would send to the host `to`, which nobody named. `joined_by_members`:
     members or guests contributed to the context of an owner's run.
     """
 

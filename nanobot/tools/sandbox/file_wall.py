@@ -46,7 +46,7 @@ def second_wall() -> str:
 
 
 def no_wall_alone() -> str | None:
-    """None if Landlock can protect files if bubblewrap does not work, otherwise the reason.
+    """None if Landlock can protect files without bubblewrap, otherwise the reason.
 
     Before version 3, every file of the user could be truncated; without a filter of system calls,
     the control socket is reachable.
