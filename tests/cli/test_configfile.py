@@ -139,10 +139,12 @@ def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
         "web.health_port",
         "web.host",
         "web.hosts",
+        "web.mcp_approves",
         "web.port",
         "web.public_url",
         "web.push_details",
         "web.token",
+        "web.trusted_programs",
         "web.trusted_proxies",
     }
 
