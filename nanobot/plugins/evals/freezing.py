@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
-import tomlkit
 
 from nanobot.agent.context import context
 from nanobot.agent.recorded import recorded_results
@@ -181,6 +180,8 @@ def _slug(text: str) -> str:
 
 def as_toml(case: Case) -> str:
     """The text of a case's file."""
+    import tomlkit  # noqa: PLC0415 - no gateway needs it before a case is made
+
     plain = msgspec.to_builtins(case)
     document = tomlkit.document()
     for key in ("name", "about", "run", "temperature", "max_tokens", "max_calls", "effort"):
@@ -203,6 +204,8 @@ def as_toml(case: Case) -> str:
 
 def _value(value: Any) -> Any:
     """A value as TOML; long texts become multi-line if nothing is lost by that."""
+    import tomlkit  # noqa: PLC0415 - see above
+
     if (
         isinstance(value, str)
         and "\n" in value
