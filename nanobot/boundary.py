@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from loguru import logger
-
 from nanobot.troubles import TROUBLES
 
 
@@ -49,8 +47,14 @@ def boundary(what: str) -> Iterator[Caught]:
     except SystemExit as error:
         caught.error = WantedToExit(f"it called sys.exit({error.code!r})")
         TROUBLES.note(what, caught.error)
-        logger.opt(exception=error).error("{} failed: {}", what, caught.error)
+        _log(what, error, caught.error)
     except Exception as error:
         caught.error = error
         TROUBLES.note(what, error)
-        logger.opt(exception=error).error("{} failed: {}", what, error)
+        _log(what, error, error)
+
+
+def _log(what: str, error: BaseException, shown: Exception) -> None:
+    from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
+
+    logger.opt(exception=error).error("{} failed: {}", what, shown)

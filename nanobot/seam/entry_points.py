@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from loguru import logger
 
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import ConfigError, NanobotError, PluginBroken
@@ -73,6 +72,8 @@ class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def reported(self) -> BrokenPlugin:
         """Log it; returns itself."""
+        from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
+
         logger.error("{}", self)
         return self
 

@@ -257,7 +257,7 @@ async def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path) -> None:
 
 async def test_the_types_of_channels_are_told_with_their_keys(world: World) -> None:
     text = (await nanobot(world, "channels", "types")).out
-    assert "`telegram` Telegram: token\nOn Telegram, send /newbot" in text
+    assert "`telegram` Telegram (gold): token\nOn Telegram, send /newbot" in text
     assert "secret" not in text.partition("`telegram`")[2].partition("`udp`")[0]
 
 

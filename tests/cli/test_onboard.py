@@ -371,7 +371,7 @@ async def test_again_without_questions_only_what_was_named_changes(world: World)
         (("--model", "nowhere/x"), 3, "nowhere"),
         (("--api-key-env", "OPENAI_API_KEY"), 2, "whose key"),
         (("--api-base", "http://127.0.0.1:9/v1"), 2, "does not list its models"),
-        (("--model", "x/y", "--api-base", "127.0.0.1:9"), 3, "an http:// or https:// URL"),
+        (("--model", "x/y", "--api-base", "127.0.0.1:9"), 5, "nothing listens there"),
     ],
 )
 async def test_what_does_not_work_is_not_written(

@@ -23,7 +23,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.doubles.web_server import WebServer
-from tests.process.harness import MEMBERS, World, open_world
+from tests.process.harness import MEMBERS, PATIENCE, World, open_world
 from tests.security.carriers import CARRIERS, ORDER, Carrier
 from tests.security.puppet import QUESTION, Puppet
 
@@ -78,8 +78,14 @@ class Course:
         requests, texts = len(self.world.model.requests), len(self.world.texts(place.chat))
         self.world.telegram.say(place.owner, f"/approve {number[1]}")
         await self.world.answered(place.chat, texts + 1)
-        ends = (request["messages"][-1] for request in self.world.model.requests[requests:])
-        return next(str(end["content"]) for end in ends if end["role"] == "tool")
+        async with asyncio.timeout(PATIENCE):
+            while True:  # what was answered first may be the decision alone
+                made = self.world.model.requests[requests:]
+                ends = (request["messages"][-1] for request in made)
+                for end in ends:
+                    if end["role"] == "tool":
+                        return str(end["content"])
+                await asyncio.sleep(0.02)
 
 
 class LongCourse(Course):

@@ -12,7 +12,6 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.agent import step
-from nanobot.agent.prompt import digest
 from nanobot.agent.recorded.requests import request_digest, request_of
 from nanobot.messages import RunOptions
 from nanobot.providers.base import ModelRequest
@@ -95,6 +94,8 @@ class _Replay:
         self._runs: dict[str, _Run] = {}
         self._expected: dict[tuple[str, int], str] = {}
         self._erased = [entry.seq for entry in entries if _unreadable(entry)]
+        from nanobot.agent.prompt import digest  # noqa: PLC0415 - `--help` needs the results alone
+
         self._sound = {name for name, kept in snapshots.items() if digest(kept) == name}
         self.requests: dict[int, str] = {}
         self.skipped: list[str] = []
