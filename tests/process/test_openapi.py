@@ -53,7 +53,10 @@ async def furnish(served: House) -> dict[str, dict[str, Any]]:
     _, file = await owner.ask("POST", "/api/uploads", params={"name": "a.png"}, data=png())
     async with reading(owner, "/api/sessions/web:desk/events") as reader:
         await reader.item()
-        await owner.post("/api/sessions/web:desk/messages", text="hello", attachments=[file])
+        await owner.post("/api/sessions/web:desk/messages", text="hello")
+        await reader.until("end")
+        # Only now: beside a file, which is not the words of an owner, a memory needs approval.
+        await owner.post("/api/sessions/web:desk/messages", text="Look!", attachments=[file])
         await reader.until("end")
     _, job = await owner.post("/api/cron/add", text="every 2 hours Look at the builds")
     _, runs = await owner.get("/api/runs/list")
