@@ -47,7 +47,7 @@ async def test_a_gateway_over_postgresql_sleeps_while_nobody_says_anything(
 ) -> None:
     """Soon after its start it still looks more often; the long measurement is below."""
     process = await cluster.start()
-    await asyncio.sleep(22)
+    await asyncio.sleep(40)
     woken, done = await idle(cluster.world, process, seconds=10)
     print(f"{woken:.2f} wake-ups and {done:.2f} transactions a second")
     assert woken < 6
