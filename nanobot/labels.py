@@ -87,6 +87,11 @@ class Label(msgspec.Struct, frozen=True):
             and (self.tools <= other.tools or _EVERY_TOOL in other.tools)
         )
 
+    def serves(self, other: Label) -> bool:
+        """Whether a permission given under this label also holds under the other: no other kind of
+        speaker, and nothing more private."""
+        return other.speakers <= self.speakers and other.privacy <= self.privacy
+
     def encoded(self) -> str:
         """The stored form, such as `ot2:web_fetch`: letters of speakers, the privacy, tools."""
         letters = "".join(speaker.value for speaker in Speaker if speaker in self.speakers)

@@ -117,6 +117,7 @@ REVISION_DIGESTS = {
     "0009": "9d1ae563b0fde1c43ad92db7ac3f7cba30cb634a3d81bea39f9879c2dc690491",
     "0010": "9e2e0f4e487a3571687dd7d9dabbae91fb6d33b97a093bf1eb17d7bbb479f087",
     "0011": "e837f20a90f076da1f24da222448f204857d334711e72a40c1b599c69004a7f5",
+    "0012": "695068b2486173105ec6b3295040fcaa92ea7a099751dcb29fed4655fb41c8b9",
 }
 
 SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])

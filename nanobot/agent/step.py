@@ -58,7 +58,7 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 class PendingCall(msgspec.Struct, frozen=True):
     """A call without a result. With `refusal` it is not made, and that text is its result.
-    `approval`: the one it waits for; `approved`: it was given."""
+    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool."""
 
     model_call: int
     index: int
@@ -66,6 +66,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     refusal: str | None = None
     approval: int | None = None
     approved: bool = False
+    version: str = ""
 
 
 class CallModel(msgspec.Struct, frozen=True):
@@ -229,7 +230,7 @@ def _decided(bodies: Sequence[Body], pending: PendingCall) -> PendingCall:
         return msgspec.structs.replace(pending, approval=approval.id)
     if approval.digest != digest(pending.call.name, pending.call.arguments):
         return msgspec.structs.replace(pending, refusal=ANOTHER_CALL)
-    return msgspec.structs.replace(pending, approved=True)
+    return msgspec.structs.replace(pending, approved=True, version=approval.version)
 
 
 def _refusal(

@@ -18,7 +18,7 @@ from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, Par
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
 from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
-from nanobot.tools.approval_request import CallSite, approval, nobody_to_ask
+from nanobot.tools.approval_request import ANOTHER_TOOL, CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.policy import PolicyDecision, Verdict
 from nanobot.tools.registry import ToolRegistry
@@ -96,7 +96,8 @@ class ToolExecutor:
         batch = _Batch(self._clock)
         together: list[step.PendingCall] = []
         for requested in calls:
-            pending = _within_options(active, requested, len(batch.results) + len(together))
+            pending = self._as_approved(requested)
+            pending = _within_options(active, pending, len(batch.results) + len(together))
             decision = await self._decision(active, pending)
             if decision.verdict is Verdict.ALLOW and self._harmless(pending):
                 together.append(pending)
@@ -122,6 +123,14 @@ class ToolExecutor:
         await self._record(active, batch)
         return None
 
+    def _as_approved(self, pending: step.PendingCall) -> step.PendingCall:
+        """Refuse an approved call if its tool has changed since. An approval without a version is
+        older than versions; a tool without one is not pinned, or is gone."""
+        now = self._tools.version(pending.call.name)
+        if not pending.approved or now in ("", pending.version) or not pending.version:
+            return pending
+        return msgspec.structs.replace(pending, approved=False, refusal=ANOTHER_TOOL)
+
     async def _decision(self, active: ActiveRun, pending: step.PendingCall) -> PolicyDecision:
         if pending.refusal is not None or pending.approved:
             return _DECIDED
@@ -140,6 +149,7 @@ class ToolExecutor:
             model_call=pending.model_call,
             index=pending.index,
             tainted=active.tainted,
+            label=active.label,
         )
         question = approval(self._tools, place, pending.call, decision, self._clock.now())
         return NobodyReached() if question is None else await active.park(question)

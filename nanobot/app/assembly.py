@@ -165,7 +165,7 @@ class _Assembly:
         config, clock, bus = self.config, self.machine.clock, self.bus
         self._offer()
         commands = self._register_tools()
-        mcp = mcp_of(config, self.tools, clock, self.machine.environ, self.walls, self.blobs)
+        mcp = mcp_of(config, self.tools, self.machine, self.walls, self.blobs, self.store)
         types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
+from nanobot.app.machine import Machine
 from nanobot.app.trouble_reports import TroubleReports
 from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
@@ -20,11 +21,11 @@ from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missi
 from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import FOLDER, MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
-from nanobot.ports import Clock
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.mcp_pins import SqlPins
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
@@ -138,10 +139,10 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
 def mcp_of(
     config: Config,
     registry: ToolRegistry,
-    clock: Clock,
-    environ: Mapping[str, str],
+    machine: Machine,
     walls: Bubblewrap,
     blobs: Blobs,
+    store: Store,
 ) -> Servers:
     """The MCP servers; their supervisor is loaded only if there are any."""
     if not config.mcp:
@@ -150,7 +151,8 @@ def mcp_of(
     from nanobot.tools.mcp.servers import McpServers  # noqa: PLC0415
 
     place = ServerPlace(config.home / "mcp", config.workspace, walls, STEERING)
-    return McpServers(config.mcp, registry, clock, environ, place, blobs)
+    pins = SqlPins(store.database, store.writer)
+    return McpServers(config.mcp, registry, machine.clock, machine.environ, place, blobs, pins)
 
 
 def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:

@@ -1,4 +1,4 @@
-"""The operation on servers of the Model Context Protocol."""
+"""Operations on servers of the Model Context Protocol and their tools."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.errors import UnknownId
 from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.tools.mcp.views import ServerView
+from nanobot.session.approvals import fenced
+from nanobot.tools.mcp.pins import ServerReview
+from nanobot.tools.mcp.views import ServerView, unknown_server
 
 
 @operation("mcp list", reads=True, empty="`nanobot mcp add` connects a server.")
@@ -28,7 +29,7 @@ async def _switched(
 ) -> ChangedSettings:
     caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.engine.mcp.views()}:
-        raise UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` lists them")
+        raise unknown_server(name)
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
 
 
@@ -46,3 +47,39 @@ async def enable_server(context: OperationContext, caller: Caller, name: _Name) 
 async def disable_server(context: OperationContext, caller: Caller, name: _Name) -> ChangedSettings:
     """Disable an MCP server (after a restart)."""
     return await _switched(context, caller, name, enabled=False)
+
+
+def _reviewed(review: ServerReview, _: Now) -> str:
+    if not review.tools:
+        return f"All {review.accepted} tools of {review.server} are accepted."
+    parts = [
+        f"{tool.tool} ({tool.state})\n{fenced(chr(10).join(tool.diff))}" for tool in review.tools
+    ]
+    if review.more:
+        parts.append(f"Once these are accepted, {review.more} more follow.")
+    parts.append(
+        "The server wrote these texts. To let the model read them in every conversation, accept "
+        f"them: `mcp accept {review.server} {review.code}`"
+    )
+    return "\n\n".join(parts)
+
+
+@operation("mcp review", reads=True, text=_reviewed, example="github", shows=("mcp_tools",))
+async def review_server(context: OperationContext, _: Caller, name: _Name) -> ServerReview:
+    """Show which tools of an MCP server are new or changed, with the differences."""
+    return await context.engine.mcp.review(name)
+
+
+@operation("mcp accept", example="github 3f9a1c07b2de")
+async def accept_server(
+    context: OperationContext,
+    caller: Caller,
+    name: _Name,
+    code: Annotated[
+        Positional, Meta(description="The code below the review, for exactly what it showed.")
+    ] = "",
+) -> str:
+    """Accept the new and changed tools of an MCP server, as `mcp review` shows them."""
+    count = await context.engine.mcp.accept(name, code, caller.by)
+    tools = "1 tool" if count == 1 else f"{count} tools"
+    return f"Accepted {tools} of {name}. New conversations list them."

@@ -157,13 +157,15 @@ class ToolResultEntry(
     addresses: tuple[str, ...] = ()
 
 
-class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval"):
-    """Written before a person is asked to approve a call. `digest` identifies the exact call."""
+class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval", omit_defaults=True):
+    """Written before a person is asked to approve a call. `digest` identifies the exact call,
+    `version` the tool's description, if an MCP server wrote it."""
 
     id: int
     call: int
     index: int
     digest: str
+    version: str = ""
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):

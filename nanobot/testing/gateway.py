@@ -54,6 +54,7 @@ from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
+from nanobot.tools.mcp.pins import MemoryPins
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
@@ -205,7 +206,9 @@ class FakeGateway:
                 restart=None,
                 forget_prompts=self.records.forget_prompts,
             ),
-            mcp=McpServers({}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs()),
+            mcp=McpServers(
+                {}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs(), MemoryPins()
+            ),
             security=Unaudited(),
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,

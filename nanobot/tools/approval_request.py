@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import Origin
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import NOBODY, Approval, Approver, digest, may_approve
@@ -14,6 +15,11 @@ from nanobot.session.runs import Run
 from nanobot.tools.base import Question
 from nanobot.tools.policy import PolicyDecision
 from nanobot.tools.registry import ToolRegistry
+
+ANOTHER_TOOL = (
+    "not executed: the MCP server changed this tool after the call was approved. "
+    "Make the call again if it is still needed."
+)
 
 
 class CallSite(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +30,7 @@ class CallSite(msgspec.Struct, frozen=True, kw_only=True):
     model_call: int
     index: int
     tainted: bool
+    label: Label = NOTHING
 
 
 def nobody_to_ask(decision: PolicyDecision) -> str:
@@ -66,6 +73,9 @@ def approval(
         sender_name=next((entry.sender_name for entry in place.messages), ""),
         role=run.role,
         tainted=place.tainted,
+        label=place.label.encoded(),
+        version=tools.version(call.name),
+        unaccepted=tools.unaccepted(call.name),
         host=tools.host(call.name, call.arguments),
         here=here or program,
         direct=program,

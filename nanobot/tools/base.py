@@ -190,6 +190,11 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     `parameters`: a JSON schema from another source, shown unchanged; `args` is then RawArgs,
     validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
     prompt lists none of them, and the model finds them with `find_tools`.
+
+    `version`: the digest of the tool's description and schema, if an MCP server wrote them. An
+    approved call is made only if the version is still the same. `unaccepted`: why an owner has to
+    accept this version first, phrased to follow "because". No prompt lists such a tool, and each
+    of its calls needs an approval.
     """
 
     name: str
@@ -212,6 +217,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     host: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None
     lazy: bool = False
+    version: str = ""
+    unaccepted: str = ""
 
 
 AnyTool = Tool[Any]

@@ -57,7 +57,8 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     approval, if it does. `typed`: a person typed it in the message that the run answers.
     `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source
     of private words that it would send to the host `to`, which nobody named. `joined_by_members`:
-    members or guests contributed to the context of an owner's run.
+    members or guests contributed to the context of an owner's run. `unaccepted`: why an
+    owner has to accept the tool first.
     """
 
     tool: str
@@ -80,6 +81,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     carries: str = ""
     to: str = ""
     joined_by_members: bool = False
+    unaccepted: str = ""
 
 
 class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     foreign: bool | None = None
     typed: bool | None = None
     leaks: bool | None = None
+    unaccepted: bool | None = None
 
     def matches(self, call: PolicyInput) -> bool:
         facts = (
@@ -127,6 +130,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.foreign, call.foreign),
             (self.typed, call.typed),
             (self.leaks, bool(call.carries)),
+            (self.unaccepted, bool(call.unaccepted)),
         )
         return (
             any(fnmatchcase(call.tool, tool) for tool in self.tools)
@@ -137,8 +141,8 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     def why_of(self, call: PolicyInput) -> str:
         """The reason for this call; the call's own reason if the rule is about that."""
-        if self.dangerous:
-            return call.danger
+        if self.dangerous or self.unaccepted:
+            return call.danger or call.unaccepted
         why = call.unusual if self.unusual else self.why
         if call.asked_by and (self.tainted or (self.leaks and call.tainted)):
             why = f"{call.asked_by} asks for it"
@@ -162,6 +166,7 @@ _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
 DEFAULTS: tuple[_Rule, ...] = (
     _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
     _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
+    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="nobody accepted this tool"),
     _Rule(
         name="private words",
         leaks=True,
@@ -311,8 +316,10 @@ class Policy:
 
 
 def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
+    """Whether a rule decides. No rule allows a tool that an owner has not accepted."""
     return (
         fnmatchcase(call.tool, rule.tool)
+        and not (call.unaccepted and rule.verdict == "allow")
         and _among(rule.roles, call.role)
         and _globbed(rule.channels, call.channel)
         and _globbed(rule.chats, call.chat)

@@ -114,10 +114,14 @@ class ToolRegistry:
         return tuple(self._specs[name] for name in self._names(role))
 
     def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
-        """The tools listed in a prompt for this role, among those that `may` accepts; without lazy
-        ones if there are more than MAX_LISTED of them.
+        """The tools listed in a prompt for this role, among those that `may` accepts; without tools
+        that an owner has to accept, and without lazy ones if there are more than MAX_LISTED.
         """
-        specs = [spec for spec in self.specs(role) if may(spec.name)]
+        specs = [
+            spec
+            for spec in self.specs(role)
+            if may(spec.name) and not self._tools[spec.name].unaccepted
+        ]
         lazy = {spec.name for spec in specs if self._tools[spec.name].lazy}
         return [spec for spec in specs if len(lazy) <= MAX_LISTED or spec.name not in lazy]
 
@@ -155,6 +159,15 @@ class ToolRegistry:
         """The effect of a call of this tool; None if it does not exist."""
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
+
+    def version(self, name: str) -> str:
+        """The version of a tool that an MCP server describes; empty for other tools."""
+        tool = self._tools.get(name)
+        return "" if tool is None else tool.version
+
+    def unaccepted(self, name: str) -> bool:
+        """Whether no owner has accepted how this tool describes itself."""
+        return name in self._tools and bool(self._tools[name].unaccepted)
 
     def arguments_of(self, name: str) -> list[str]:
         """The names of a tool's arguments, in order. Raises UnknownId if there is no such tool."""
@@ -226,6 +239,7 @@ class ToolRegistry:
             unusual="" if tool.needs_approval is None else await tool.needs_approval(args, context),
             risky=risk == "high",
             foreign=self._sources[name] != BUILT_IN,
+            unaccepted=tool.unaccepted,
         )
         out = tool.host is not None or tool.sends is not None or call.foreign
         decision = decided(self.policy, call, context, goes_out=out)

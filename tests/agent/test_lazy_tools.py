@@ -21,6 +21,7 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
 from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.mcp import tool_names as offer
+from nanobot.tools.mcp.pins import MemoryPins
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import MAX_LISTED, ToolRegistry
@@ -176,7 +177,9 @@ def test_names_fit_every_provider_and_stay_apart(server: str, tools: list[str]) 
 async def test_prompts_are_the_same_before_and_after_a_server_answers() -> None:
     tools = ToolRegistry()
     settings = {"it": McpSettings(command="x"), "off": McpSettings(enabled=False, command="x")}
-    McpServers(settings, tools, SystemClock(), {}, ServerPlace(Path(), Path()), MemoryBlobs())
+    McpServers(
+        settings, tools, SystemClock(), {}, ServerPlace(Path(), Path()), MemoryBlobs(), MemoryPins()
+    )
     before = tools.offered(Role.OWNER, may)
     for number in range(MAX_LISTED + 1):
         tools.register(lazy(f"mcp__it__tool_{number}"))

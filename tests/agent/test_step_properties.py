@@ -134,8 +134,10 @@ def drive(model: Model, entries: list[Entry], write: Write) -> Finish | Stop:
                 held = []
                 for call in pending:
                     if asks(call):
-                        where = {"call": call.model_call, "index": call.index}
-                        write(entries, ApprovalEntry(id=len(entries), digest=MAIL, **where))
+                        asked = ApprovalEntry(
+                            id=len(entries), call=call.model_call, index=call.index, digest=MAIL
+                        )
+                        write(entries, asked)
                         break
                     make(model, entries, write, call)
             case AskHuman(number):

@@ -34,7 +34,7 @@ from tests.store.making import (
 )
 
 IDENTITIES = {
-    "approval_rules": "session_key tool by",
+    "approval_rules": "session_key tool by label",
     "approvals": "session_key run_id state",
     "archived_logs": "session_key",
     "background_commands": "session_key channel chat_id thread_id sender_id role owner",
@@ -65,6 +65,7 @@ NOTHING_SAID = {
     "channels",
     "erasures",
     "jobs",
+    "mcp_tools",
     "memories",
     "memory_vectors",
     "meta",
@@ -191,6 +192,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
                 "tainted": False,
                 "by": ANN,
                 "created_at": 0.0,
+                "label": "o1",
             },
         ),
         (

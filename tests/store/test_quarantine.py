@@ -187,8 +187,8 @@ async def test_owners_are_told_once(guarded: Guarded) -> None:
     home, journal = guarded.home, guarded.journal
     await admit(journal, by_owner(KEY))
     await home.execute(
-        "INSERT INTO approval_rules (session_key, tool, subject, tainted, by, created_at) "
-        "VALUES ('k', 't', 's', :no, 'ann', 1e300)",
+        "INSERT INTO approval_rules (session_key, tool, subject, tainted, by, created_at, label) "
+        "VALUES ('k', 't', 's', :no, 'ann', 1e300, 'o1')",
         no=False,
     )
     assert await guarded.guard.look_through() == 1

@@ -68,6 +68,7 @@ GIVEN: dict[str, Any] = {
     "message_ids": ("1", "2"),
     "keys": [LONG],
     "names": ["x"],
+    "server": "it",
     "endpoint": "https://push.test/1",
     "sender": Sender("1", "Somebody"),
     "ids": ["r0", "r1"],

@@ -35,6 +35,7 @@ from nanobot.store.repositories.retention import Slice
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
+from nanobot.tools.mcp.pins import Said
 from nanobot.tools.shell.background import StartedCommand
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.home import Home
@@ -219,6 +220,11 @@ class Crowded:
             "sender_id": "1",
             "pem": "x",
             "marks": ["a", "b"],
+            "server": "it",
+            "news": {"add": Said("Adds.")},
+            "gone": ["sub"],
+            "trusting": True,
+            "digests": {"add": Said("Adds.").digest},
             "task": new_task,
             "owed": VoiceAnswer(run_id="ended", answer=self.owed.message, at=1.0, attempts=0),
             "notice": None,

@@ -17,6 +17,7 @@ import msgspec
 from nanobot.agent.budgets import Budgets
 from nanobot.app.doctor.configuration import configuration, of_this_shell
 from nanobot.app.doctor.entrances import entrances
+from nanobot.app.doctor.mcp_tools import mcp_tools
 from nanobot.app.doctor.mendable import Mendable
 from nanobot.app.doctor.plugins import plugins
 from nanobot.app.doctor.stored_rows import stored_rows
@@ -254,7 +255,7 @@ def _store(
         text = f"agent.zone is not set and this machine says {zone}: {kept.jobs} job(s) use it"
         remedy = f"`nanobot config set agent.zone {_example(environ)}`, then restart"
         result.append(Finding(about="zone", level="warning", text=text, remedy=remedy))
-    return result
+    return [*result, *mcp_tools(config)]
 
 
 def _example(environ: Mapping[str, str]) -> str:

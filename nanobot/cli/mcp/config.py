@@ -19,10 +19,12 @@ from nanobot.config.loader import load
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UsageError
+from nanobot.store.repositories.mcp_pins import kept_at
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
+from nanobot.tools.mcp.pins import Pin, Said, never_accepted
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.server import connect
-from nanobot.tools.mcp.tool_names import allowed, described, names
+from nanobot.tools.mcp.tool_names import allowed, described, names, schema
 from nanobot.tools.policy import STEERING
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -44,12 +46,18 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of a tested server. `offered`: `allow` includes it."""
+    """A tool of a tested server. `offered`: `allow` includes it. `state`: new, changed or
+    accepted.
+    """
 
     name: str
     description: str
     read_only: bool
     offered: bool
+    state: str
+
+
+_NOTES = {"new": " (new)", "changed": " (changed since it was accepted)", "accepted": ""}
 
 
 def added(environ: Mapping[str, str], name: str, spec: ServerSpec) -> Path:
@@ -112,9 +120,13 @@ def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
     for tool in tools:
         notes = " (only reads, it says)" if tool.read_only else ""
         notes += "" if tool.offered else " (not allowed)"
+        notes += _NOTES[tool.state]
         say(f"{tool.name}{notes}: {tool.description}")
     offered = sum(tool.offered for tool in tools)
     say(f"{name} answers: {len(tools)} tools, {offered} of them offered.")
+    if any(tool.offered and tool.state != "accepted" for tool in tools):
+        say("Each call of a new or changed tool needs an approval until you accept the tool.")
+        say(f"The gateway shows the differences: nanobot mcp review {name}")
 
 
 async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
@@ -136,16 +148,29 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     except TimeoutError:
         raise ServerTrouble("it does not answer") from None
     by_name = {row.name: row for row in reversed(listed)}
+    kept = await asyncio.to_thread(kept_at, config.database_url)
+    pins = {pin.tool: pin for pin in kept if pin.server == name}
+    first = settings.pin == "changes" and never_accepted(list(pins.values()))
+    trusted = settings.pin == "off" or first
     return [
         ToolProbe(
             name=shown,
             description=described(name, row.description),
             read_only=row.read_only,
             offered=allowed(row.name, settings.allow),
+            state="accepted"
+            if trusted
+            else _state(
+                pins.get(row.name), Said(described(name, row.description), schema(row.schema))
+            ),
         )
         for shown, tool in names(name, [row.name for row in listed]).items()
         for row in (by_name[tool],)
     ]
+
+
+def _state(pin: Pin | None, said: Said) -> str:
+    return "new" if pin is None else msgspec.structs.replace(pin, said=said).state
 
 
 def _servers(environ: Mapping[str, str]) -> list[str]:

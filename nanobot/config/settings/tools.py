@@ -97,6 +97,7 @@ class McpSettings(Settings, frozen=True, kw_only=True):
     """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
     `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the
     tools that are offered; `members`: also to members.
+    `pin`: the tools that an owner has to accept before prompts list them.
 
     A program runs in a sandbox (`sandbox`: "auto" without it where that does not work, "bwrap" not
     at all then, "off" always without): of files it sees the system, itself, and what it may `read`
@@ -123,6 +124,10 @@ class McpSettings(Settings, frozen=True, kw_only=True):
     )
     allow: Annotated[tuple[str, ...], about("Patterns of the tools that are offered.")] = ("*",)
     members: Annotated[bool, about("Whether members may use the tools too.")] = False
+    pin: Annotated[
+        Literal["changes", "all", "off"],
+        about("Tools that an owner has to accept: new and changed ones, all, or none."),
+    ] = "changes"
 
     def __post_init__(self) -> None:
         if not self.enabled:

@@ -44,6 +44,9 @@ INTRODUCED: Mapping[str, Introduced] = {
     "0009": Introduced(columns=frozenset({"model_call_costs.price_cache_write"})),
     "0010": Introduced(tables=frozenset({"push_subscriptions", "push_keys"})),
     "0011": Introduced(tables=frozenset({"quarantine"})),
+    "0012": Introduced(
+        tables=frozenset({"mcp_tools"}), columns=frozenset({"approval_rules.label"})
+    ),
 }
 """By revision. Revisions only add; one that is missing here adds neither tables nor columns."""
 

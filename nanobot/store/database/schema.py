@@ -12,6 +12,7 @@ from nanobot.store.database import (
     quarantine_tables,
     search_tables,
     tables,
+    tool_tables,
     usage_tables,
 )
 from nanobot.store.database.tables import Id, partial
@@ -378,11 +379,13 @@ approval_rules = sa.Table(
     sa.Column("tainted", sa.Boolean, nullable=False),
     sa.Column("by", sa.Text, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
 )
 
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors
 tainted_files = file_tables.tainted_files
+mcp_tools = tool_tables.mcp_tools
 quarantine = quarantine_tables.quarantine
 log_words, indexed_logs = search_tables.log_words, search_tables.indexed_logs
 session_marks = search_tables.session_marks

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import Address, InboundMessage, Origin, Sender
 from nanobot.providers.base import ToolCall
@@ -35,6 +36,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import APPROVALS
+from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
@@ -46,6 +48,8 @@ _i = schema.inbound
 _u = schema.approval_rules
 _MOST_ASKED, _LOOKED_AT, _RECENT = 3, 100, 10_000
 
+_UNLABELLED = {False: "om2", True: "omgpftx2:*"}
+"""The scope of a rule, by `tainted`, if its question is from before labels. Same as in r0012."""
 _NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
     schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
 )
@@ -61,7 +65,8 @@ def park(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, approval: Approval
 ) -> ParkResult:
     log.fence(connection, lane)
-    rule = None if approval.question else _allowed_for_good(connection, approval)
+    ruled = not approval.question and not approval.unaccepted
+    rule = _allowed_for_good(connection, approval) if ruled else None
     reached = _reached(connection, approval) if rule is None else ()
     if rule is not None:
         bodies = _entries(msgspec.structs.replace(approval, decided_by=f"rule {rule}"))
@@ -92,21 +97,28 @@ def park(
 def _entries(approval: Approval) -> list[Body]:
     return [
         ApprovalEntry(
-            id=approval.id, call=approval.model_call, index=approval.index, digest=approval.digest
+            id=approval.id,
+            call=approval.model_call,
+            index=approval.index,
+            digest=approval.digest,
+            version=approval.version,
         ),
         DecisionEntry(id=approval.id, verdict="approved", by=approval.decided_by),
     ]
 
 
 def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | None:
-    query = sa.select(_u.c.id).where(
+    """The rule that allows such a call. A rule holds for the kinds of speakers, and up to the
+    privacy, that the conversation had when the rule was made."""
+    query = sa.select(_u.c.id, _u.c.label).where(
         _u.c.session_key == approval.session_key,
         _u.c.tool == approval.tool,
         _u.c.subject == subject(approval),
         _u.c.tainted == approval.tainted,
     )
-    rule: int | None = connection.scalar(query)
-    return rule
+    now = labels.read(approval.label, tainted=approval.tainted)
+    rows = connection.execute(query.order_by(_u.c.id))
+    return next((row.id for row in rows if labels.read(row.label).serves(now)), None)
 
 
 def _reached(connection: sa.Connection, approval: Approval) -> list[Address]:
@@ -279,6 +291,7 @@ def answer(
 
 
 def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> None:
+    asked = labels.read(done.label or _UNLABELLED[done.tainted])
     row = {
         "session_key": done.session_key,
         "tool": done.tool,
@@ -286,6 +299,7 @@ def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> No
         "tainted": done.tainted,
         "by": done.decided_by,
         "created_at": now,
+        "label": asked.join(of_result(done.tool, tainted=done.tainted)).encoded(),
     }
     connection.execute(sa.insert(_u), row)
 

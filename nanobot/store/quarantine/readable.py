@@ -21,6 +21,7 @@ from nanobot.session.tasks import Report
 from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures
+from nanobot.tools.mcp import pins
 from nanobot.triggers.cron import jobs
 
 Column: TypeAlias = tuple[str, str]
@@ -94,6 +95,8 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("prompts", "body"): _json_of(PromptSnapshot),
     ("memories", "provenance"): _json_of(memory.Provenance),
     ("entries", "payload"): entries.decode,
+    ("mcp_tools", "said"): pins.read,
+    ("mcp_tools", "accepted"): lambda accepted: accepted and pins.read(accepted),
 }
 """Columns whose bytes are decoded."""
 _HASHES = frozenset({("sessions", "head_hash"), ("entries", "digest"), ("entries", "hash")})

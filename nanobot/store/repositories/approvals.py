@@ -77,7 +77,8 @@ def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView]
     """A page of rules, the newest first, before the given one (None: from the newest), and the last
     of them, None at the end.
     """
-    query = sa.select(_u).order_by(_u.c.id.desc()).limit(_RULES)
+    columns = (_u.c[name] for name in RuleView.__struct_fields__)
+    query = sa.select(*columns).order_by(_u.c.id.desc()).limit(_RULES)
     if before is not None:
         query = query.where(_u.c.id < before)
     found = [RuleView(**row) for row in connection.execute(query).mappings()]

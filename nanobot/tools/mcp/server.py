@@ -15,7 +15,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.config.settings.tools import McpSettings
 from nanobot.config.values import masked
-from nanobot.errors import StoreUnwritable, ToolError, ToolTimeout, UsageError
+from nanobot.errors import StoreError, StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.optional import lack
 from nanobot.ports import Clock
@@ -24,6 +24,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, Tool
 from nanobot.tools.mcp import tool_names as offer
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.tools.mcp.pictures import Picture
+from nanobot.tools.mcp.pins import Pins, Said
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.views import ServerView
 from nanobot.tools.registry import ToolRegistry
@@ -57,7 +58,7 @@ class McpServer:
     it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         name: str,
         settings: McpSettings,
@@ -65,6 +66,7 @@ class McpServer:
         clock: Clock,
         connector: Connector,
         blobs: Blobs | MemoryBlobs,
+        pins: Pins,
     ) -> None:
         self.name = name
         self.settings = settings
@@ -72,6 +74,7 @@ class McpServer:
         self._clock = clock
         self._connector = connector
         self._blobs = blobs
+        self._pins = pins
         self._state = "off" if settings.enabled else "disabled"
         self._error = ""
         self._link: McpConnection | None = None
@@ -90,6 +93,7 @@ class McpServer:
             name=self.name,
             state="failed" if gone else self._state,
             tools=len(self._offered),
+            waiting=sum(1 for tool in self._offered.values() if tool.unaccepted),
             where=(settings.command + without) if settings.command else masked("url", settings.url),
             error=self._registry.redact(line.why if gone else self._error),
         )
@@ -169,14 +173,31 @@ class McpServer:
             if line.ended:
                 raise ServerTrouble(line.why) from None
             raise
-        self._offer(listed)
+        await self._offer(listed)
 
-    def _offer(self, listed: list[McpTool]) -> None:
-        """Have exactly these tools in the registry."""
+    def look(self) -> None:
+        """Look up again which tools are accepted."""
+        self._line.look()
+
+    async def _offer(self, listed: list[McpTool]) -> None:
+        """Have exactly these in the registry, marked if they are not accepted."""
         fit = [listing for listing in listed if offer.allowed(listing.name, self.settings.allow)]
         given = offer.names(self.name, [listing.name for listing in fit])
         by_name = {listing.name: listing for listing in reversed(fit)}
-        tools = {name: self._tool(name, by_name[tool]) for name, tool in given.items()}
+        said = {
+            tool: Said(offer.described(self.name, each.description), offer.schema(each.schema))
+            for tool, each in ((tool, by_name[tool]) for tool in given.values())
+        }
+        try:
+            trusted = self.settings.pin == "changes"
+            accepted = await self._pins.note(self.name, said, trusted_at_first=trusted)
+        except StoreError as error:
+            why = f"the store cannot say which of its tools are accepted: {error}"
+            raise ServerTrouble(why) from error
+        tools = {
+            name: self._tool(name, tool, said[tool], accepted.get(tool, ""))
+            for name, tool in given.items()
+        }
         for name in [name for name in self._offered if not _same(self._offered[name], tools)]:
             self._registry.unregister(name)
             del self._offered[name]
@@ -189,25 +210,31 @@ class McpServer:
                     continue
                 self._offered[name] = tool
 
-    def _tool(self, name: str, offered: McpTool) -> AnyTool:
-        own = offered.name
-
+    def _tool(self, name: str, own: str, said: Said, accepted: str) -> AnyTool:
         async def run(args: RawArgs, context: CallContext) -> ToolOutput:
             return await self.ask(lambda link: link.call(own, args.values), f"tool {own}", context)
 
         roles = {Role.OWNER, Role.MEMBER} if self.settings.members else {Role.OWNER}
         return Tool(
             name=name,
-            description=offer.described(self.name, offered.description),
+            description=said.description,
             args=RawArgs,
             run=run,
             effect=Effect.WORLD,
             timeout=self.settings.timeout + _GRACE_SECONDS,
             allowed=frozenset(roles),
             rest=_REST,
-            parameters=offer.schema(offered.schema),
+            parameters=dict(said.schema),
             lazy=True,
+            version="" if self.settings.pin == "off" else said.digest,
+            unaccepted="" if accepted == said.digest else self._unaccepted(changed=bool(accepted)),
         )
+
+    def _unaccepted(self, *, changed: bool) -> str:
+        how = "no owner has accepted this tool yet"
+        if changed:
+            how = "its server changed this tool, and no owner has accepted the change"
+        return f"{how} (`mcp review {self.name}` shows it)"
 
     async def ask(
         self,
@@ -265,7 +292,8 @@ def _same(tool: AnyTool, others: Mapping[str, AnyTool]) -> bool:
     other = others.get(tool.name)
     if other is None:
         return False
-    return (tool.description, tool.parameters) == (other.description, other.parameters)
+    said, other_said = (tool.description, tool.parameters), (other.description, other.parameters)
+    return said == other_said and tool.unaccepted == other.unaccepted
 
 
 @asynccontextmanager

@@ -11,19 +11,23 @@ from typing import Annotated
 import msgspec
 
 from nanobot.config.settings.tools import McpSettings
-from nanobot.errors import ToolArgumentsError
+from nanobot.errors import ToolArgumentsError, UsageError
 from nanobot.messages import Role
 from nanobot.ports import Clock
 from nanobot.text import quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.mcp import pins as pinning
+from nanobot.tools.mcp.pins import MemoryPins, Pins, ServerReview
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.server import McpServer, connect
-from nanobot.tools.mcp.views import ServerView
+from nanobot.tools.mcp.views import ServerView, unknown_server
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.tool_search import finding_tools
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
 _MAX_SECONDS = 3_700.0
+UNPINNED = MemoryPins(everything=True)
+"""For servers with `pin = "off"`."""
 # Longer than a program is given to exit.
 _STOP_SECONDS = 7.0
 
@@ -42,10 +46,10 @@ class ReadResource(msgspec.Struct, frozen=True):
 class McpServers:
     """All servers. If at least one is enabled, the tools that find and call their tools are in the
     registry from the start, so that prompts do not change when a server connects. Images in their
-    results are stored in `blobs`.
+    results are stored in `blobs`, accepted tools in `pins`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         settings: Mapping[str, McpSettings],
         registry: ToolRegistry,
@@ -53,12 +57,16 @@ class McpServers:
         environ: Mapping[str, str],
         place: ServerPlace,
         blobs: Blobs | MemoryBlobs,
+        pins: Pins,
     ) -> None:
         connector = partial(connect, place.environment(environ), place)
         self._servers = {
-            name: McpServer(name, own, registry, clock, connector, blobs)
+            name: McpServer(
+                name, own, registry, clock, connector, blobs, UNPINNED if own.pin == "off" else pins
+            )
             for name, own in settings.items()
         }
+        self._pins = pins
         enabled = sorted(name for name, own in settings.items() if own.enabled)
         if enabled:
             members = any(own.members for own in settings.values() if own.enabled)
@@ -89,6 +97,24 @@ class McpServers:
     def views(self) -> list[ServerView]:
         """The state of each server, by name."""
         return [self._servers[name].view for name in sorted(self._servers)]
+
+    async def review(self, server: str) -> ServerReview:
+        """See views.Servers."""
+        self._pinned(server)
+        return pinning.review(server, await self._pins.listed(server))
+
+    async def accept(self, server: str, code: str, by: str) -> int:
+        """See views.Servers."""
+        self._pinned(server)
+        count = await pinning.accept(self._pins, server, code, by)
+        self._servers[server].look()
+        return count
+
+    def _pinned(self, server: str) -> None:
+        if server not in self._servers:
+            raise unknown_server(server)
+        if self._servers[server].settings.pin == "off":
+            raise UsageError(f'Tools of {server} need no acceptance: mcp.{server}.pin is "off".')
 
     def _read_tool(self, enabled: list[str], roles: frozenset[Role]) -> Tool[ReadResource]:
         async def run(args: ReadResource, context: CallContext) -> ToolOutput:

@@ -7,15 +7,20 @@ from typing import Protocol
 
 import msgspec
 
+from nanobot.errors import UnknownId
+from nanobot.tools.mcp.pins import ServerReview
+
 
 class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     """A server as shown to people. `state`: disabled, off (no gateway serves here), connecting,
-    connected or failed; `error` is the reason. `where` is its command or URL.
+    connected or failed; `error` is the reason. `where` is its command or URL. `waiting`: the number
+    of its tools that an owner has to accept.
     """
 
     name: str
     state: str
     tools: int
+    waiting: int
     where: str
     error: str
 
@@ -31,6 +36,15 @@ class Servers(Protocol):
         """The state of each server, by name."""
         ...
 
+    async def review(self, server: str) -> ServerReview:
+        """The tools of one server that an owner has to accept. Raises UnknownId."""
+        ...
+
+    async def accept(self, server: str, code: str, by: str) -> int:
+        """Accept the tools that the review with this code showed. Returns their number. Raises
+        UnknownId, and UsageError if they have changed since."""
+        ...
+
 
 class NoServers:
     """Used if no server is configured."""
@@ -40,3 +54,14 @@ class NoServers:
 
     def views(self) -> list[ServerView]:
         return []
+
+    async def review(self, server: str) -> ServerReview:
+        raise unknown_server(server)
+
+    async def accept(self, server: str, code: str, by: str) -> int:
+        raise unknown_server(server)
+
+
+def unknown_server(name: str) -> UnknownId:
+    """What is said of a server that is not configured."""
+    return UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` lists them")

@@ -13,6 +13,7 @@ from nanobot.messages import Address, Role
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
+from nanobot.tools.mcp.pins import MemoryPins
 from nanobot.tools.mcp.place import ServerPlace
 from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.mcp.views import ServerView
@@ -90,6 +91,7 @@ async def working(
     folder: Path,
     wait: Sequence[str] = ("connected",),
     clock: Clock | None = None,
+    pins: MemoryPins | None = None,
     **servers: McpSettings,
 ) -> AsyncIterator[Bench]:
     """Servers, each in one of the states that are waited for."""
@@ -97,7 +99,8 @@ async def working(
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "sk-not-for-you"}
     place = ServerPlace(folder / "servers", folder / "workspace")
     blobs = MemoryBlobs()
-    manager = McpServers(servers, registry, clock or SystemClock(), environ, place, blobs)
+    pins = pins or MemoryPins(everything=True)
+    manager = McpServers(servers, registry, clock or SystemClock(), environ, place, blobs, pins)
     bench = Bench(manager, registry, folder)
     async with manager.serving():
         await bench.until(lambda: all(view.state in wait for view in manager.views()))

@@ -71,6 +71,7 @@ model = "test/scripted"
 api_base = "{model.base_url}"
 models = {{ scripted = {{ images = {json.dumps(images)} }} }}
 [mcp.it]
+pin = "off"
 command = "{sys.executable}"
 args = {arguments}
 env = {{ PYTHONPATH = "{ROOT}" }}

@@ -70,7 +70,7 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
 
     async def hold() -> None:
         states = ("connected", "failed", "connecting")
-        async with working(folder, states, None, **servers) as bench:
+        async with working(folder, states, None, None, **servers) as bench:
             good = ("it", "ours", "few")
             await bench.until(lambda: all(bench.view(name).state == "connected" for name in good))
             ready.set_result(bench)
