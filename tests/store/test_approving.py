@@ -64,6 +64,12 @@ async def parked(home: Home, question: Approval | None = None) -> Claim:
     return claimed
 
 
+def last_asked(parked: Parked) -> int:
+    """The number of the question that was parked."""
+    (number,) = (e.body.id for e in parked.entries if isinstance(e.body, ApprovalEntry))
+    return number
+
+
 async def decided(home: Home, given: ApprovalAnswer) -> AnswerOutcome:
     """What somebody's answer to it came to."""
     (number,) = await home.column("SELECT id FROM approvals")
@@ -274,6 +280,46 @@ async def test_for_good_means_the_same_call_in_this_conversation(home: Home) -> 
     assert (rule.session_key, rule.tool, rule.by, rule.tainted) == (KEY, "clock", "Ben", False)
     assert await home.records().forget_rule(rule.id)
     assert not await home.records().forget_rule(rule.id)
+
+
+@pytest.mark.parametrize(
+    ("given", "now", "holds"),
+    [
+        ("om1", "om1", True),
+        ("om1", "o0", True),
+        ("o1", "om1", False),  # a member has spoken since
+        ("om1", "om3", False),  # something more private is there
+        ("ot1:web_fetch", "ot1:read_file", True),
+        ("", "om2", True),  # asked by an earlier version
+        ("", "og0", False),
+    ],
+)
+async def test_for_good_holds_for_the_speakers_and_the_privacy_of_that_time(
+    home: Home, given: str, now: str, holds: bool
+) -> None:
+    tainted = "t" in given
+    first = msgspec.structs.replace(approval(run_id="r1"), label=given, tainted=tainted)
+    await parked(home, first)
+    await decided(home, msgspec.structs.replace(YES, always=True))
+    journal = home.journal()
+    claimed = await claim(journal)
+    later = msgspec.structs.replace(first, label=now)
+    again = await journal.park(claimed.lane, claimed.run, later)
+    assert isinstance(again, AllowedForGood) is holds
+
+
+async def test_for_good_does_not_hold_for_a_tool_that_nobody_accepted(home: Home) -> None:
+    await parked(home)
+    await decided(home, msgspec.structs.replace(YES, always=True))
+    journal = home.journal()
+    claimed = await claim(journal)
+    changed = msgspec.structs.replace(approval(run_id="r1"), version="b", unaccepted=True)
+    again = await journal.park(claimed.lane, claimed.run, changed)
+    assert isinstance(again, Parked)
+    await journal.answer(last_asked(again), YES)
+    claimed = await claim(journal)
+    accepted = msgspec.structs.replace(changed, unaccepted=False)
+    assert isinstance(await journal.park(claimed.lane, claimed.run, accepted), AllowedForGood)
 
 
 async def test_without_anybody_to_ask_nothing_is_written(home: Home, journal: SqlJournal) -> None:
