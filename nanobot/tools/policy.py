@@ -34,7 +34,6 @@ PROMPT_FILES = (
     "SHUTDOWN.md",
 )
 """The model's instructions about itself come from these workspace files."""
-
 # Ends a shell command, or runs another one within it.
 _SEPARATORS = re.compile(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
 _PARTS = re.compile(r"[;&|`\n\r(){}]+")
@@ -57,9 +56,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     approval, if it does. `typed`: a person typed it in the message that the run answers.
     `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source
     of private words that it would send to the host `to`, which nobody named. `joined_by_members`:
-    members or guests contributed to the context of an owner's run. `unaccepted`: why an
-    owner has to accept the tool first.
-    """
+    members or guests contributed to the context of an owner's run. `unaccepted`: see Tool."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -87,8 +84,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
 class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, the name of the deciding rule, and its reason, phrased to follow "because".
     `configured`: the rule is from the configuration. `typed`: the call is allowed because a person
-    typed it.
-    """
+    typed it."""
 
     verdict: Verdict
     rule: str
@@ -342,8 +338,7 @@ def _globbed(patterns: Sequence[str], value: str) -> bool:
 
 def _argument(name: str, pattern: str, call: PolicyInput, *, lenient: bool) -> bool:
     """Whether an argument matches. A rule that allows (`lenient`) has to match all of it; one that
-    asks or denies matches if a part does, so that it cannot be bypassed.
-    """
+    asks or denies matches if a part does, so that it cannot be bypassed."""
     value = call.arguments.get(name)
     if value is None:
         return False
@@ -393,8 +388,7 @@ def _glob(pattern: str) -> Glob:
 
 def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:
     """Absolute paths are matched by each of their suffixes, because the workspace may be any
-    folder.
-    """
+    folder."""
     path = call.arguments.get("path")
     if not isinstance(path, str):
         return False
