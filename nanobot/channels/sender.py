@@ -138,7 +138,7 @@ class PartSender:
                 if channel.confides(there, person):
                     return await self._paced(address, lambda: channel.confide(there, person, part))
             except Refused as refused:
-                logger.info("{}: not for the eyes of {} alone: {}", address, person, refused)
+                logger.info("{}: this message cannot be shown to {} only: {}", address, person, refused)
         if message.discreet:
             logger.info("{}: {} is not sent, since others would see it", address, message.key)
             return ""

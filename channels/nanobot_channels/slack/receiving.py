@@ -53,7 +53,7 @@ PROMPTS = (
 _TRIES = 5
 _MOST_REACTING = 100
 _BACKOFF = Backoff(1.0, 16.0)
-_NOT_KEPT = "I could not keep this: the disk or the database takes nothing now. Do it again later."
+_NOT_KEPT = "I could not save this, because the disk is full or the database is down. Try again later."
 _MESSAGES = {"message", "app_mention"}
 
 _Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
