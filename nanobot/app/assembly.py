@@ -53,9 +53,10 @@ from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import Http
+from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
+from nanobot.server.plugin_routes import PluginMetrics
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
@@ -78,6 +79,7 @@ from nanobot.system import Zone
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
+from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
@@ -225,6 +227,8 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
+        offers.add({Environment: machine.environ, Redactor: machine.redact})
+        offers.add({CurrentMetrics: PluginMetrics(self.plugged.each_awaited)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.subscribe_plugins(self.plugged, self.bus)
 

@@ -21,7 +21,7 @@ Part: TypeAlias = Callable[..., Any] | str
 FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
-    *("deliveries", "exposures"),
+    *("deliveries", "exposures", "commands"),
 )
 """The fields that hold a Part."""
 
@@ -87,6 +87,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives families of metrics for `/metrics`."""
     checks: Part | None = None
     """Gives the results for `nanobot doctor`."""
+    commands: Part | None = None
+    """Gives commands of the command line that work without a gateway and without a store; see
+    `nanobot.seam.faces.Command`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 

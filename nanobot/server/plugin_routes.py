@@ -39,6 +39,7 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     icon: str
     script: str
+    place: str
 
 
 def routes_of_plugins(each: Each) -> list[Route]:
@@ -78,7 +79,11 @@ def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
         for view in views:
             path = f"/plugins/{found.name}/views/{view.name}.js"
             page = PluginPage(
-                name=f"{found.name}-{view.name}", title=view.title, icon=view.icon, script=path
+                name=f"{found.name}-{view.name}",
+                title=view.title,
+                icon=view.icon,
+                script=path,
+                place=view.place,
             )
             pages.append(page)
             routes.append(Route(method="GET", path=path, handler=_script(view.script)))
@@ -109,6 +114,16 @@ async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
 
     await each("metrics", use, METRICS_SECONDS)
     return metrics
+
+
+class PluginMetrics:
+    """See nanobot.seam.faces.CurrentMetrics."""
+
+    def __init__(self, each: EachAwaited) -> None:
+        self._each = each
+
+    async def collect(self) -> Sequence[Metric]:
+        return await metrics_of_plugins(self._each)
 
 
 def _fits(kind: str, value: Any) -> bool:
