@@ -33,6 +33,7 @@ from nanobot.session.entries import (
     DecisionEntry,
     Entry,
     ModelCallEntry,
+    ObjectionEntry,
     PromptEntry,
     ReplyEntry,
     ToolResultEntry,
@@ -240,6 +241,13 @@ class ActiveRun:
         if self.answer is not None:
             self.log.append(await self._journal.record_reply(self.lane, self.run, self.answer))
             self.answer, self.partial = None, ""
+
+    async def hold_back(self, objection: ObjectionEntry) -> None:
+        """Record the answer with an objection to it, so that it is not the run's answer."""
+        if self.answer is not None:
+            await self.record([self.answer, objection])
+            self.answer, self.partial = None, ""
+            self.emit(EventKind.STATUS, state="objected", why=objection.text)
 
     async def start_tool(self, started: ToolStartedEntry) -> None:
         self.log.append(await self._journal.start_tool(self.lane, self.run, started))

@@ -24,7 +24,13 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
-from nanobot.session.entries import FailedEntry, SummaryEntry, SummaryUndoneEntry, WindowResetEntry
+from nanobot.session.entries import (
+    FailedEntry,
+    ObjectionEntry,
+    SummaryEntry,
+    SummaryUndoneEntry,
+    WindowResetEntry,
+)
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NO_TYPES, RunTypes
@@ -36,6 +42,11 @@ Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 it returns; if it sets `answer`, that is the run's answer. Raises StoreError only."""
 
 
+Check: TypeAlias = Callable[[ActiveRun], Awaitable[ObjectionEntry | None]]
+"""Looks at an answer before it is given. With an objection the model is asked again, once in a run,
+and its next answer is given unchecked. Raises StoreError only."""
+
+
 async def _at_once(_: ActiveRun) -> None:
     pass
 
@@ -43,7 +54,7 @@ async def _at_once(_: ActiveRun) -> None:
 class Runner:
     """Drives runs. It keeps no state between calls; the ActiveRun has all of it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of a run
         self,
         bus: Bus,
         model_calls: ModelCaller,
@@ -51,6 +62,7 @@ class Runner:
         clock: Clock,
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
+        check: Check | None = None,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls
@@ -58,6 +70,7 @@ class Runner:
         self._clock = clock
         self._types = types
         self._before = before
+        self._check = check
 
     @property
     def settings(self) -> RunSettings:
@@ -117,19 +130,51 @@ class Runner:
         await self._before(active)
         limits = active.limits(self.settings.limits)
         while True:
-            match step.next_step(active.run.id, active.entries, limits):
-                case step.CallModel() as next_call:
-                    await self._model_calls.call(active, next_call)
-                case step.RunTools(calls):
-                    parked = await self._tool_calls.call(active, calls)
-                    if parked is not None:
-                        return parked.more
-                case step.AskHuman():
-                    return False
-                case step.Finish() as end:
-                    return await self._answer(active, end)
-                case step.Stop() as end:
-                    return await self._stop(active, end)
+            more = await self._perform(active, limits)
+            if more is not None:
+                return more
+
+    async def _perform(self, active: ActiveRun, limits: step.StepLimits) -> bool | None:
+        """One step. None: another follows; otherwise whether more waits in the run's lane."""
+        match step.next_step(active.run.id, active.entries, limits):
+            case step.CallModel() as next_call:
+                kept = await self._ask(active, next_call)
+                return None if kept is None else await self._answer(active, kept)
+            case step.RunTools(calls):
+                parked = await self._tool_calls.call(active, calls)
+                return None if parked is None else parked.more
+            case step.AskHuman():
+                return False
+            case step.Finish() as end:
+                objected = await self._objected(active, limits)
+                return None if objected else await self._answer(active, end)
+            case step.Stop() as end:
+                return await self._stop(active, end)
+
+    async def _ask(self, active: ActiveRun, next_call: step.CallModel) -> step.Finish | None:
+        """Ask the model. If that fails and an earlier answer was held back, this is the answer."""
+        try:
+            await self._model_calls.call(active, next_call)
+        except (ModelError, ConfigError, OverBudget) as error:
+            kept = step.kept_answer(active.bodies)
+            if kept is None:
+                raise
+            logger.info("run {}: its answer stays as it was, because: {}", active.run.id, error)
+            return kept
+        return None
+
+    async def _objected(self, active: ActiveRun, limits: step.StepLimits) -> bool:
+        """Hold back the answer if a check objects, unless it did before, the answer is that of a
+        stage, or no further model call is allowed."""
+        answer, bodies = active.answer, active.bodies
+        if self._check is None or answer is None or not answer.call:
+            return False
+        if not step.may_object(bodies, limits):
+            return False
+        objection = await self._check(active)
+        if objection is not None:
+            await active.hold_back(objection)
+        return objection is not None
 
     # Endings
 

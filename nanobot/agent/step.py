@@ -19,6 +19,7 @@ from nanobot.session.entries import (
     Entry,
     FallbackEntry,
     ModelCallEntry,
+    ObjectionEntry,
     OverflowEntry,
     RecallEntry,
     ReplyEntry,
@@ -134,7 +135,34 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
             return _next_tools(bodies, pending, limits)
         if not reply.tool_calls and not reply.partial:
             return _answer(reply)
-    return _next_call(bodies, limits)
+    following = _next_call(bodies, limits)
+    if isinstance(following, Stop) and (kept := kept_answer(bodies)) is not None:
+        return kept
+    return following
+
+
+def may_object(bodies: Sequence[Body], limits: StepLimits) -> bool:
+    """Whether an answer may be held back: none was before, and the model may be asked again."""
+    if any(isinstance(body, ObjectionEntry) for body in bodies):
+        return False
+    return isinstance(_next_call(bodies, limits), CallModel)
+
+
+def kept_answer(bodies: Sequence[Body]) -> Finish | None:
+    """The answer that an objection held back, if the model gave nothing since and cannot be asked
+    again. None if it gave something, or the person sent a message."""
+    later: list[Body] = []
+    for body in reversed(bodies):
+        if isinstance(body, ObjectionEntry):
+            held = (b for b in bodies if isinstance(b, ReplyEntry) and b.call == body.call)
+            given = any(
+                isinstance(b, UserEntry) or (isinstance(b, ReplyEntry) and not b.partial)
+                for b in later
+            )
+            reply = next(held, None)
+            return None if given or reply is None else _answer(reply)
+        later.append(body)
+    return None
 
 
 def _next_tools(
@@ -173,11 +201,12 @@ def _asks(body: Body) -> bool:
 
 
 def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
-    """The current reply: the latest, unless the person sent a message after it."""
+    """The current reply: the latest, unless the person sent a message after it, or a check objected
+    to it."""
     for body in reversed(bodies):
         if isinstance(body, ReplyEntry):
             return body
-        if isinstance(body, UserEntry):
+        if isinstance(body, UserEntry | ObjectionEntry):
             return None
     return None
 

@@ -11,7 +11,7 @@ from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, st
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
-from nanobot.app import bringing
+from nanobot.app import answers, bringing
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
@@ -312,6 +312,7 @@ class _Assembly:
             facts=facts,
             clock=clock,
             began=self.machine.began,
+            remarks=answers.remarks_of(self.plugged),
             partial_elsewhere=self.peer_state.partial,
         )
 
@@ -383,6 +384,7 @@ class _Assembly:
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
                 before=bringing.with_stages(self.plugged, stages.before),
+                check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),

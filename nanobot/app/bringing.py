@@ -58,7 +58,7 @@ def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
     return things
 
 
-def _functions(given: Any) -> list[Any]:
+def functions(given: Any) -> list[Any]:
     """As `listed`, of functions."""
     functions = [given] if callable(given) else list(given or ())
     for function in functions:
@@ -264,7 +264,7 @@ def with_stages(plugged: Plugged, before: Before) -> Before:
     stages: list[tuple[str, Before]] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        stages.extend((found.name, stage) for stage in _functions(given))
+        stages.extend((found.name, stage) for stage in functions(given))
 
     plugged.each("stages", use)
     if not stages:
@@ -290,7 +290,7 @@ def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
         if isinstance(given, Subscription):
             bus.watch(given)
             return
-        for function in _functions(given):
+        for function in functions(given):
             bus.watch(_Told(found.name, function))
 
     plugged.each("events", use)

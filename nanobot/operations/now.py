@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now as ShownAt
 from nanobot.operations.timeline import Times, timeline_of, took, words
-from nanobot.operations.waterfall import as_entry
 from nanobot.session.states import as_people_see
 from nanobot.session.views import RunView
 

@@ -14,6 +14,7 @@ from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
+from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
@@ -54,6 +55,8 @@ def page_text(page: SessionPage | RunPage, now: Now) -> str:
     lines = [as_text(head, now), ""]
     if isinstance(page, RunPage):
         lines += waterfall_lines(page)
+    if page.remarks:
+        lines += [*remark_lines(page.remarks), ""]
     lines += [*(entry_line(entry, now) for entry in page.entries)]
     if isinstance(page, RunPage) and page.feedback:
         lines += ["", as_text(list(page.feedback), now)]
@@ -143,7 +146,8 @@ async def show_session(  # noqa: PLR0913 - each is one argument of people
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
-    return SessionPage(session=row, entries=entries)
+    remarks = await context.engine.remarks.on_answers(context.engine.records, entries)
+    return SessionPage(session=row, entries=entries, remarks=remarks)
 
 
 async def _entry_at(context: OperationContext, row: SessionView, at: str) -> int:

@@ -29,7 +29,7 @@ from nanobot.session.entries import (
     TriageEntry,
     UserEntry,
 )
-from nanobot.session.views import Delivery, EntryView, FeedbackView, RunView
+from nanobot.session.views import Delivery, EntryView, FeedbackView, Remark, RunView
 
 _MOST_MS = 10**10
 _SLOW = 1.0
@@ -66,12 +66,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A run with its entries, in order. `timeline`: when it did what."""
+    """A run with its entries, in order. `timeline`: when it did what. `remarks`: of plugins."""
 
     run: RunView
     entries: tuple[EntryView, ...]
     feedback: tuple[FeedbackView, ...] = ()
     timeline: Timeline | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):

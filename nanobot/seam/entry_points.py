@@ -27,6 +27,7 @@ PLUGINS = "nanobot.plugins"
 
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
+    "claims",
     "diagnostics",
     "evals",
     "events",

@@ -21,7 +21,7 @@ Part: TypeAlias = Callable[..., Any] | str
 FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
-    *("deliveries", "exposures", "commands"),
+    *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
 )
 """The fields that hold a Part."""
 
@@ -81,6 +81,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives what takes requests of other services; see `nanobot.seam.faces.Deliveries`."""
     exposures: Part | None = None
     """Gives what `nanobot security audit` says of it."""
+    remarks: Part | None = None
+    """Gives functions of a run's entries that give remarks on it, which people see with the run."""
+    answer_checks: Part | None = None
+    """Gives functions of a run's entries that say what is wrong with its answer before it is given;
+    the model is then asked once more."""
     page: Part | None = None
     """Gives views of the page."""
     metrics: Part | None = None

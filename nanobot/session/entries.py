@@ -131,6 +131,15 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     request: str = ""
 
 
+class ObjectionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="objection"):
+    """Why the reply of that `call` is not given as the answer: the model is asked again, once in a
+    run. `by`: the plugin whose check said so."""
+
+    call: int
+    text: str
+    by: str
+
+
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
     """Written before a call that affects the outside world."""
 
@@ -289,6 +298,7 @@ Body: TypeAlias = (
     | PromptEntry
     | ModelCallEntry
     | ReplyEntry
+    | ObjectionEntry
     | ToolStartedEntry
     | ToolResultEntry
     | ApprovalEntry
