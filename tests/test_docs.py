@@ -35,6 +35,7 @@ from nanobot.config.settings.triggers import (
     LifecycleSettings,
     TriggerSettings,
 )
+from nanobot.plugins.claims.settings import ClaimsSettings
 from nanobot.plugins.evals.settings import EvalsSettings
 from nanobot.plugins.events.settings import (
     DiskSettings,
@@ -65,6 +66,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
     "voice": VoiceSettings,
+    "claims": ClaimsSettings,
     "evals": EvalsSettings,
     "metrics": MetricsSettings,
     "traces": TracesSettings,

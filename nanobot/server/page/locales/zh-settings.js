@@ -229,6 +229,12 @@ export default {
   "Further keys of the trigger.": "触发器的其他设置。",
   "Which answers are spoken too: none, those to voice messages, or all.":
     "哪些回答同时用语音：无、对语音消息的回答，或全部。",
+  "Mark answers that claim what no call of their run could have done.":
+    "标记声称做了某事、但其运行中没有任何调用可能做到的回答。",
+  "Whether runs are marked whose answer claims what no call could have done.":
+    "是否标记这样的运行：回答声称做了某事，但没有任何调用可能做到。",
+  "Whether the model is told once before such an answer is given, to do it or say so.":
+    "是否在发出这样的回答之前告诉模型一次，让它去做或如实说明。",
   "Send a trace of every run to a collector.": "将每次运行的追踪发送到收集器。",
   "Address for traces, as http://127.0.0.1:4318/v1/traces. Empty: OTEL_* variables.":
     "追踪的地址，例如 http://127.0.0.1:4318/v1/traces。留空：使用 OTEL_* 变量。",

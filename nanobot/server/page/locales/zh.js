@@ -167,6 +167,7 @@ export default {
   "summary undone": "摘要撤销",
   "post": "消息",
   "feedback": "反馈",
+  "objection": "异议",
   "Another provider, by its name": "其他提供方（填写名称）",
   "As PROVIDER/MODEL, as in bedrock/anthropic.claude-sonnet-4":
     "写作 提供方/模型，例如 bedrock/anthropic.claude-sonnet-4",
@@ -374,6 +375,9 @@ export default {
   "Using a tool": "正在使用工具",
   "Waiting for you": "等待你",
   "Trying again": "正在重试",
+  "Checking the answer": "正在核对回答",
+  "An answer that was not given": "未发出的回答",
+  "The model was asked again": "已再次询问模型",
   "Working": "处理中",
   "Trying another model": "正在尝试另一个模型",
   "Cancelled": "已取消",

@@ -8,7 +8,7 @@ import { changed } from "../../live.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
-import { pretty } from "../chat/items.js";
+import { pretty, Remarks } from "../chat/items.js";
 import { alive, lasted } from "../runs.js";
 
 const MOST = 60;
@@ -217,7 +217,7 @@ export function Run({ id }) {
         <a href=${link("runs")}>‹ ${t("All runs")}</a>
       </p>
       <${Fetched} of=${page}>
-        ${({ run, entries, timeline }) => html`
+        ${({ run, entries, timeline, remarks }) => html`
           <${Head}
             title=${run.about || t("Run {id}", { id: run.id.slice(0, 10) })}
             about=${run.error ?? ""}
@@ -234,6 +234,7 @@ export function Run({ id }) {
               <//>
             `}
           <//>
+          <${Remarks} texts=${(remarks ?? []).map(({ text }) => text)} />
           <${Facts} run=${run} />
           ${timeline && html`<${Waterfall} times=${timeline} />`}
           <${Steps} entries=${entries} from=${run.created_at} />
