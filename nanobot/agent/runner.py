@@ -15,6 +15,7 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
 from nanobot.agent.library.log_ids import begin_log_of
+from nanobot.agent.library.sending import begin_sending_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.summaries import latest
@@ -24,6 +25,7 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
+from nanobot.propagation import Propagation
 from nanobot.session.entries import (
     FailedEntry,
     ObjectionEntry,
@@ -63,6 +65,7 @@ class Runner:
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
         check: Check | None = None,
+        propagation: Propagation | None = None,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls
@@ -71,6 +74,7 @@ class Runner:
         self._types = types
         self._before = before
         self._check = check
+        self._propagation = propagation or Propagation()
 
     @property
     def settings(self) -> RunSettings:
@@ -84,6 +88,7 @@ class Runner:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
         begin_log_of(active)
+        begin_sending_of(active, self._propagation)
         active.emit(
             EventKind.STATUS,
             state="running",

@@ -59,7 +59,8 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 class PendingCall(msgspec.Struct, frozen=True):
     """A call without a result. With `refusal` it is not made, and that text is its result.
-    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool."""
+    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool.
+    `judged`: the policy's verdict and rule."""
 
     model_call: int
     index: int
@@ -68,6 +69,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     approval: int | None = None
     approved: bool = False
     version: str = ""
+    judged: str = ""
 
 
 class CallModel(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
 from nanobot.operations.context_preview import ContextPreview
 from nanobot.ports import Clock, Ids
+from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
@@ -46,6 +47,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
+    propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 
 class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,12 +79,13 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.retries,
         Receipts(bus.journal, clock, dependencies.serves).of,
     )
-    types, before, check = (
+    runner = Runner(
+        *(bus, models, calls, clock),
         dependencies.background.types,
         dependencies.before,
         dependencies.check,
+        dependencies.propagation,
     )
-    runner = Runner(bus, models, calls, clock, types, before, check)
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     client = RunClient(bus, worker, clock, lambda: False)
     return AgentParts(

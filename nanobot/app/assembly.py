@@ -49,6 +49,7 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.ports import Clock, Ids
+from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
@@ -128,7 +129,7 @@ class _Assembly:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
         self.live = LiveSettings(config)
         self.program, self.roles, self.peer_state = program, roles, PeerState()
-        self.channels = HostedChannels()
+        self.channels, self.propagation = HostedChannels(), Propagation()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
@@ -178,7 +179,8 @@ class _Assembly:
         triggers = self._triggers()
         tokens = SqlAccessTokens(self.store.database)
         taking = partial(bringing.deliveries_of, self.plugged)
-        http = HttpService(config, clock, self.machine.redact, taking, tokens, str(self.roles))
+        about = (tokens, self.propagation, str(self.roles))
+        http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http})
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.cron.look_at_all)
@@ -231,6 +233,7 @@ class _Assembly:
         offers.add({CurrentMetrics: PluginMetrics(self.plugged.each_awaited)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.subscribe_plugins(self.plugged, self.bus)
+        bringing.bring_propagator(self.plugged, self.propagation)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
@@ -389,6 +392,7 @@ class _Assembly:
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
+                propagation=self.propagation,
             )
         )
         following = (machine, models, budgets, tools, self.skills, prompt, agent, self.bus)

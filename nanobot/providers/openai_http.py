@@ -6,6 +6,7 @@ import io
 
 import aiohttp
 
+from nanobot.propagation import sent
 from nanobot.system import proxy_for, trusted_authorities
 
 _CONNECTIONS = 256
@@ -35,8 +36,9 @@ class EndpointClient:
         """The response, when its head has arrived; raises aiohttp's errors."""
         # In pieces if it is large, as aiohttp recommends (it warns otherwise).
         data = io.BytesIO(body) if len(body) > _PIECE else body
-        return await self._open().post(
-            self._url + path, data=data, allow_redirects=False, proxy=self._proxy
+        session = self._open()
+        return await session.post(
+            self._url + path, data=data, headers=sent(), allow_redirects=False, proxy=self._proxy
         )
 
     async def get(self, path: str = "") -> aiohttp.ClientResponse:

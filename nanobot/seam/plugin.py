@@ -22,6 +22,7 @@ FUNCTIONS = (
     *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
+    "propagation",
 )
 """The fields that hold a Part."""
 
@@ -86,6 +87,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     answer_checks: Part | None = None
     """Gives functions of a run's entries that say what is wrong with its answer before it is given;
     the model is then asked once more."""
+    propagation: Part | None = None
+    """Gives the object that decides which headers accompany the requests of a run, and what is kept
+    of the request that began it; see `nanobot.propagation.Propagator`."""
     page: Part | None = None
     """Gives views of the page."""
     metrics: Part | None = None

@@ -49,9 +49,9 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     for a call. `host`: the internet host that the call contacts. `here`: the person who requested
     the call may approve it. `direct`: a program asks, and no chat does. `approvers`: see
     `may_answer`. `asked_in`: the chats that show the question. `version`: of the tool, if an MCP
-    server describes it; `unaccepted`: no owner has accepted that version. `label`: of the run's
-    context. `seen`: the people who were shown the whole call where the question is too short for
-    it (`fits`). Times are unix seconds.
+    server describes it; `unaccepted`: no owner has accepted that version. `rule`: of the policy,
+    for the log. `label`: of the run's context. `seen`: the people who were shown the whole call
+    where the question is too short for it (`fits`). Times are unix seconds.
     """
 
     id: int = 0
@@ -79,6 +79,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     seen: tuple[str, ...] = ()
     version: str = ""
     unaccepted: bool = False
+    rule: str = ""
     label: str = ""
     asked_at: float
     expires_at: float

@@ -8,6 +8,7 @@ salted digest of its payload, so a payload can be erased and the chain stays val
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -65,7 +66,7 @@ QUARANTINE = "quarantine"
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
     """One message in the log. `sent_at` and `zone` tell the model the time. `quote`: the text it
     replies to. `edited`: it replaces the person's earlier text. `group`: several people read the
-    chat. `tainted`: it contains content from outside."""
+    chat. `tainted`: it contains content from outside. `kept`: as in InboundMessage."""
 
     text: str
     address: Address
@@ -87,6 +88,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
+    kept: str = ""
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
@@ -152,7 +154,8 @@ class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
     """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
-    `attachments`: pictures it returned. `addresses`: web addresses that it found or read."""
+    `attachments`: pictures it returned. `addresses`: web addresses that it found or read. `facts`:
+    how it was made, and the verdict of the policy with its rule; for people only."""
 
     call: int
     index: int
@@ -164,17 +167,19 @@ class ToolResultEntry(
     label: str = ""
     attachments: tuple[Attachment, ...] = ()
     addresses: tuple[str, ...] = ()
+    facts: Mapping[str, str] = {}
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval", omit_defaults=True):
     """Written before a person is asked to approve a call. `digest` identifies the exact call,
-    `version` the tool's description, if an MCP server wrote it."""
+    `version` the tool's description, if an MCP server wrote it; `rule` of the policy asks."""
 
     id: int
     call: int
     index: int
     digest: str
     version: str = ""
+    rule: str = ""
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):

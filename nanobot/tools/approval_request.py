@@ -66,6 +66,7 @@ def approval(
         arguments=call.arguments,
         digest=digest(call.name, call.arguments),
         why=decision.why,
+        rule=decision.rule,
         question=question.text,
         choices=question.choices,
         address=run.address,

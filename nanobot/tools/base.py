@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -146,7 +146,9 @@ class ToolOutput(msgspec.Struct, frozen=True):
     with it. `tainted`: this result is untrusted content. `attachments` are images, already stored
     as blobs, shown with the text to models that accept images. `failed`: the call failed, like a
     ToolError, but with attachments. `addresses`: the web addresses that the call found or read.
-    `label`: additional information on who wrote the content and how private it is.
+    `label`: additional information on who wrote the content and how private it is. `facts`: how the
+    call was made, for those who look into it later, such as the session of an MCP server. The log
+    keeps them with the result, and no model sees them.
     """
 
     text: str
@@ -157,6 +159,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
     failed: bool = False
     addresses: tuple[str, ...] = ()
     label: Label = NOTHING
+    facts: Mapping[str, str] = {}
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from nanobot.errors import (
     UsageError,
 )
 from nanobot.messages import Role
+from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.providers.openai_messages import ToolDefinition
 from nanobot.system import RandomIds
@@ -297,7 +298,8 @@ class ToolRegistry:
         """
         began, outcome = time.monotonic(), "failed inside"
         try:
-            done = await self._perform(name, arguments, context)
+            with calling(context.key):
+                done = await self._perform(name, arguments, context)
             outcome = f"refused: {done.text}" if done.failed else "done"
         except ToolError as error:
             outcome = f"refused: {error}"

@@ -21,6 +21,19 @@ class TracesSettings(Settings, frozen=True, kw_only=True):
     api_key: Annotated[
         str, about("Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.")
     ] = ""
+    content: Annotated[
+        bool,
+        about(
+            "Send what is said too, and the arguments and results of tools; secrets are removed."
+        ),
+    ] = False
+    propagate: Annotated[
+        bool,
+        about(
+            "Tell model providers, MCP servers and commands the trace (`traceparent`), and continue "
+            "the traces of programs that start runs."
+        ),
+    ] = True
     interval: Annotated[
         float, Meta(ge=0.2, le=3600), about("How often ended runs are looked for.", unit="s")
     ] = 5.0

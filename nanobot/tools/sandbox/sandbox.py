@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
+from nanobot.propagation import sent_as_variables
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess
 from nanobot.tools.sandbox.control_group import grouped
 from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
@@ -197,7 +198,8 @@ class Sandbox:
     def _variables(self, home: Path) -> dict[str, str]:
         programs = (str(home / name) for name in _PROGRAMS)
         path = ":".join([self._environment["PATH"], *programs])
-        return {**self._environment, "PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
+        own = {"PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
+        return {**self._environment, **sent_as_variables(), **own}
 
     @asynccontextmanager
     async def _bare(

@@ -120,7 +120,7 @@ def test_a_run_with_tools_and_an_approval_is_two_linked_segments() -> None:
     assert tooled.attributes["gen_ai.usage.input_tokens"] == 10
     assert tooled.attributes["nanobot.cost"] == pytest.approx(10e-6 + 4e-6)
     (command,) = spans["execute_tool exec"]
-    assert (command.parent, command.start, command.error) == (second.id, 109.0, "refused")
+    assert (command.parent, command.start, command.error) == (second.id, 109.0, "tool_error")
     (reading,) = spans["execute_tool read_file"]
     assert (reading.parent, reading.start) == (first.id, 105.5)
     assert [span.parent for span in spans["process telegram"]] == [first.id]
