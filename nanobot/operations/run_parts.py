@@ -28,6 +28,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     ToolStartedEntry,
     TriageEntry,
+    kind_of,
 )
 
 _MOST_MS = 10**10
@@ -101,18 +102,19 @@ class _Reading:
                 self._tools[started.call, started.index] = _begun("tool", started.name, entry)
             case ToolResultEntry() as result:
                 self._result(entry, result)
+            case AuxiliaryFailedEntry(stage=stage, ms=ms):
+                self._took("stage", stage, entry, ms, "failed")
+            case RecallEntry() | TriageEntry() | SummaryEntry() as stage_entry:
+                self._took("stage", kind_of(stage_entry), entry, stage_entry.ms)
+            case _:
+                self._of_person(entry)
+
+    def _of_person(self, entry: Entry) -> None:
+        match entry.body:
             case ApprovalEntry(id=number):
                 self._asked[number] = _begun("person", f"#{number}", entry)
             case DecisionEntry(id=number) if number in self._asked:
                 self.parts.append(_ended(self._asked.pop(number), entry))
-            case RecallEntry(ms=ms):
-                self._took("stage", "recall", entry, ms)
-            case TriageEntry(ms=ms):
-                self._took("stage", "triage", entry, ms)
-            case SummaryEntry(ms=ms):
-                self._took("stage", "summary", entry, ms)
-            case AuxiliaryFailedEntry(stage=stage, ms=ms):
-                self._took("stage", stage, entry, ms, "failed")
             case _:
                 pass
 

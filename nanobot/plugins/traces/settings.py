@@ -22,17 +22,11 @@ class TracesSettings(Settings, frozen=True, kw_only=True):
         str, about("Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.")
     ] = ""
     content: Annotated[
-        bool,
-        about(
-            "Send what is said too, and the arguments and results of tools; secrets are removed."
-        ),
+        bool, about("Send messages, arguments and results of tools too, without known secrets.")
     ] = False
     propagate: Annotated[
         bool,
-        about(
-            "Tell model providers, MCP servers and commands the trace (`traceparent`), and continue "
-            "the traces of programs that start runs."
-        ),
+        about("Tell models, MCP servers and commands the trace, and continue those of programs."),
     ] = True
     interval: Annotated[
         float, Meta(ge=0.2, le=3600), about("How often ended runs are looked for.", unit="s")
