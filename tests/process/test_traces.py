@@ -3,58 +3,57 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
+from xml.etree import ElementTree
 
 import pytest
 
-from nanobot.telemetry.ids import trace_id
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import PATIENCE, World
-
-CHAT = 1
-ASKING = f"""
-[[policy.rules]]
-tool = "exec"
-chats = ["{CHAT}"]
-verdict = "ask"
-"""
-COMMAND = json.dumps({"command": "echo x >> effects"})
+from tests.process.trace_picture import PICTURE, drawn, killed_turn, tracing
 
 
 @pytest.fixture
 async def collector(world: World) -> AsyncIterator[Collector]:
     async with collecting() as opened:
-        traces = f'[traces]\nenabled = true\nendpoint = "{opened.url}"\ninterval = 0.2'
-        world.configure(more=f"{ASKING}\n{traces}\n")
+        tracing(world, opened)
         yield opened
 
 
 async def test_a_run_that_was_killed_and_had_to_wait_is_one_trace(
     world: World, collector: Collector
 ) -> None:
-    first = await world.launch(crash_at="start_tool:after")
-    world.telegram.say(CHAT, f"tool:list_dir:{{}}\ntool:exec:{COMMAND}\nsay:done")
-    await world.answered(CHAT)
-    world.telegram.press(world.telegram.messages(CHAT)[0], "Approve")
-    await first.died()
-    second = await world.start()
-    await world.eventually(lambda: any("done" in text for text in world.texts(CHAT)))
-    (*_, last) = await collector.until("invoke_agent nanobot", 2)
-    assert await second.stop() == 0
-    run_id = text_attributes(last)["nanobot.run.id"]
-    spans = [span for span in collector.spans if span.trace_id.hex() == trace_id(run_id)]
+    spans = await killed_turn(world, collector)
     assert len({span.span_id for span in spans}) == len(spans)
     segments = [span for span in spans if span.name == "invoke_agent nanobot"]
-    assert [len(span.links) for span in sorted(segments, key=lambda s: s.start_time_unix_nano)] == [
-        0,
-        1,
-    ]
+    segments.sort(key=lambda span: span.start_time_unix_nano)
+    first, second = segments
+    assert list(first.links) == []
+    assert [link.span_id for link in second.links] == [first.span_id]
+    asked, decided = (*first.events, *second.events)
+    assert text_attributes(asked)["nanobot.policy.verdict.type"] == "ask"
+    assert text_attributes(asked)["nanobot.policy.rule"] == "policy.rules, rule 1"
+    assert text_attributes(decided)["nanobot.approval.verdict"] == "approved"
     names = {span.name for span in spans}
     assert {"chat scripted", "execute_tool exec", "execute_tool list_dir"} <= names
-    assert {"process telegram", "send telegram"} <= names
+    (received,) = (span for span in spans if span.name == "process telegram")
+    sent = [span for span in spans if span.name == "send telegram"]
+    assert {link.span_id for span in sent for link in span.links} == {received.span_id}
     (command,) = (span for span in spans if span.name == "execute_tool exec")
-    assert text_attributes(command)["gen_ai.tool.name"] == "exec"
+    about = text_attributes(command)
+    assert (about["gen_ai.tool.name"], about["error.type"]) == ("exec", "interrupted")
+    assert command.parent_span_id == second.span_id
+    assert all(span.end_time_unix_nano >= span.start_time_unix_nano for span in spans)
+    picture = drawn(spans)
+    ElementTree.fromstring(picture)
+    assert all(f">{span.name}<" in picture for span in spans)
+
+
+def test_the_picture_in_the_documentation_is_of_such_a_trace() -> None:
+    picture = PICTURE.read_text("utf-8")
+    for shown in ("invoke_agent nanobot", "execute_tool exec", "interrupted", "send telegram"):
+        assert shown in picture
+    assert picture.count(">invoke_agent nanobot<") == 2
 
 
 async def test_what_happened_while_the_collector_was_away_is_sent_later_and_once(
