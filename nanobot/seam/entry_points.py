@@ -34,6 +34,7 @@ BUILT_IN = (
     "heartbeat",
     "hooks",
     "metrics",
+    "proof",
     "quiet",
     "replay",
     "traces",
