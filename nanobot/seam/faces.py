@@ -11,8 +11,8 @@ import msgspec
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
     """A view of the page, for owners. `script` is a JavaScript module whose default export is a
     function: it gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`,
-    `Fetched`, `useFetched`, `read`, `change`, `get`, `t`) and returns a component. `place`: where
-    people find it, in the menu or as a button among the results of doctor (Settings, Health)."""
+    `Fetched`, `useFetched`, `read`, `change`, `get`, `t`, `tell`) and returns a component. `place`:
+    where people find it, in the menu or as a button among the results of doctor (Settings, Health)."""
 
     title: str
     script: str
