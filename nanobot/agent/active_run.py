@@ -172,8 +172,9 @@ class ActiveRun:
 
     @property
     def scope(self) -> str:
-        """The owner of the memory that the run and its tools use."""
-        return scope_of(self.address, self.run.sender_id, self.run.role, private=self.log.private)
+        """The owner of the memory that the run and its tools use, by the chat of its message."""
+        address = self.messages[0].address if self.messages else self.address
+        return scope_of(address, self.run.sender_id, self.run.role, private=self.log.private)
 
     @property
     def tainted(self) -> bool:

@@ -17,6 +17,7 @@ from nanobot.memory.port import Provenance
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
+from nanobot.session.keys import is_fork
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 
@@ -83,8 +84,9 @@ class Compaction:
 
 
 def _scope(active: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
-    """Whose memory may get the facts: the run's, if the summary covers no other person's words."""
-    if before is not None and before.scope != active.scope:
+    """Whose memory may get the facts: the run's, if the summary covers no other person's words. A
+    fork's facts go nowhere."""
+    if is_fork(active.run.session_key) or (before and before.scope != active.scope):
         return ""
     covered = (e.body for e in active.log.entries if start <= e.seq <= upto)
     messages = [body for body in covered if isinstance(body, UserEntry)]

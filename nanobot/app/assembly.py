@@ -349,6 +349,7 @@ class _Assembly:
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
+        bringing.set_stand_in(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
         return commands

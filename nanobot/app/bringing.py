@@ -103,6 +103,21 @@ def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
     plugged.each("tools", use)
 
 
+def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
+    """Set what answers calls instead of the tools, if a plugin brings that. Only one may."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        verbs = (getattr(given, verb, None) for verb in ("knows", "judged", "answered"))
+        if not all(map(callable, verbs)):
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
+        if registry.stand_in is not None:
+            raise PluginBroken("another plugin answers calls instead of the tools already")
+        registry.stand_in = given
+
+    plugged.each("stand_in", use)
+
+
 def operations_of(plugged: Plugged) -> list[Operation]:
     """All operations: those of the core, then those of the plugins that are on."""
     every = list(OPERATIONS)

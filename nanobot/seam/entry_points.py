@@ -31,6 +31,7 @@ BUILT_IN = (
     "diagnostics",
     "evals",
     "events",
+    "fork",
     "heartbeat",
     "hooks",
     "metrics",

@@ -19,7 +19,16 @@ Part: TypeAlias = Callable[..., Any] | str
 `offers`."""
 
 FUNCTIONS = (
-    *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
+    *(
+        "operations",
+        "tools",
+        "stand_in",
+        "policy",
+        "triggers",
+        "run_types",
+        "stages",
+        "store_hooks",
+    ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
     "propagation",
@@ -64,6 +73,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
     """Gives tools for the model."""
+    stand_in: Part | None = None
+    """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
     policy: Part | None = None
     """Gives policy rules, which apply after those of the configuration."""
     triggers: Part | None = None

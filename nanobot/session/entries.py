@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -298,6 +298,20 @@ class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
         return self.by == QUARANTINE
 
 
+class ForkEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fork", omit_defaults=True):
+    """The first entry of a fork: the run `run` of `session`, of whose log it shares the entries up
+    to `entry`. `head`: the hash of that chain at that entry, in hexadecimal. `otherwise`: what
+    happens to calls that the run has not made; `results`: given results, by tool."""
+
+    session: str
+    run: str
+    entry: int
+    head: str
+    by: str
+    otherwise: str
+    results: dict[str, str] = {}
+
+
 Body: TypeAlias = (
     UserEntry
     | PromptEntry
@@ -323,6 +337,7 @@ Body: TypeAlias = (
     | TriageEntry
     | RememberEntry
     | FeedbackEntry
+    | ForkEntry
     | ErasedEntry
 )
 
@@ -367,6 +382,11 @@ def decode(payload: bytes) -> Body:
 def kind_of(body: Body) -> str:
     """The name of an entry's type, as stored."""
     return str(type(body).__struct_config__.tag)
+
+
+def kinds() -> list[str]:
+    """The names of all types of entries that this version knows."""
+    return [str(body.__struct_config__.tag) for body in get_args(Body)]
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:

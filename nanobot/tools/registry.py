@@ -26,6 +26,7 @@ from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.providers.openai_messages import ToolDefinition
+from nanobot.session.keys import is_fork
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -58,6 +59,11 @@ MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 _LEFT_TO_EXECUTE = PolicyDecision(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
+)
+
+
+_NO_FORK = PolicyDecision(
+    verdict=Verdict.DENY, rule="forks", why="a fork makes no calls where the plugin fork is off"
 )
 
 
@@ -203,8 +209,8 @@ class ToolRegistry:
         """
         decision = await self._judge(name, arguments, context)
         if self.stand_in is None:
-            return decision
-        return self.stand_in.judged(ToolCall("", name, arguments), context, decision)
+            return _NO_FORK if is_fork(context.session_key) else decision
+        return await self.stand_in.judged(ToolCall("", name, arguments), context, decision)
 
     async def _judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         tool = self._tools.get(name)
@@ -329,10 +335,8 @@ class ToolRegistry:
         )
 
     async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
-        if self.stand_in is not None:
-            call = ToolCall("", name, arguments)
-            if (answer := await self.stand_in.answered(call, context)) is not None:
-                return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
+        if (answer := await self._instead(name, arguments, context)) is not None:
+            return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
         tool = self._tools.get(name)
         if tool is None:
             raise ToolUnknown(self._unknown(name, context.role))
@@ -364,6 +368,16 @@ class ToolRegistry:
         text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
         sent = done.messages if desk is None else (*done.messages, *desk.sent)
         return msgspec.structs.replace(done, text=text, messages=sent)
+
+    async def _instead(
+        self, name: str, arguments: str, context: CallContext
+    ) -> ToolOutput | None:
+        """The answer of the stand-in; None if the tool runs. Raises ToolError."""
+        if self.stand_in is not None:
+            return await self.stand_in.answered(ToolCall("", name, arguments), context)
+        if is_fork(context.session_key):
+            raise ToolDenied(_NO_FORK.why)
+        return None
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

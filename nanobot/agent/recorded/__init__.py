@@ -119,7 +119,7 @@ class RecordedTools:
         """Whether such a call is in the recording."""
         return bool(self.recorded.get(signature(name, arguments)))
 
-    def judged(
+    async def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
         """A recorded call is allowed, because nothing happens. Any other is never allowed more
