@@ -369,9 +369,7 @@ class ToolRegistry:
         sent = done.messages if desk is None else (*done.messages, *desk.sent)
         return msgspec.structs.replace(done, text=text, messages=sent)
 
-    async def _instead(
-        self, name: str, arguments: str, context: CallContext
-    ) -> ToolOutput | None:
+    async def _instead(self, name: str, arguments: str, context: CallContext) -> ToolOutput | None:
         """The answer of the stand-in; None if the tool runs. Raises ToolError."""
         if self.stand_in is not None:
             return await self.stand_in.answered(ToolCall("", name, arguments), context)

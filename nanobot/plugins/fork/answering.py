@@ -86,9 +86,7 @@ class ForkTools:
             return _RECORDED
         return self._otherwise(fork, call, await self._strict(fork, call, context, decision))
 
-    def _otherwise(
-        self, fork: _Fork, call: ToolCall, decision: PolicyDecision
-    ) -> PolicyDecision:
+    def _otherwise(self, fork: _Fork, call: ToolCall, decision: PolicyDecision) -> PolicyDecision:
         """The verdict on a call without a result, for which the policy decided `decision`."""
         if decision.verdict is Verdict.DENY:
             return decision

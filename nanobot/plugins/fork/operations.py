@@ -74,9 +74,9 @@ async def fork_run(  # noqa: PLR0913 - each is one argument of people
     id: RunId,
     *,
     at: Annotated[
-        int | None,
-        Meta(ge=0, description="Last entry to share; default: before the first model call."),
-    ] = None,
+        int, Meta(ge=0, description="Last entry to share; default: before the first model call.")
+    ]
+    | None = None,
     model: Annotated[
         str,
         for_owners("Only owners choose the model of a fork."),

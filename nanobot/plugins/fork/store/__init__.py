@@ -191,7 +191,7 @@ class SqlForks(SqlStore):
         rows: Sequence[Any],
         first: int,
     ) -> int:
-        """Append entries of one run. Returns the first entry of the fork's own run (0: none yet)."""
+        """Append entries of one run. Returns the first entry of the fork's run (0: none)."""
         source, key = plan.source, FORKS.of(run_id)
         own = rows[0].run_id == source.run.id
         bodies: list[Body] = []
