@@ -9,16 +9,20 @@ import msgspec
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view of the page, for owners. `script` is a JavaScript module whose default export is a
-    function: it gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`,
-    `Fetched`, `useFetched`, `read`, `change`, `get`, `t`, `tell`) and returns a component. `place`:
-    where people find it, in the menu or as a button among the results of doctor (Settings, Health)."""
+    """A view of the page. `script` is a JavaScript module whose default export is a function: it
+    gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`, `Fetched`,
+    `useFetched`, `read`, `change`, `t`, `tell` ...) and returns a component. `place`: a view
+    of its own in the menu; a button among the results of doctor (Settings, Health); a part of the
+    view of each run, which gets `run` and `entries`; or a part of each step of a run, which gets
+    `run` and `entry`. `needs`: the operation that a person must be allowed to use; empty: it is
+    for owners."""
 
     title: str
     script: str
     name: str = "main"
     icon: str = "info"
-    place: Literal["menu", "health"] = "menu"
+    place: Literal["menu", "health", "run", "step"] = "menu"
+    needs: str = ""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

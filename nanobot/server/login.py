@@ -53,6 +53,7 @@ def _me(
     principal: Principal, page: str, operations: Sequence[Operation], views: Sequence[PluginPage]
 ) -> Me:
     caller, role = caller_of(principal), principal.role
+    allowed = {each.name: each.arguments_of(role) for each in operations if each.may(role)}
     return Me(
         name=principal.name,
         person=principal.person,
@@ -61,14 +62,14 @@ def _me(
         own=f"{WEB}:" if role is Role.OWNER else caller.own,
         everything=caller.sessions is None,
         operations={
-            operation.name: operation.arguments_of(role)
-            for operation in operations
-            if operation.listed and operation.may(role)
+            each.name: allowed[each.name]
+            for each in operations
+            if each.listed and each.name in allowed
         },
         expires_at=principal.expires_at,
         csrf=principal.csrf,
         page=page,
-        views=list(views) if role is Role.OWNER else [],
+        views=[view for view in views if role is Role.OWNER or view.needs in allowed],
     )
 
 

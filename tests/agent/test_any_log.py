@@ -53,6 +53,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
         return st.one_of(*map(values, kind.types))
     if isinstance(kind, inspect.VarTupleType):
         return st.lists(values(kind.item_type), max_size=2).map(tuple)
+    if isinstance(kind, inspect.DictType):
+        return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=2)
     if isinstance(kind, inspect.TupleType):
         return st.tuples(*map(values, kind.item_types))
     if isinstance(kind, inspect.EnumType | inspect.LiteralType):

@@ -50,9 +50,12 @@ export const VIEWS = {
 
 /** The views that this person may use. */
 const views = () => {
-  for (const { name, title, icon, script, place } of me.value?.views ?? []) {
+  for (const { name, title, icon, script, place, needs } of me.value?.views ?? []) {
+    if (place === "run" || place === "step") continue;
     const load = async () => (await import("./kit.js")).made(script);
-    VIEWS[name] ??= { name: title, icon, load, needs: "plugins list", hidden: place !== "menu" };
+    // What a person may not use, the gateway does not name.
+    const owners = needs ? undefined : "plugins list";
+    VIEWS[name] ??= { name: title, icon, load, needs: owners, hidden: place !== "menu" };
   }
   return Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
 };

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +14,7 @@ from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
-from nanobot.messages import Role
+from nanobot.messages import EventKind, Role
 from nanobot.operations.operation import Caller
 from nanobot.plugins.fork.comparing import ComparisonView
 from nanobot.plugins.fork.operations import ForkView
@@ -119,8 +118,12 @@ class Serving:
 
     async def ended(self, run: str, fork: str) -> ComparisonView:
         """Both runs, once the fork has ended."""
-        while (await self.call("runs show", id=fork)).run.ended_at is None:
-            await asyncio.sleep(0.05)
+        watching = self.parts.engine.bus.subscribe(f"fork:{fork}", frozenset({EventKind.END}))
+        try:
+            if (await self.call("runs show", id=fork)).run.ended_at is None:
+                await anext(aiter(watching))
+        finally:
+            self.parts.engine.bus.unsubscribe(watching)
         view: ComparisonView = await self.call("runs compare", id=run, other=fork)
         return view
 

@@ -187,6 +187,7 @@ def entries_of(connection: sa.Connection, run: Run, end: int) -> Iterator[Entry]
 
 
 def erased(run: Run, seq: int) -> str:
+    """Why a fork cannot share an erased entry, and what to do."""
     return (
         f"Entry {seq} of {run.session_key}, which the fork would see, was erased: "
         f"fork before it (--at {max(seq - 1, 1)}), or another run."

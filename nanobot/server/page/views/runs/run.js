@@ -5,6 +5,7 @@ import { clock, count, duration } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
+import { Added } from "../../parts/added.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { MakeCase } from "../../parts/testcase.js";
@@ -150,8 +151,9 @@ function Body({ entry }) {
   `;
 }
 
-/** @param {{ entries: Entry[], from: number }} props */
-function Steps({ entries, from }) {
+/** @param {{ run: RunView, entries: Entry[] }} props */
+function Steps({ run, entries }) {
+  const from = run.created_at;
   return html`
     <ol class="steps">
       ${entries.map((entry) => html`
@@ -163,6 +165,7 @@ function Steps({ entries, from }) {
             ${entry.body && "ms" in entry.body && entry.body.ms ? html`
               <small>${duration(entry.body.ms)}</small>
             ` : null}
+            <${Added} place="step" run=${run} entry=${entry} />
           </header>
           <${Body} entry=${entry} />
         </li>
@@ -238,8 +241,9 @@ export function Run({ id }) {
           <//>
           <${Remarks} texts=${(remarks ?? []).map(({ text }) => text)} />
           <${Facts} run=${run} />
+          <${Added} place="run" run=${run} entries=${entries} />
           ${timeline && html`<${Waterfall} times=${timeline} />`}
-          <${Steps} entries=${entries} from=${run.created_at} />
+          <${Steps} run=${run} entries=${entries} />
         `}
       <//>
     </div>
