@@ -52,6 +52,7 @@ from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
@@ -80,6 +81,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "lifecycle": LifecycleSettings,
     "heartbeat": HeartbeatSettings,
     "quiet": QuietSettings,
+    "reader": ReaderSettings,
     "budgets": BudgetSettings,
     "mcp.NAME": McpSettings,
     "events": EventsSettings,

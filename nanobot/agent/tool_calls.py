@@ -222,6 +222,8 @@ class ToolExecutor:
             attachments=output.attachments,
             addresses=output.addresses,
             facts={**output.facts, "policy": pending.judged},
+            usage=output.usage,
+            profile=output.profile,
         )
         active.show_result(result)
         batch.results.append(result)
@@ -310,6 +312,7 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
         private=active.log.private,
         tainted=active.tainted,
         label=active.label,
+        account=active,
         approved=pending.approved,
         origin=active.run.origin,
         replies=tuple(

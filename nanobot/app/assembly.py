@@ -350,6 +350,7 @@ class _Assembly:
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
         bringing.set_stand_in(self.tools, self.plugged)
+        bringing.filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
         return commands

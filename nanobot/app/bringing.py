@@ -118,6 +118,15 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
     plugged.each("stand_in", use)
 
 
+def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
+    """Have plugins change results of calls. If a plugin's function fails, so does the call."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        registry.results.extend(_functions(given))
+
+    plugged.each("results", use)
+
+
 def operations_of(plugged: Plugged) -> list[Operation]:
     """All operations: those of the core, then those of the plugins that are on."""
     every = list(OPERATIONS)

@@ -37,6 +37,7 @@ BUILT_IN = (
     "metrics",
     "proof",
     "quiet",
+    "reader",
     "replay",
     "traces",
     "voice",

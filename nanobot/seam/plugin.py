@@ -22,6 +22,7 @@ FUNCTIONS = (
     *(
         "operations",
         "tools",
+        "results",
         "stand_in",
         "policy",
         "triggers",
@@ -75,6 +76,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives tools for the model."""
     stand_in: Part | None = None
     """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
+    results: Part | None = None
+    """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None
     """Gives policy rules, which apply after those of the configuration."""
     triggers: Part | None = None

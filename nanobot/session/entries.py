@@ -154,8 +154,9 @@ class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
     """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
-    `attachments`: pictures it returned. `addresses`: web addresses that it found or read. `facts`:
-    how it was made, and the verdict of the policy with its rule; for people only."""
+    `attachments`: pictures it returned, and texts that are kept apart. `addresses`: web addresses
+    that it found or read. `usage`: of model calls that the tool made, with `profile`. `facts`: how it
+    was made, and the verdict of the policy with its rule; for people only."""
 
     call: int
     index: int
@@ -168,6 +169,8 @@ class ToolResultEntry(
     attachments: tuple[Attachment, ...] = ()
     addresses: tuple[str, ...] = ()
     facts: Mapping[str, str] = {}
+    usage: Usage | None = None
+    profile: ModelProfile | None = None
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval", omit_defaults=True):

@@ -25,8 +25,9 @@ _SPEAKERS = {
     Role.MEMBER: Speaker.MEMBER,
     Role.GUEST: Speaker.GUEST,
 }
-# Tools whose results are public. Every other tool reads personal content.
-_OF_THE_WEB = ("web_fetch", "web_search")
+# Tools whose results are public, or whose output says how private it is. Every other tool reads
+# personal content.
+_OF_THE_WEB = ("web_fetch", "web_search", "read_document")
 _OF_THE_CHAT = ("message", "ask_user", "cron", "spawn", "find_tools", "skill")
 
 

@@ -36,6 +36,7 @@ from nanobot.tools.base import (
     Effect,
     Question,
     RawArgs,
+    ResultFilter,
     Tool,
     ToolExecutor,
     ToolOutput,
@@ -85,6 +86,8 @@ class ToolRegistry:
         """Stores files made by calls; without it they cannot be stored."""
         self.stand_in: StandIn | None = None
         """Answers calls instead of the tools, including calls of tools that are not registered."""
+        self.results: list[ResultFilter] = []
+        """Change results before they are recorded."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -345,6 +348,17 @@ class ToolRegistry:
         args = _parsed(tool, arguments)
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
+        done = await self._ran(tool, args, context)
+        done = msgspec.structs.replace(done, text=self.redact(clean(done.text)))
+        for change in self.results:
+            tainted = done.tainted or self.taints(name, arguments, context)
+            done = await change(name, msgspec.structs.replace(done, tainted=tainted), context)
+        text = shorten(done.text, self._max_result_chars, tool.rest)
+        sent = done.messages if desk is None else (*done.messages, *desk.sent)
+        return msgspec.structs.replace(done, text=text, messages=sent)
+
+    async def _ran(self, tool: AnyTool, args: Any, context: CallContext) -> ToolOutput:
+        """The output of a tool. If results are filtered, so is the text of an error."""
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
@@ -357,17 +371,19 @@ class ToolRegistry:
             if task is None or task.cancelling():
                 raise
             # The call itself was not cancelled: something that the tool waits for was.
-            raise RuntimeError(f"{name} was cancelled from within") from error
+            raise RuntimeError(f"{tool.name} was cancelled from within") from error
         except TimeoutError as error:
             # A TimeoutError raised by the tool (by a socket, say) is the tool's fault, not this
             # limit.
             if not limit.expired():
                 raise
-            raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
-        done = result if isinstance(result, ToolOutput) else ToolOutput(result)
-        text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
-        sent = done.messages if desk is None else (*done.messages, *desk.sent)
-        return msgspec.structs.replace(done, text=text, messages=sent)
+            why = f"{tool.name} took over {tool.timeout:g} s and was stopped"
+            raise ToolTimeout(why) from error
+        except ToolError as error:
+            if not self.results:
+                raise
+            return ToolOutput(str(error), failed=True)
+        return result if isinstance(result, ToolOutput) else ToolOutput(result)
 
     async def _instead(self, name: str, arguments: str, context: CallContext) -> ToolOutput | None:
         """The answer of the stand-in; None if the tool runs. Raises ToolError."""
