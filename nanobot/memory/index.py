@@ -14,6 +14,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, StoreError, UnknownId
+from nanobot.labels import without_secret_lines
 from nanobot.memory import files as places
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
@@ -269,8 +270,9 @@ class Memory:
         return await self._store.listed(scopes=scopes, state=state, limit=limit, find=find)
 
     async def curated(self, scope: str) -> str:
-        """The beginning of the scope's MEMORY.md."""
+        """The beginning of the scope's MEMORY.md, without lines that are marked as secret."""
         texts = await asyncio.to_thread(self._files.read, places.curated(scope))
+        texts = without_secret_lines(texts)
         text = texts.encode("utf-8", "replace").decode().strip()
         most = self._max_file_chars
         if len(text) <= most:

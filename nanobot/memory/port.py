@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot import labels
-from nanobot.labels import Label, Privacy
+from nanobot.labels import NOTHING, Label, Privacy
 from nanobot.messages import Address, Role
 
 OWNER = "owner"
@@ -70,6 +70,12 @@ class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
     kind: Kind = "note"
     created_at: float = 0.0
+
+    @property
+    def label(self) -> Label:
+        """The label of the text, which a person may have marked with #secret."""
+        own = labels.of(privacy=Privacy.SECRET) if labels.is_marked_secret(self.text) else NOTHING
+        return self.provenance.spoken.join(own)
 
 
 class SavedMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -205,6 +205,10 @@ class _Call(Arguments, frozen=True, kw_only=True):
             "program, passed-on, tool, outside."
         ),
     ] = ""
+    privacy: Annotated[
+        str,
+        Meta(description="How private what the run sees is: public, conversation, person, secret."),
+    ] = ""
 
 
 @operation("policy explain", reads=True, example="exec rm -r build")

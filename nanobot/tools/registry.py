@@ -17,7 +17,6 @@ from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
     ToolError,
-    ToolTimeout,
     ToolUnknown,
     UnknownId,
     UsageError,
@@ -45,9 +44,10 @@ from nanobot.tools.base import (
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
-from nanobot.tools.judging import decided
+from nanobot.tools.judging import decided, with_secret
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
+from nanobot.tools.running import as_secret, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import StandIn
 
@@ -251,6 +251,7 @@ class ToolRegistry:
             foreign=self._sources[name] != BUILT_IN,
             unaccepted=tool.unaccepted,
         )
+        call = with_secret(call, tool, args, context)
         out = tool.host is not None or tool.sends is not None or call.foreign
         decision = decided(self.policy, call, context, goes_out=out)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
@@ -348,42 +349,15 @@ class ToolRegistry:
         args = _parsed(tool, arguments)
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
-        done = await self._ran(tool, args, context)
-        done = msgspec.structs.replace(done, text=self.redact(clean(done.text)))
+        run = ran_or_failed if self.results else ran
+        done = await run(tool, args, context, self.executor)
+        done = as_secret(name, args, done, self.redact(clean(done.text)))
         for change in self.results:
             tainted = done.tainted or self.taints(name, arguments, context)
             done = await change(name, msgspec.structs.replace(done, tainted=tainted), context)
         text = shorten(done.text, self._max_result_chars, tool.rest)
         sent = done.messages if desk is None else (*done.messages, *desk.sent)
         return msgspec.structs.replace(done, text=text, messages=sent)
-
-    async def _ran(self, tool: AnyTool, args: Any, context: CallContext) -> ToolOutput:
-        """The output of a tool. If results are filtered, so is the text of an error."""
-        limit = asyncio.timeout(tool.timeout)
-        try:
-            async with limit:
-                if self.executor is None:
-                    result = await tool.run(args, context)
-                else:
-                    result = await self.executor.execute(tool, args, context)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # The call itself was not cancelled: something that the tool waits for was.
-            raise RuntimeError(f"{tool.name} was cancelled from within") from error
-        except TimeoutError as error:
-            # A TimeoutError raised by the tool (by a socket, say) is the tool's fault, not this
-            # limit.
-            if not limit.expired():
-                raise
-            why = f"{tool.name} took over {tool.timeout:g} s and was stopped"
-            raise ToolTimeout(why) from error
-        except ToolError as error:
-            if not self.results:
-                raise
-            return ToolOutput(str(error), failed=True)
-        return result if isinstance(result, ToolOutput) else ToolOutput(result)
 
     async def _instead(self, name: str, arguments: str, context: CallContext) -> ToolOutput | None:
         """The answer of the stand-in; None if the tool runs. Raises ToolError."""

@@ -242,6 +242,10 @@ export default {
     "作为 `Authorization: Bearer` 发送。其他请求头：OTEL_EXPORTER_OTLP_HEADERS。",
   "How often ended runs are looked for.": "多久查找一次已结束的运行。",
   "Traces of runs for a collector (OpenTelemetry).": "发送给收集器的运行追踪（OpenTelemetry）。",
+  "Long content from outside is read by a model call without tools.":
+    "由不带工具的模型调用读取来自外部的长内容。",
+  "Model that reads it. Empty: the default model.": "用于读取的模型。留空：默认模型。",
+  "Longest result with content from outside that is shown.": "直接显示的外部内容结果的最大长度。",
   "Model that speaks.": "用于发声的模型。",
   "Voice that the model uses.": "模型使用的声音。",
   "Longest answer that is spoken.": "用语音播报的回答最大长度。",
