@@ -150,7 +150,7 @@ class Agent:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item
-        raise errors.Disconnected(f"run {request.run_id} goes on; ask for it again by its run_id")
+        raise errors.Disconnected(f"run {request.run_id} continues; request it again by its run_id")
 
     async def run_stream(self, request: RunInput) -> AsyncIterator[AnyRunEvent]:
         """Request a run and watch it. The last event has kind `end`; a recorded run has only that

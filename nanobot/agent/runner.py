@@ -233,7 +233,7 @@ class Runner:
         summary = await self._model_calls.compact(active)
         text = "There is nothing to sum up, or this model cannot."
         if summary is not None:
-            text = f"I go on with this summary (`/compact undo` takes it back):\n\n{summary.text}"
+            text = f"I continue with this summary (`/compact undo` reverts it):\n\n{summary.text}"
             text += _facts(summary, "\n\n({} went to memory: /memory list)")
         return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
 
@@ -275,8 +275,8 @@ def _why(active: ActiveRun, error: Exception) -> str:
     if active.log.among_owners and (active.log.private or own):
         return f"I could not answer: {error}"
     return (
-        "I could not answer: the model does not work now. Whoever runs me finds the reason in the "
-        f"gateway's log as run {active.run.id}; please ask again later."
+        "I could not answer, because the model is not working. The reason is in the gateway's "
+        "log, at run {active.run.id}; please ask again later."
     )
 
 

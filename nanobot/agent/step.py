@@ -43,9 +43,9 @@ TRUNCATED = (
 )
 REPEATED = (
     "not executed: you have made this very call {count} times and got the same result each time. "
-    "Use what you have, try something else, or tell the person what is missing."
+    "Use what you have, try something else, or tell the person what you need."
 )
-ANOTHER_CALL = "not executed: what was approved is not this call"
+ANOTHER_CALL = "not executed: the approval is for another call"
 
 
 class StepLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -207,7 +207,7 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
             kind = type(given).__name__
             raise PluginBroken(f"it gives a {kind}, which has no function `ends`")
         if limits and limiters:
-            raise PluginBroken("another plugin limits what is said unasked already")
+            raise PluginBroken("another plugin already limits notifications")
         ends.extend([given] if has["ends"] else ())
         limiters.extend([given] if limits else ())
 

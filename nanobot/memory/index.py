@@ -83,7 +83,7 @@ class Memory:
             async with self._lock(scope):
                 await self._follow(scope)
         except NanobotError as error:
-            logger.warning("memory is searched as it was read last: {}", error)
+            logger.warning("memory is searched in the state of the last read: {}", error)
         return await self._search.search(scope, query, top_k)
 
     async def save(
@@ -266,7 +266,7 @@ class Memory:
             except NanobotError as error:
                 if scopes is not None:
                     raise
-                logger.warning("memory is listed as it was read last: {}", error)
+                logger.warning("memory is listed in the state of the last read: {}", error)
         return await self._store.listed(scopes=scopes, state=state, limit=limit, find=find)
 
     async def curated(self, scope: str) -> str:
@@ -348,7 +348,7 @@ class Memory:
             except StoreError:
                 raise
             except NanobotError as error:
-                logger.warning("what is remembered is in no file yet: {}", error)
+                logger.warning("new memories are not in a file yet: {}", error)
         return not self._sync.unfiled
 
     async def embed_all(self) -> bool:

@@ -99,9 +99,7 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     all: Annotated[
         bool, Meta(description="Include single messages from the shell (`agent -m`).")
     ] = False,
-    find: Annotated[
-        str, Meta(max_length=200, description="Filter by words of the title or the text.")
-    ] = "",
+    find: Annotated[str, Meta(max_length=200, description="Filter by title or text.")] = "",
     limit: Limit = 20,
     skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Skip this many.")] = 0,
     archived: Annotated[bool, Meta(description="Only archived conversations.")] = False,
@@ -134,7 +132,7 @@ async def show_session(  # noqa: PLR0913 - each is one argument of people
     after: Annotated[
         int, Meta(ge=-1, description="Entries after this one; -1: use `before`.")
     ] = -1,
-    at: Annotated[str, Meta(description="As it was at this entry or time.")] = "",
+    at: Annotated[str, Meta(description="Show the conversation at this entry or time.")] = "",
 ) -> SessionPage:
     """Show a conversation and its latest log entries."""
     row = await session_of(context, caller, session)
@@ -226,7 +224,7 @@ async def export_session(
 
 def _notices_text(notices: list[NoticeView], _: Now) -> str:
     if not notices:
-        return "Nothing beside its log."
+        return "No other messages."
     return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))
 
 

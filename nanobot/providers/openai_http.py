@@ -72,8 +72,8 @@ def words(problem: Exception) -> str:
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         reason = getattr(problem.certificate_error, "verify_message", "") or "unknown authority"
         return (
-            f"its certificate is not trusted ({reason}); if somebody you trust signs the "
-            "certificates here, put theirs into a file and set SSL_CERT_FILE to it"
+            f"its certificate is not trusted ({reason}); if you trust the authority that signs "
+            f"certificates here, put its certificate into a file and set SSL_CERT_FILE to it"
         )
     if _speaks_no_tls(problem):
         return "it does not speak TLS there; write http:// instead of https://"

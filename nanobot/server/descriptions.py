@@ -36,7 +36,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """It was done."""
+    """Success."""
 
     ok: bool
 
@@ -122,7 +122,7 @@ _BROWSERS = (
         method="post",
         path="/api/push/subscribe",
         name="push_subscribe",
-        summary="Notifies the browser of what waits for its person, until it logs out.",
+        summary="Notifies the browser of pending approvals and answers, until it logs out.",
         takes=json_of(NewSubscription),
         answers=json_of(Done),
         refusals=TYPED,
@@ -152,7 +152,7 @@ _SESSIONS = (
         method="get",
         path="/api/sessions/{key}/notices",
         name="session_notices",
-        summary="Shows what was answered beside the log of a conversation: commands, refusals.",
+        summary="Lists answers outside the log of a conversation: to commands, and refusals.",
         query=Span,
         answers=json_of(list[NoticeView]),
         refusals=(400, 404),

@@ -40,7 +40,7 @@ class OpenAIHeaders(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern="^[A-Za-z0-9_-]{0,64}$",
-            description="Names the run: what is asked twice with the same key is one run.",
+            description="Identifies the run: requests with the same key share one run.",
         ),
     ] = msgspec.field(default="", name="Idempotency-Key")
 

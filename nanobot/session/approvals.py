@@ -300,7 +300,7 @@ def outcome(approval: Approval) -> str:
     if approval.state in ("approved", "denied", "answered"):
         return f"#{approval.id} was already {approval.state} by {approval.decided_by}"
     return {
-        "expired": f"#{approval.id} has expired: nobody answered in time",
+        "expired": f"#{approval.id} has expired: no one answered in time",
         "void": f"#{approval.id} is void: its run was stopped",
     }.get(approval.state, f"#{approval.id} waits for an answer")
 
@@ -308,7 +308,7 @@ def outcome(approval: Approval) -> str:
 def _word(approval: Approval) -> str:
     """The decision, and who made it."""
     if approval.state == "expired":
-        return "Nobody answered in time"
+        return "No one answered in time"
     reply = f": {approval.answer}" if approval.question and approval.answer else ""
     return f"{approval.state.capitalize()} by {approval.decided_by}{reply}"
 

@@ -100,7 +100,7 @@ class MessageBus(Bus):
 
     def _private(self) -> Store:
         if self._own is None:
-            raise UsageError("this bus works over a store that somebody else opened")
+            raise UsageError("this bus uses a store that it did not open")
         return self._own
 
     async def close(self) -> None:

@@ -130,7 +130,7 @@ def memory_tools(
         ),
         Tool(
             name="memory_forget",
-            description="Remove for good something you remember that is wrong or not wanted.",
+            description="Permanently delete a memory that is wrong or unwanted.",
             args=MemoryForget,
             run=bodies.forget,
             effect=Effect.STORE,

@@ -143,7 +143,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         if call.asked_by and (self.tainted or (self.leaks and call.tainted)):
             why = f"{call.asked_by} asks for it"
         if call.carries:
-            sends = f"it would send words of {call.carries} to {call.to}, which nobody named"
+            sends = f"it would send text from {call.carries} to {call.to}, which no one named"
             return sends if self.leaks and why == self.why else f"{why}, and {sends}"
         if call.joined_by_members and self.roles == _MEMBER:
             return f"{why}, and others than owners speak in this conversation"
@@ -162,13 +162,13 @@ _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
 DEFAULTS: tuple[_Rule, ...] = (
     _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
     _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
-    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="nobody accepted this tool"),
+    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="no owner accepted this"),
     _Rule(name="secrets", secret=True, typed=False, verdict=_ASK, why="it could send a secret"),
     _Rule(
         name="private words",
         leaks=True,
         verdict=_ASK,
-        why="it would send private words to a host that nobody named",
+        why="it would send private words to a host that no one named",
     ),
     _Rule(
         name="tainted: other chats",
@@ -217,7 +217,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         tainted=True,
         typed=False,
         verdict=_ASK,
-        why=f"it may send what I have read to somebody outside, and {_SEEN}",
+        why=f"it may send text that I have read to others, and {_SEEN}",
     ),
     _Rule(name="unusual", unusual=True, verdict=_ASK, why="the tool asks for it"),
     _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),

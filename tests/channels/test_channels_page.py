@@ -108,7 +108,8 @@ async def test_what_works_is_what_the_adapter_can_do(kind: str) -> None:
     assert documented["Buttons"].startswith("yes") is able.buttons
     assert documented['"Typing"'].startswith("yes") is able.typing
     assert (
-        documented["The bot looks up an answer that may be lost"].startswith("yes") is able.reconciles
+        documented["The bot looks up an answer that may be lost"].startswith("yes")
+        is able.reconciles
     )
 
 

@@ -44,7 +44,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     model: Annotated[
         str,
         about(
-            "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.",
+            "Model that answers: PROVIDER/MODEL, `embedded`, or `auto` for the first one "
+            "available.",
             live=True,
         ),
     ] = "auto"
@@ -115,9 +116,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     when_busy: Annotated[
         Literal["steer", "queue", "collect", "interrupt"],
         about(
-            "What happens to a message that arrives during an answer: it joins the answer, "
-            "waits for an answer of its own, is collected with those that follow, or "
-            "interrupts.",
+            "What happens to a message that arrives during an answer: it joins the answer, waits "
+            "for a separate answer, is collected with later ones, or interrupts.",
             live=True,
         ),
     ] = "steer"
@@ -143,7 +143,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     ] = 1.0
     session_policy: Annotated[
         Literal["chat", "thread", "sender"],
-        about("What is one conversation: a chat, each thread, or each sender."),
+        about("Whether each chat, each thread or each sender has one conversation."),
     ] = "chat"
     transcription_model: Annotated[
         str, about("Model that transcribes voice messages. Empty: recordings stay files.")

@@ -57,7 +57,7 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
         Meta(max_length=64),
         about("How a message in a group begins that is meant for the assistant."),
     ] = ""
-    chats: Annotated[Mapping[str, ChatSettings], about("Groups with settings of their own.")] = {}
+    chats: Annotated[Mapping[str, ChatSettings], about("Groups with separate settings.")] = {}
     preview: Annotated[bool, about("Whether answers are shown while they are written.")] = True
     show_tools: Annotated[bool, about("Whether a preview shows the tool at work.")] = False
     marks: Annotated[bool, about("Whether messages get reactions that show their state.")] = False
@@ -107,7 +107,7 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     ] = ""
     hosts: Annotated[
         tuple[str, ...],
-        about("Names that the gateway is reached by, besides addresses and localhost."),
+        about("Host names of the gateway, in addition to addresses and localhost."),
     ] = ()
     health_port: Annotated[
         int,
@@ -133,7 +133,7 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     ] = False
 
     push_details: Annotated[
-        bool, about("Whether notifications on phones say what is asked, and not only that.")
+        bool, about("Whether notifications on phones contain the question.")
     ] = False
 
     def __post_init__(self) -> None:

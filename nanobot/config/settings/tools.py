@@ -193,7 +193,7 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
         about("Hosts that even conversations with content from outside may ask.", live=True),
     ] = ()
     approvers: Annotated[
-        tuple[str, ...], about("People who may approve calls besides owners.", live=True)
+        tuple[str, ...], about("People who may approve calls, in addition to owners.", live=True)
     ] = ()
     approval_seconds: Annotated[
         float,

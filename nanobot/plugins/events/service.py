@@ -42,7 +42,7 @@ def check_chat(config: Config) -> None:
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
             f"{key} is {to[:60]!r}, which is no chat of a channel that is served: "
-            f"write CHANNEL:ID ({addresses}), or leave it out, and nobody is written to."
+            f"write CHANNEL:ID ({addresses}), or remove the key to write to no one."
         )
 
 

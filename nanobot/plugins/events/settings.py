@@ -1,4 +1,4 @@
-"""What is watched on this machine."""
+"""The table `[events]`: the watcher of this machine."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class HookSettings(Settings, frozen=True, kw_only=True):
     events: Annotated[tuple[str, ...], about("Kinds of events that count. Empty: all.")] = ()
     session: Annotated[
         Literal["own", "chat"],
-        about("Where runs happen: in a conversation of their own, or in that of the chat."),
+        about("Where runs happen: in a separate conversation, or in the chat's conversation."),
     ] = "own"
     role: Annotated[Literal["owner", "member", "guest"], about("Role that the sender has.")] = (
         "member"

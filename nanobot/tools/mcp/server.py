@@ -280,7 +280,7 @@ class McpServer:
             why = self._registry.redact(line.why or self._error) or "it is being connected"
             raise ToolError(
                 f"the MCP server {self.name} is not connected: {why}. "
-                "It is tried again by itself; go on without it, or try again later."
+                "nanobot will reconnect; continue without it, or try again later."
             )
         self._calls += 1
         try:

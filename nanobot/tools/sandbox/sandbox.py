@@ -163,7 +163,7 @@ class Sandbox:
         """
         workspace = workspace.resolve()  # noqa: ASYNC240 - a look at a few links
         if workspace in self._walls.hidden:
-            raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
+            raise ConfigError(f"workspace: {workspace} holds secrets: name a separate folder")
         words = [self._shell, "-c", command]
         if self._standing == "none":
             async with self._bare(words, workspace, stdin) as process:
@@ -248,8 +248,8 @@ def _protected(workspace: Path, names: Sequence[str]) -> Iterator[Path]:
         path = workspace / name
         if path.is_symlink():
             raise ToolDenied(
-                f"{name} is a link, which cannot be protected from commands: replace it by "
-                "what it leads to"
+                f"{name} is a link, which cannot be protected from commands: replace it by its "
+                f"target"
             )
         with suppress(FileExistsError):
             if path.suffix:
