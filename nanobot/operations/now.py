@@ -1,4 +1,4 @@
-"""What happens at this moment, as one bounded look: for `nanobot top` and the scripts beside it."""
+"""The current state in one bounded query, for `nanobot top` and scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _LAG_SAMPLE = 0.02
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that has not ended: what it does, and for how many seconds it and the run last."""
+    """A run that has not ended: its current activity, and the seconds that the activity and the run
+    have lasted."""
 
     id: str
     session_key: str
@@ -32,8 +33,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens now. `waiting` messages have no run yet, `owed` answers are unsent, the oldest
-    since `oldest_waiting` and `oldest_owed` seconds. What concerns everybody is for owners alone.
+    """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
+    are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
     `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: how long this look into the
     store took, with the wait for others."""
 

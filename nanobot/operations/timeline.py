@@ -64,7 +64,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
 def timeline_of(
     run: Times, entries: Sequence[Entry], deliveries: Iterable[Delivery], now: float
 ) -> Timeline:
-    """What is known of a run, as of `now`."""
+    """The timeline of a run at the time `now`."""
     own = [entry for entry in entries if entry.run_id == run.run_id]
     last = max([run.created_at, *(entry.at for entry in own)])
     end = max(now, last) if run.ended_at is None else max(run.ended_at, run.created_at)
@@ -177,7 +177,7 @@ def took(seconds: float) -> str:
 
 
 def _covered(parts: Iterable[tuple[float, float]]) -> float:
-    """How long at least one of these lasted: what stands side by side counts once."""
+    """The total time covered by these spans; overlapping time counts once."""
     total, reached = 0.0, float("-inf")
     for start, end in sorted(parts):
         total += max(end - max(start, reached), 0.0)
