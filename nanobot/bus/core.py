@@ -101,8 +101,8 @@ class WakeUps:
 
 
 class _Due(NamedTuple):
-    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stands
-    still while the machine sleeps, so a distant time is checked earlier."""
+    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stops while
+    the machine sleeps, so a distant time is checked earlier."""
 
     loop_time: float
     wall_time: float

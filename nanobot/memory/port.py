@@ -1,4 +1,4 @@
-"""The port to memory: scopes, what is kept, and how it is found."""
+"""The port to memory: scopes, facts, and search."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ class MemoryPort(Protocol):
 
 def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> str:
     """The memory scope of a conversation: the owners' scope if it is private and theirs; the
-    person's scope if it is a private conversation with one person; otherwise the chat's scope,
-    whoever speaks there.
+    person's scope if it is a private conversation with one person; otherwise the chat's scope, for
+    all its speakers.
 
     The scope is also the name of the folder under memory/. Two people never share one, on any file
     system.

@@ -35,8 +35,8 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
     are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
-    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: how long this look into the
-    store took, with the wait for others."""
+    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: the time of this query of the
+    store, including the wait for others."""
 
     at: float
     serving: bool

@@ -1,4 +1,4 @@
-"""A run as a waterfall in text: what it did, when, and for how long."""
+"""A run as a waterfall in text: each step with its start and duration."""
 
 from __future__ import annotations
 

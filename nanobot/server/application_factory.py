@@ -38,7 +38,7 @@ from nanobot.server.watching import Watching
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What is served. Without `api`: only health, deliveries and the endpoints of channels."""
+    """The routes to serve. Without `api`: only health, deliveries and the endpoints of channels."""
 
     settings: WebSettings
     access: Access

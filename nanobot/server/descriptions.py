@@ -55,7 +55,7 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to go on."""
+    """The position to continue from."""
 
     after: Annotated[
         str, Meta(description="The id of the last item that is known; empty: from a snapshot on.")
@@ -63,7 +63,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to go on, as browsers say it."""
+    """The position to continue from, in the header that browsers send."""
 
     last_event_id: Annotated[str, Meta(description="The same as `after`, and before it.")] = (
         msgspec.field(default="", name="Last-Event-ID")

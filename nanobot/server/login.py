@@ -22,12 +22,12 @@ _LIMIT = 4_096
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks. `person` is what they are called, "" where nobody said. `session` is the
-    conversation that is theirs; `own` is the prefix of further ones that they may begin, "" if they
-    may not. `everything`: they see the conversations of others, too. `operations` are those that
-    they may perform, each with the arguments that they may give. `csrf` goes into X-CSRF-Token with
-    every change that a browser asks for. `page` names the files of the page as they are served
-    now: one that was loaded from others is to be reloaded. `views` are those that plugins add."""
+    """The logged-in person. `person` is their name, "" if unknown. `session` is their conversation;
+    `own` is the prefix of other conversations that they may start, "" if they may not.
+    `everything`: they see the conversations of others, too. `operations` are the operations that
+    they may call, each with the arguments that they may pass. A browser sends `csrf` as
+    X-CSRF-Token with every change. `page` identifies the current files of the page: a page loaded
+    from other files has to reload. `views` are the views that plugins add."""
 
     name: str
     person: str

@@ -31,7 +31,7 @@ from nanobot.server.route_description import (
 
 
 class OpenAIHeaders(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes beside a chat or a response."""
+    """The headers of a chat or a response."""
 
     session: Annotated[str, Meta(description="The session to say the last message in.")] = (
         msgspec.field(default="", name="X-Session-Key")

@@ -38,8 +38,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """How everything stands: the sessions that changed last, the runs that are alive, and what
-    waits for a decision."""
+    """The state of everything: the sessions that changed last, the active runs, and the pending
+    approvals."""
 
     sessions: tuple[SessionView, ...]
     runs: tuple[RunView, ...]

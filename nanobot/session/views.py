@@ -99,7 +99,7 @@ class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer on its way to a chat; `settled_at` is None as long as it is."""
+    """An answer on its way to a chat; `settled_at` is None until then."""
 
     channel: str
     state: str
@@ -181,7 +181,7 @@ class Records(Protocol):
         ...
 
     async def load(self, now: float) -> Load:
-        """What there is to do, and what was done within the last minute."""
+        """Pending work, and the work of the last minute."""
         ...
 
     async def sessions(
@@ -247,7 +247,7 @@ class Records(Protocol):
         ...
 
     async def deliveries(self, run_id: str) -> tuple[Delivery, ...]:
-        """The answer of one run on its way to its chat; nothing where none is owed."""
+        """The answer of one run on its way to its chat; empty if the run has none."""
         ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:

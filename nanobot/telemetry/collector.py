@@ -57,7 +57,7 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
     resource: Mapping[str, Value]
 
     async def post(self, body: bytes) -> bytes:
-        """Send a request as it is encoded; what the collector answers. Raises NotTaken."""
+        """Send an encoded request and return the collector's answer. Raises NotTaken."""
         headers = {**self.headers, "Content-Type": self.kind}
         if self.compressed:
             body, headers["Content-Encoding"] = gzip.compress(body), "gzip"

@@ -111,8 +111,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def alone(self) -> bool:
-        """Whether the call is for an owner whom no other reader overhears, so that owners' data may
-        be shown.
+        """Whether the call is for an owner in a chat without other readers, so that owners' data
+        may be shown.
         """
         return self.private and self.role is Role.OWNER
 
@@ -209,7 +209,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
 
     `parameters`: a JSON schema from another source, shown unchanged; `args` is then RawArgs,
     validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
-    prompt lists none of them, and the model finds them with `find_tools`.
+    prompt does not list them, and the model finds them with `find_tools`.
 
     `version`: the digest of the tool's description and schema, if an MCP server wrote them. An
     approved call is made only if the version is still the same. `unaccepted`: why an owner has to

@@ -18,7 +18,7 @@ def decided(
     policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
 ) -> PolicyDecision:
     """The verdict. `goes_out`: the call may reach an internet host. A call that a person typed in
-    this very message is judged by that person's role, whoever else speaks in the conversation.
+    this very message is judged by that person's role, even if others speak in the conversation.
     """
     if not context.entries:
         return policy.judge(call)

@@ -112,7 +112,8 @@ class TaintedFiles:
         await self.labels.add(_places(path, digest), label)
 
     async def label(self, path: str, label: Label) -> None:
-        """Record that an untainted conversation with this label wrote this file as it is now."""
+        """Record that an untainted conversation with this label wrote the current version of this
+        file."""
         if restricts(label):
             digest, _ = await asyncio.to_thread(self._look, path)
             await self.labels.add(_places(path, digest), label)
@@ -216,8 +217,8 @@ class TaintedFiles:
     ) -> AsyncIterator[CommandWatch]:
         """Context for running a command. Afterwards, the files it changed are marked if its caller
         is `tainted`, if it read a marked file, or if it `brings` untrusted content itself (then
-        except for what it installs). The changed files get the combined label of the caller and of
-        the files that the command read.
+        except for files that it installs). The changed files get the combined label of the caller
+        and of the files that the command read.
         """
         await self._recover()
         began = self._clock.now(), self._clock.monotonic()

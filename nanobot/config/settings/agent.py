@@ -1,4 +1,4 @@
-"""Who answers, with which models, and what is kept in mind."""
+"""Settings of the agent, its models and its memory."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ class ProviderSettings(Settings, frozen=True):
 
 
 class MemorySettings(Settings, frozen=True, kw_only=True):
-    """`[memory]`: what is remembered beyond a conversation, and how it is found."""
+    """`[memory]`: memory beyond a conversation, and its search."""
 
     enabled: Annotated[
         bool, about("Whether the assistant remembers things beyond a conversation.")

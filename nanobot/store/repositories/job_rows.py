@@ -37,7 +37,7 @@ def as_job(row: Any) -> Job:
 
 
 def shown_job(row: Any) -> Job:
-    """A job, as far as it is readable."""
+    """The readable parts of a job."""
     try:
         return as_job(row)
     except UsageError:

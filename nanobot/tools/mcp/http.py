@@ -1,4 +1,4 @@
-"""A server at a URL (streamable HTTP), with limits on what it sends."""
+"""A server at a URL (streamable HTTP), with limits on its messages."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sandbox:
-    """Runs commands that see the workspace, a read-only system, and none of the user's other files.
+    """Runs commands that see the workspace, a read-only system, and no other files of the user.
 
     Inside there are only a few fixed environment variables, no other processes, no capabilities,
     and nothing that `walls` hide, even inside the workspace. `home` is their HOME, a folder shared
@@ -103,7 +103,7 @@ class Sandbox:
         return self._like(guarded=True)
 
     def fitting(self, *, private: bool, trusted: bool) -> Sandbox:
-        """The sandbox for a call whose result only an owner reads (`private`), and that nobody else
+        """The sandbox for a call whose result only an owner reads (`private`), and that no one else
         can have caused (`trusted`).
         """
         sandbox = self if private else self.shared()
