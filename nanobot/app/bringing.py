@@ -122,7 +122,7 @@ def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
     """Have plugins change results of calls. If a plugin's function fails, so does the call."""
 
     def use(_: FoundPlugin, given: Any) -> None:
-        registry.results.extend(_functions(given))
+        registry.results.extend(functions(given))
 
     plugged.each("results", use)
 

@@ -264,19 +264,18 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     docstring is the help. The handler gets the context, the caller and the arguments, and raises
     NanobotError for its caller.
 
-    `role` is the least that may. It `reads` if it changes nothing. `command` is its name on the
-    command line where that differs, `alias` another name that it still has. `text` makes a chat
-    message of a result, given the time.
-    `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
-    make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
-    for, as a chat takes them. Not `listed`: it is in no help and in no menu. With an `own_command`
-    it is done by a command that works without a store, too.
-    `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
-    `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
-    `shows`: the tables whose rows it lists; those that cannot be read are named below it.
-    `choices`: the buttons below a result in a chat. `storeless`: the command line performs it
-    without a gateway, a store or a configuration, so its handler uses nothing of its context. It is
-    `slow` if it may take longer than two minutes: the command line waits until it ends.
+    `role` is the lowest role that may call it. `reads`: it changes nothing. `command` is its name
+    on the command line if that differs, `alias` an older name. `text` makes a chat message of a
+    result, given the time. `in_lane`: in a chat, it waits for its turn among the messages.
+    `confirm`: the question that the command line asks first. `example`: typical arguments, in the
+    syntax of a chat. Not `listed`: no help and no menu names it. `own_command`: a hand-written
+    command, which works without a store, performs it too. `quiet`: after a press of a button, only
+    the person who pressed it sees an answer, if there is one. `failed`: for such a result the
+    command exits with 1. `empty`: a line to add to an empty list. `shows`: the tables whose rows it
+    lists; the result names unreadable rows below the list. `choices`: the buttons below a result in
+    a chat. `storeless`: the command line performs it without a gateway, a store or a configuration,
+    so its handler uses nothing of its context. `slow`: it may take longer than two minutes, and the
+    command line waits until it ends.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:

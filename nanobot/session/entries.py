@@ -155,8 +155,8 @@ class ToolResultEntry(
 ):
     """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
     `attachments`: pictures it returned, and texts that are kept apart. `addresses`: web addresses
-    that it found or read. `usage`: of model calls that the tool made, with `profile`. `facts`: how it
-    was made, and the verdict of the policy with its rule; for people only."""
+    that it found or read. `usage`: of model calls that the tool made, with `profile`. `facts`: how
+    it was made, and the verdict of the policy with its rule; for people only."""
 
     call: int
     index: int
