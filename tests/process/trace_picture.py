@@ -48,7 +48,7 @@ def tracing(world: World, collector: Collector) -> None:
 async def killed_turn(world: World, collector: Collector) -> list[Any]:
     """One turn with two tools, an approval, and a kill -9 while the command runs: its spans."""
     first = await world.launch(crash_at="start_tool:after")
-    world.telegram.say(CHAT, f"tool:list_dir:{{}}\ntool:exec:{COMMAND}\nsay:done")
+    world.telegram.say(CHAT, f'tool:list_dir:{{"path": "."}}\ntool:exec:{COMMAND}\nsay:done')
     await world.answered(CHAT)
     world.telegram.press(world.telegram.messages(CHAT)[0], "Approve")
     await first.died()

@@ -240,6 +240,10 @@ export default {
     "追踪的地址，例如 http://127.0.0.1:4318/v1/traces。留空：使用 OTEL_* 变量。",
   "Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.":
     "作为 `Authorization: Bearer` 发送。其他请求头：OTEL_EXPORTER_OTLP_HEADERS。",
+  "Send messages, arguments and results of tools too, without known secrets.":
+    "同时发送消息以及工具的参数和结果，其中已知的密钥会被移除。",
+  "Tell models, MCP servers and commands the trace, and continue those of programs.":
+    "把追踪告知模型、MCP 服务器和命令，并延续程序的追踪。",
   "How often ended runs are looked for.": "多久查找一次已结束的运行。",
   "Traces of runs for a collector (OpenTelemetry).": "发送给收集器的运行追踪（OpenTelemetry）。",
   "Long content from outside is read by a model call without tools.":
