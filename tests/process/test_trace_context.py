@@ -10,11 +10,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from nanobot.plugins.hooks.signatures import sign
 from nanobot.telemetry.ids import trace_id
 from tests.doubles.mcp_http import SESSION, VERSION, McpHttp, serving_mcp
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import World
-from tests.process.test_webhooks import CI, HOOK, sign
+from tests.process.test_webhooks import CI, HOOK
 
 TOKEN = "a-token-of-the-test-that-is-long-enough"
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

@@ -30,7 +30,7 @@ async def test_a_run_that_was_killed_and_had_to_wait_is_one_trace(
     first, second = segments
     assert list(first.links) == []
     assert [link.span_id for link in second.links] == [first.span_id]
-    asked, decided = (*first.events, *second.events)
+    asked, decided = first.events[0], second.events[0]
     assert text_attributes(asked)["nanobot.policy.verdict.type"] == "ask"
     assert text_attributes(asked)["nanobot.policy.rule"] == "policy.rules, rule 1"
     assert text_attributes(decided)["nanobot.approval.verdict"] == "approved"

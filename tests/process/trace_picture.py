@@ -66,7 +66,7 @@ def drawn(spans: Sequence[Any]) -> str:
     whole = max(max(span.end_time_unix_nano for span in spans) - begin, 1)
 
     def x(at: int) -> float:
-        return _NAMES + (_WIDTH - _NAMES - 90) * (at - begin) / whole
+        return _NAMES + float((_WIDTH - _NAMES - 90) * (at - begin) / whole)
 
     rows = list(_tree(spans, b"", 0))
     height = _TOP + _ROW * len(rows) + _LEGEND

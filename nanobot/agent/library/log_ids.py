@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.log_context import LOG_IDS, Ids
-from nanobot.telemetry.ids import trace_id
 
 if TYPE_CHECKING:
     from nanobot.agent.active_run import ActiveRun
@@ -24,5 +23,8 @@ def _ids_of(active: ActiveRun) -> Ids:
         ids["messages"] = messages
     if call := active.partial_reply().call:
         ids["call"] = call
-    ids["trace"] = trace_id(active.run.id, active.kept)
+    if active.kept:
+        from nanobot.telemetry.ids import trace_id  # noqa: PLC0415 - few runs have one
+
+        ids["trace"] = trace_id(active.run.id, active.kept)
     return ids

@@ -23,8 +23,10 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.redact import Redactor
-from tests.agent.tooling import Recorder
+from nanobot.workspace.blobs import MemoryBlobs
+from tests.agent.tooling import Args, Recorder
 from tests.doubles.otlp_collector import Collector, Reply, collecting, partial, text_attributes
 
 SECRET = 'sk-"planted"\\secret-of-the-test'
@@ -262,3 +264,27 @@ async def test_the_standard_variables_choose_a_part_of_the_traces(there: Collect
     assert sampler_of({"OTEL_TRACES_SAMPLER": "jaeger_remote"}).takes("r")
     wrong = {**half, "OTEL_TRACES_SAMPLER_ARG": "many"}
     assert sampler_of(wrong).takes("r")
+
+
+async def test_the_messages_of_a_run_are_found_by_their_keys(there: Collector) -> None:
+    async def note(args: Args, context: CallContext) -> str:
+        context.send("from the tool")
+        return "sent"
+
+    tool = Tool(name="note", description="Notes.", args=Args, run=note, effect=Effect.WORLD)
+    async with talking(asks_for("note", text="x"), "done", tools=[tool]) as bot:
+        bot.tools.blobs = MemoryBlobs()
+        await bot.channel.push("hello")
+        assert {(await bot.channel.pop()).text, (await bot.channel.pop()).text} == {
+            "from the tool",
+            "done",
+        }
+        await bot.settle()
+        await everything(exporter(bot, there.url))
+        plan = bot.home.do(
+            lambda connection: connection.exec_driver_sql(
+                "EXPLAIN QUERY PLAN SELECT * FROM outbound WHERE key IN ('a', 'b') AND run_id = 'r'"
+            ).fetchall()
+        )
+    assert len(there.named("send fake")) == 2
+    assert all("SCAN" not in str(row) for row in plan)
