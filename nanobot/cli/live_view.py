@@ -10,12 +10,15 @@ from pathlib import Path
 import msgspec
 
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.output import document, redraw, say
+from nanobot.cli.output import Line, Style, document, redraw, say
 from nanobot.config.loader import home_of
 from nanobot.errors import NotServed
 from nanobot.operations.now import Moment, moment_text
 from nanobot.operations.rendering import Now
 from nanobot.server.client import call
+
+_AILING = frozenset({"down", "wedged", "failed"})
+_SLOW_SECONDS, _SLOW_MS = 30.0, 100.0
 
 
 def top(environ: Mapping[str, str], *, once: bool, as_json: bool, interval: float) -> None:
@@ -23,27 +26,52 @@ def top(environ: Mapping[str, str], *, once: bool, as_json: bool, interval: floa
     with errors():
         home = home_of(environ)
         if once or as_json or not sys.stdout.isatty():
-            moment = asyncio.run(_look(home))
+            moment = asyncio.run(_look(home, interval))
             if as_json:
                 document(moment)
             else:
-                say(_text(moment))
+                say(*lines_of(moment))
             return
         asyncio.run(_watch(home, interval))
 
 
 async def _watch(home: Path, interval: float) -> None:
     while True:
-        redraw(f"nanobot top: {home}  (Ctrl-C ends)\n\n{_text(await _look(home))}")
+        lines = lines_of(await _look(home, interval))
+        redraw(Line("nanobot top", "bold", f": {home}  (Ctrl-C ends)"), "", *lines)
         await asyncio.sleep(interval)
 
 
-async def _look(home: Path) -> Moment:
-    raw = await call(home / "control.sock", "runs now", {})
+async def _look(home: Path, seconds: float) -> Moment:
+    raw = await call(home / "control.sock", "runs now", {"seconds": seconds})
     if raw is None:
         raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")
     return msgspec.json.decode(raw, type=Moment)
 
 
-def _text(moment: Moment) -> str:
-    return moment_text(moment, Now(moment.at, "UTC"))
+def lines_of(moment: Moment) -> list[Line]:
+    """A moment in lines, each with a style for its first word."""
+    lines = moment_text(moment, Now(moment.at, "UTC")).split("\n")
+    words = [line.partition(" ") for line in lines]
+    return [Line(word, _style(word, moment), f"{gap}{rest}") for word, gap, rest in words]
+
+
+def _style(word: str, moment: Moment) -> Style:
+    match word:
+        case "Channels:":
+            return "red" if _AILING & set(moment.channels.values()) else "green"
+        case "Waiting:":
+            return _by_size(moment.oldest_waiting or 0.0, _SLOW_SECONDS)
+        case "Unsent:":
+            return "red" if moment.dead else _by_size(moment.oldest_owed or 0.0, _SLOW_SECONDS)
+        case "Event":
+            return _by_size(moment.loop_lag_ms, _SLOW_MS)
+        case "Store:":
+            return _by_size(moment.store_ms, _SLOW_MS)
+        case _:
+            return "" if word == "-" else "dim"
+
+
+def _by_size(value: float, slow: float) -> Style:
+    """Green, yellow from `slow` on, red at ten times as much."""
+    return "red" if value >= 10 * slow else "yellow" if value >= slow else "green"

@@ -72,11 +72,12 @@ def transient(text: str) -> None:
     sys.stderr.flush()
 
 
-def redraw(text: str) -> None:
-    """A text that replaces the terminal's screen, cut to its size."""
+def redraw(*lines: str | Line) -> None:
+    """Lines that replace the terminal's screen, cut to its size."""
     size = shutil.get_terminal_size((80, 24))
-    lines = [line[: size.columns - 1] for line in harmless(text).split("\n")[: size.lines - 1]]
-    sys.stdout.write("\x1b[H\x1b[J" + "\n".join(lines) + "\n")
+    cut = [_cut(line, size.columns - 1) for line in lines[: size.lines - 1]]
+    drawn = [_drawn(line, _Looks.colour and sys.stdout.isatty()) for line in cut]
+    sys.stdout.write("\x1b[H\x1b[J" + "\n".join(drawn) + "\n")
     sys.stdout.flush()
 
 
@@ -110,6 +111,13 @@ def _write(stream: TextIO, lines: tuple[str | Line, ...]) -> None:
     for line in lines:
         print(harmless(line) if isinstance(line, str) else _drawn(line, styled), file=stream)
     stream.flush()
+
+
+def _cut(line: str | Line, width: int) -> Line:
+    """At most so many characters of a line, without line breaks."""
+    given = Line(line, "") if isinstance(line, str) else line
+    text, rest = (" ".join(harmless(part).split("\n")) for part in (given.text, given.rest))
+    return Line(text[:width], given.style, rest[: max(width - len(text), 0)])
 
 
 def _drawn(line: Line, styled: bool) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import Role
+from nanobot.operations.loop_lag import lag_of
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now as ShownAt
@@ -16,18 +17,19 @@ from nanobot.operations.timeline import Times, timeline_of, took, words
 from nanobot.session.states import as_people_see
 from nanobot.session.views import RunView
 
-_LAG_SAMPLE = 0.02
-
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has not ended: its current activity, and the seconds that the activity and the run
-    have lasted."""
+    have lasted. `kind` and `name` say the same as `doing` for programs; "": no step of its timeline
+    is open."""
 
     id: str
     session_key: str
     about: str
     state: str
     doing: str
+    kind: str = ""
+    name: str = ""
     seconds: float
     lasted: float
 
@@ -35,8 +37,9 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
     are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
-    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: the time of this query of the
-    store, including the wait for others."""
+    `loop_lag_ms`: how late a timer of the gateway was at most, within the requested seconds;
+    `store_ms`: the time of this query of the store, including the wait for the `store_queue` units
+    before it."""
 
     at: float
     serving: bool
@@ -54,6 +57,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     cost_today: float = 0.0
     loop_lag_ms: float = 0.0
     store_ms: float = 0.0
+    store_queue: int = 0
 
 
 def moment_text(moment: Moment, _: ShownAt) -> str:
@@ -69,8 +73,8 @@ def moment_text(moment: Moment, _: ShownAt) -> str:
             f"Unsent: {moment.owed} answers{_oldest(moment.oldest_owed)}, {moment.dead} failed",
             f"Tokens: {moment.tokens_a_minute:,} in the last minute",
             f"Cost: ${moment.cost_today:.2f} today",
-            f"Event loop: {moment.loop_lag_ms:.1f} ms late; a look into the store takes "
-            f"{moment.store_ms:.1f} ms",
+            f"Event loop: {moment.loop_lag_ms:.1f} ms late at most",
+            f"Store: {moment.store_queue} units wait; a look takes {moment.store_ms:.1f} ms",
         ]
     if not moment.runs:
         lines.append("No run is live.")
@@ -93,6 +97,9 @@ async def show_now(
     context: OperationContext,
     caller: Caller,
     limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of runs.")] = 20,
+    seconds: Annotated[
+        float, Meta(gt=0, le=60, description="Seconds whose largest loop lag is shown.")
+    ] = 2.0,
 ) -> Moment:
     """Show what runs, waits and is unsent now."""
     engine, now = context.engine, context.engine.now()
@@ -103,6 +110,7 @@ async def show_now(
     facts = engine.facts()
     if caller.role is not Role.OWNER:
         return Moment(at=now, serving=facts.serving, runs=runs, more_runs=len(live) > limit)
+    lag = lag_of(asyncio.get_running_loop())
     began = engine.clock.monotonic()
     load = await engine.records.load(now)
     store_ms = (engine.clock.monotonic() - began) * 1000
@@ -123,8 +131,9 @@ async def show_now(
         channels=dict(facts.channels),
         tokens_a_minute=load.tokens,
         cost_today=sum(row.cost for row in rows),
-        loop_lag_ms=await _loop_lag(context),
+        loop_lag_ms=round(await lag.largest(seconds) * 1000, 2),
         store_ms=round(store_ms, 2),
+        store_queue=load.queued,
     )
 
 
@@ -133,26 +142,22 @@ async def _doing(context: OperationContext, run: RunView, now: float) -> LiveRun
     times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
     pieces = timeline_of(times, [as_entry(view) for view in views], (), now).pieces
     open_pieces = [piece for piece in pieces if piece.outcome == "open"]
+    kind, name = "", ""
     doing, since = as_people_see(run.state), views[-1].at if views else run.created_at
     if open_pieces:
-        doing = words(open_pieces[-1].kind, open_pieces[-1].name)
-        since = open_pieces[-1].start
+        kind, name, since = open_pieces[-1].kind, open_pieces[-1].name, open_pieces[-1].start
+        doing = words(open_pieces[-1].kind, name)
     return LiveRun(
         id=run.id,
         session_key=run.session_key,
         about=run.about,
         state=as_people_see(run.state),
         doing=doing,
+        kind=kind,
+        name=name,
         seconds=max(now - since, 0.0),
         lasted=max(now - run.created_at, 0.0),
     )
-
-
-async def _loop_lag(context: OperationContext) -> float:
-    """By how many milliseconds a timer comes too late."""
-    began = context.engine.clock.monotonic()
-    await asyncio.sleep(_LAG_SAMPLE)
-    return round(max(context.engine.clock.monotonic() - began - _LAG_SAMPLE, 0.0) * 1000, 2)
 
 
 def _age(at: float | None, now: float) -> float | None:

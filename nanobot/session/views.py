@@ -162,12 +162,13 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when the oldest message waits and the oldest answer is unsent, and the tokens of model
-    calls of the last minute."""
+    """Since when the oldest message waits and the oldest answer is unsent, the tokens of model
+    calls of the last minute, and how many units of work wait for the store."""
 
     oldest_waiting: float | None = None
     oldest_owed: float | None = None
     tokens: int = 0
+    queued: int = 0
 
 
 class Records(Protocol):

@@ -204,6 +204,8 @@ class StoreContext:
         """The chats that this process leased, by their names in the lease table."""
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
+        self.units = 0
+        """Units of work that wait for the store, or are at work."""
         parts = StoreHooks() if hooks is None else hooks(self)
         self.ledger = parts.ledger
         self.tasks = parts.tasks

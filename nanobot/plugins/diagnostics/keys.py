@@ -40,11 +40,13 @@ def configuration(config: Config, own: OwnWords, problems: Iterable[str] = ()) -
 
 
 def known_words(config: Config) -> dict[str, str]:
-    """Names in the configuration that may be shown, each with the text to show: channels that have
-    the name of their type, and models."""
-    words = {name: name for name, channel in config.channels.items() if name == channel.type}
-    words |= {str(config.file): "$NANOBOT_HOME/config.toml", str(config.home): "$NANOBOT_HOME"}
-    words |= {str(config.workspace): "$WORKSPACE"}
+    """Texts of the configuration that may be shown, each with the text to show: places, and
+    models."""
+    words = {
+        str(config.file): "$NANOBOT_HOME/config.toml",
+        str(config.home): "$NANOBOT_HOME",
+        str(config.workspace): "$WORKSPACE",
+    }
     labels = (config.agent.model, *config.agent.fallback_models)
     return words | {label: label for label in labels if _is_public(label)}
 

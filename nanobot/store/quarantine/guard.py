@@ -72,6 +72,13 @@ class Guard:
         """See Database. A unit of work may be executed several times; the changes of one execution
         are kept.
         """
+        self._writer.units += 1
+        try:
+            return await self._transact(work, verb)
+        finally:
+            self._writer.units -= 1
+
+    async def _transact(self, work: Work[T], verb: str) -> T:
         for _ in range(_TRIES):
             before = self._finds
             began = time.monotonic()

@@ -31,7 +31,7 @@ class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
     counts = bare_verb(views.counts)
-    load = bare_verb(views.load)
+    load = verb(views.load)
     session = bare_verb(session_views.one)
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     run = bare_verb(views.one_run)

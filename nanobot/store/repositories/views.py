@@ -28,6 +28,7 @@ from nanobot.store.database.usage_tables import model_call_costs
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.log_pages import as_entry
+from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import first_sentence
 
@@ -68,7 +69,7 @@ def counts(connection: sa.Connection) -> Counts:
     )
 
 
-def load(connection: sa.Connection, now: float) -> Load:
+def load(connection: sa.Connection, writer: StoreContext, now: float) -> Load:
     waiting = sa.select(_i.c.at).where(runs.PENDING).limit(_LOOKED_AT)
     owed = sa.select(_o.c.created_at).where(sa.and_(schema.OUTBOUND_OPEN)).limit(_LOOKED_AT)
     last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
@@ -77,6 +78,7 @@ def load(connection: sa.Connection, now: float) -> Load:
         oldest_waiting=min(connection.scalars(waiting), default=None),
         oldest_owed=min(connection.scalars(owed), default=None),
         tokens=sum(read + said for at, read, said in calls if now - 60 < at <= now),
+        queued=max(writer.units - 1, 0),  # without this one
     )
 
 

@@ -16,7 +16,8 @@ import {
   useFetched,
   When,
 } from "../parts/basics.js";
-import { link } from "../router.js";
+import { go, link } from "../router.js";
+import { Now } from "./runs/now.js";
 import { Run } from "./runs/run.js";
 
 /**
@@ -32,6 +33,7 @@ const STATES = [
   ["failed", "Failed"],
   ["succeeded", "Succeeded"],
 ];
+const NOW = "now";
 const LIVE = ["queued", "preparing", "model_running", "tool_running", "awaiting_human"];
 
 /** @param {{ state: string }} run */
@@ -77,6 +79,21 @@ function Row({ run, again }) {
   `;
 }
 
+/** All runs, or what happens now. @param {{ value: string }} props */
+const Which = ({ value }) => html`
+  <div class="tabs">
+    <${Choice}
+      label=${t("Runs")}
+      value=${value}
+      options=${[
+        ["", t("All runs")],
+        [NOW, t("Now")],
+      ]}
+      onChange=${(what) => go("runs", what)}
+    />
+  </div>
+`;
+
 function List() {
   const [state, setState] = useState(STATES[0][0]);
   const [kind, setKind] = useState(/** @type {NonNullable<Wanted["kind"]>} */ (""));
@@ -109,6 +126,7 @@ function List() {
           onChange=${setKind}
         />
       <//>
+      ${may("runs now") && html`<${Which} value="" />`}
       <${Fetched} of=${runs}>
         ${(list) =>
           list.length ? html`
@@ -153,5 +171,14 @@ function List() {
 
 /** @param {{ what: string }} props */
 export default function Runs({ what }) {
+  if (what === NOW && may("runs now")) {
+    return html`
+      <div class="view">
+        <${Head} title=${t("Runs")} about=${t("What happens at this moment. It renews itself.")} />
+        <${Which} value=${NOW} />
+        <${Now} />
+      </div>
+    `;
+  }
   return what ? html`<${Run} key=${what} id=${what} />` : html`<${List} />`;
 }

@@ -16,7 +16,7 @@ import { alive, lasted } from "../runs.js";
 const MOST = 60;
 
 /** @type {Record<Piece["kind"], string>} */
-const KINDS = {
+export const KINDS = {
   queue: "Queue",
   stage: "Stage",
   model: "Model",
