@@ -217,6 +217,7 @@ def rule(years: Timeline, number: int) -> Row:
         "tool": "exec",
         "subject": '{"command": "ls"}',
         "tainted": False,
+        "label": "om2",
         "by": "1",
         "created_at": years.now,
     }

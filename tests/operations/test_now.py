@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.now import Moment
 from nanobot.operations.timeline import RunPage
+from nanobot.store.repositories.records import SqlRecords
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -79,3 +82,46 @@ async def test_a_run_shows_its_model_call_and_its_delivery() -> None:
         kinds = [piece.kind for piece in page.timeline.pieces]
         assert "model" in kinds
         assert "delivery" in kinds
+
+
+async def test_the_loop_lag_is_the_largest_of_the_seconds_asked_for() -> None:
+    async with gateway() as bot:
+        await call(bot, "runs now")
+        await asyncio.sleep(0.1)
+        time.sleep(0.3)  # noqa: ASYNC251 - it is what blocks the loop
+        await asyncio.sleep(0.1)
+        busy: Moment = await call(bot, "runs now", seconds=5.0)
+        assert busy.loop_lag_ms >= 200
+
+        await asyncio.sleep(1.0)
+        since: Moment = await call(bot, "runs now", seconds=0.5)
+        assert since.loop_lag_ms < busy.loop_lag_ms
+
+
+async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself() -> None:
+    async with gateway() as bot:
+        records = bot.engine.records
+        assert isinstance(records, SqlRecords)
+        gate = threading.Event()
+        blocking = asyncio.create_task(records.database.transact(lambda _: gate.wait(20)))
+        await asyncio.sleep(0.05)
+        others = [asyncio.create_task(records.counts()) for _ in range(5)]
+        look = asyncio.create_task(records.load(bot.engine.now()))
+        await asyncio.sleep(0.05)
+        gate.set()
+
+        assert (await look).queued >= 5
+        await asyncio.gather(blocking, *others)
+        await asyncio.sleep(0.05)
+        assert (await records.load(bot.engine.now())).queued == 0
+
+
+async def test_programs_learn_what_a_run_does_in_parts() -> None:
+    held = Held("the")
+    async with gateway(ScriptedProvider(held)) as bot:
+        await bot.channel.push("a long question")
+        (run,) = (await _until_a_model_is_asked(bot)).runs
+        assert run.kind == "model"
+        assert run.doing == f"model {run.name}"
+        held.answer("the answer")
+        await bot.channel.pop()

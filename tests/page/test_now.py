@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Request, expect
 
 from tests.page.conftest import House
 
@@ -31,7 +31,12 @@ async def long_answer(house: House, chat: str) -> None:
 def asked(page: Page) -> list[str]:
     """The requests for what happens now, from here on."""
     found: list[str] = []
-    page.on("request", lambda each: "/api/runs/now" in each.url and found.append(each.url))
+
+    def note(request: Request) -> None:
+        if "/api/runs/now" in request.url:
+            found.append(request.url)
+
+    page.on("request", note)
     return found
 
 

@@ -84,6 +84,7 @@ CHANGES = {
     *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
     "db quarantine restore",
     *("plugins on", "plugins off"),
+    "diagnostics",
 }
 """Those that do something; what they print of it is printed in the same way."""
 

@@ -16,12 +16,8 @@ from nanobot.config.loader import Config, home_of, survey
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding, PluginView
-from nanobot.plugins.diagnostics.contents import (
-    Diagnostics,
-    DiagnosticsFile,
-    diagnostics_of,
-    file_of,
-)
+from nanobot.plugins.diagnostics.archive import diagnostics_of
+from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
 from nanobot.plugins.diagnostics.keys import configuration, known_words
 from nanobot.plugins.diagnostics.log_lines import log
 from nanobot.plugins.diagnostics.own_words import OwnWords

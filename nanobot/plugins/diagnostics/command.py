@@ -99,7 +99,7 @@ def _collected(environ: Mapping[str, str]) -> Diagnostics:
 def _write(made: Diagnostics, place: Path) -> Path:
     """Write the archive, for its owner only. Raises NanobotError."""
     from nanobot.errors import NanobotError  # noqa: PLC0415 - as above
-    from nanobot.plugins.diagnostics.contents import as_zip  # noqa: PLC0415
+    from nanobot.plugins.diagnostics.archive import as_zip  # noqa: PLC0415
 
     target = place if place.name else Path(f"{made.name}.tar.gz")
     content = as_zip(made) if target.name.endswith(".zip") else made.archive

@@ -8,7 +8,6 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.rendering import Now
 from nanobot.plugins.diagnostics.contents import Diagnostics
 from nanobot.seam.faces import CurrentMetrics, Environment
-from nanobot.tools.redact import Redactor
 
 if TYPE_CHECKING:
     from nanobot.plugins.diagnostics.collecting import Serving
@@ -39,6 +38,7 @@ async def diagnose(context: OperationContext, caller: Caller) -> Diagnostics:
 
 def _serving(context: OperationContext) -> Serving:
     from nanobot.plugins.diagnostics.collecting import Serving  # noqa: PLC0415 - see above
+    from nanobot.tools.redact import Redactor  # noqa: PLC0415
 
     engine, metrics = context.engine, context.of(CurrentMetrics)  # type: ignore[type-abstract]
     return Serving(

@@ -45,7 +45,7 @@ function Figures({ moment }) {
   const { driving = 0, sessions = 0, waiting = 0, owed = 0, dead = 0 } = moment;
   const { oldest_waiting, oldest_owed, loop_lag_ms = 0, store_ms = 0, store_queue = 0 } = moment;
   return html`
-    <div class="tiles">
+    <div class="tiles close">
       <${Tile}
         name=${t("Running")}
         value=${count(driving)}
