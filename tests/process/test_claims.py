@@ -46,7 +46,7 @@ async def test_a_kill_while_the_model_is_asked_again_repeats_and_skips_nothing(
     await world.answered(1)
     await world.delivered()
     replayed = await world.run("runs", "replay", "--all")
-    assert (replayed.code, "no difference" in replayed.outputput) == (0, True), replayed
+    assert (replayed.code, "no difference" in replayed.output) == (0, True), replayed
     assert await gateway.stop() == 0
 
     assert without_repeats(world.texts(1)) == [TRUE]
@@ -66,10 +66,10 @@ async def test_the_mark_is_shown_by_the_command_line(world: World) -> None:
     world.telegram.say(1, "Write to Claire")
     await world.said(1, FALSE)
     await world.delivered()
-    (run_id,) = json.loads((await world.run("runs", "list", "--json")).outputput)
+    (run_id,) = json.loads((await world.run("runs", "list", "--json")).output)
     shown = await world.run("runs", "show", run_id["id"])
     assert f'! claims: The answer says "{FALSE}" (sent), but no call of this run' in shown.output
     shown = await world.run("runs", "show", run_id["id"], "--json")
-    assert len(json.loads(shown.outputput)["remarks"]) == 1
+    assert len(json.loads(shown.output)["remarks"]) == 1
     assert len(world.model.requests) == 1
     assert await gateway.stop() == 0

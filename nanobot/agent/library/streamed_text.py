@@ -8,7 +8,7 @@ from nanobot.messages import EventKind, RunEvent
 class StreamedText:
     """The streamed text of a run's model calls, and how the run ended if that adds anything: a
     limit, an error, a warning. A watcher may lose events; missing text of a call is added when the
-    call ends."""
+    call ends. An answer that was held back is followed by an empty line."""
 
     def __init__(self) -> None:
         self._call = 0
@@ -29,6 +29,8 @@ class StreamedText:
             self._text = whole
             self._last = whole if whole.strip() else self._last
             return missing
+        if event.kind is EventKind.STATUS and event.payload.get("state") == "objected":
+            return "\n\n" if self._text else ""
         if event.kind is EventKind.END:
             return self._ended(event.payload.get("text", ""))
         return ""
