@@ -376,3 +376,22 @@ def test_text_that_a_slow_listener_lost_is_made_up_for() -> None:
         spoken.added_by(event(EventKind.ASSISTANT_MESSAGE, "Bye", 2)),
     ]
     assert heard == ["Hello", " world", "Bye"]
+
+
+def test_what_follows_an_answer_that_was_held_back_is_set_apart_from_it() -> None:
+    spoken = StreamedText()
+    event = RunEvent(
+        run_id="r",
+        session_key="s",
+        model_call=1,
+        seq=1,
+        kind=EventKind.ASSISTANT_MESSAGE,
+        at=0.0,
+        payload={"text": "I sent it"},
+    )
+    objected = msgspec.structs.replace(
+        event, kind=EventKind.STATUS, payload={"state": "objected", "why": "no"}
+    )
+    second = msgspec.structs.replace(event, model_call=2, payload={"text": "I have not"})
+    heard = [spoken.added_by(each) for each in (event, objected, second)]
+    assert "".join(heard) == "I sent it\n\nI have not"
