@@ -74,7 +74,7 @@ NOT_AT_START = (
     *("nanobot.api", "nanobot.testing", "nanobot.cli.chat", "nanobot.cli.onboard"),
     *("nanobot.app.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
     *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
-    *("nanobot.plugins.hooks.webhook",),
+    *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
     *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),

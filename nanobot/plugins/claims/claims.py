@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -42,6 +43,12 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def unsupported(answer: str, calls: Sequence[Call], asked: str = "") -> tuple[Claim, ...]:
     """The claims of an answer that no successful call supports, one for each deed. `asked`: the
     request that it answers."""
+    return _unsupported(answer, tuple(calls), asked)
+
+
+@lru_cache(maxsize=1_000)
+def _unsupported(answer: str, calls: tuple[Call, ...], asked: str) -> tuple[Claim, ...]:
+    """Kept for answers that people look at again and again: a page of a conversation has many."""
     if english.asks_for_report(asked) or chinese.asks_for_report(asked):
         return ()
     done = {deed for call in calls for deed in call.may_have()}
