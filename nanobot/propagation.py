@@ -64,15 +64,21 @@ class Propagation:
             _RECEIVED.reset(before)
 
 
-Sending: TypeAlias = Callable[[str | None], Headers]
+class Sending(Protocol):
+    """What accompanies the requests of one run. `key`: that of the tool call that makes a request,
+    ASIDE, or None for a model call of the run."""
 
+    def headers(self, key: str | None) -> Headers:
+        """The headers for a request."""
+        ...
 
-def _nothing(_: str | None) -> Headers:
-    return NOTHING
+    def started(self, key: str | None) -> str:
+        """What a run keeps that is started there; as `Propagator.received`."""
+        ...
 
 
 _RECEIVED: ContextVar[str] = ContextVar("_RECEIVED", default="")
-_SENDING: ContextVar[Sending] = ContextVar("_SENDING", default=_nothing)
+_SENDING: ContextVar[Sending | None] = ContextVar("_SENDING", default=None)
 _CALL: ContextVar[str | None] = ContextVar("_CALL", default=None)
 
 
@@ -82,9 +88,7 @@ def received() -> str:
 
 
 def begin_sending(sending: Sending) -> None:
-    """From now on, `sending` gives the headers for requests of this task and of those it starts. It
-    gets the key of the tool call or ASIDE, and None for a model call of the run.
-    """
+    """From now on, requests of this task and of those it starts belong to the run of `sending`."""
     _SENDING.set(sending)
 
 
@@ -104,7 +108,14 @@ ASIDE = ""
 
 def sent() -> Headers:
     """The headers to add to a request that is made now."""
-    return _SENDING.get()(_CALL.get())
+    sending = _SENDING.get()
+    return NOTHING if sending is None else sending.headers(_CALL.get())
+
+
+def started() -> str:
+    """What a run keeps that is started now by another one; "" if nothing."""
+    sending = _SENDING.get()
+    return "" if sending is None else sending.started(_CALL.get())
 
 
 def sent_as_variables() -> Headers:

@@ -54,7 +54,8 @@ class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked background run to store, with the first message of its log."""
+    """A checked background run to store, with the first message of its log. `kept`: as in
+    InboundMessage."""
 
     request: TaskRequest
     text: str
@@ -62,6 +63,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     delay: float = 0.0
     seconds: float | None = None
+    kept: str = ""
 
 
 class TaskStarter(Protocol):

@@ -19,7 +19,8 @@ JSON, PROTOBUF = "application/json", "application/x-protobuf"
 Value: TypeAlias = str | bool | int | float | Sequence[str]
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
 _WHOLE = frozenset({1, 2, 3, 4})
-"""The kinds of integers, with the numbers of protobuf's `cpp_type`."""
+_REAL = frozenset({5, 6})
+"""The kinds of numbers, with those of protobuf's `cpp_type`."""
 _MOST_NUMBER = 2**63 - 1
 _MOST_SECONDS = 9_000_000_000.0  # nanoseconds of it fit into 63 bits
 
@@ -99,8 +100,10 @@ def _fill(message: Any, values: dict[str, Any]) -> None:
 
 
 def _scalar(value: Any, kind: int) -> Any:
-    """A number of 64 bits is text in JSON."""
-    return int(value) if kind in _WHOLE and isinstance(value, str) else value
+    """Numbers of 64 bits are text in JSON, and those that are infinite."""
+    if not isinstance(value, str):
+        return value
+    return int(value) if kind in _WHOLE else float(value) if kind in _REAL else value
 
 
 def attributes(known: Mapping[str, Value]) -> list[dict[str, Any]]:

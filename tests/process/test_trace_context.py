@@ -69,9 +69,8 @@ async def ask(url: str, text: str, *traceparents: str, session: str = "") -> Non
 
 
 def seen_by_command(world: World) -> str:
-    found = re.search(r"seen=([0-9a-f-]*)", json.dumps(world.model.requests[-1]))
-    assert found
-    return found[1]
+    """What it printed; what it was called with is there too."""
+    return max(re.findall(r"seen=([0-9a-f-]*)", json.dumps(world.model.requests[-1])), key=len)
 
 
 async def test_a_run_continues_the_trace_of_its_program_and_passes_it_on(
@@ -168,6 +167,24 @@ async def test_a_webhook_is_linked_and_can_neither_join_nor_hide_a_trace(
     told = [headers["traceparent"] for headers in world.model.headers]
     assert [TRACE in each for each in told] == [False, False]
     assert [each.endswith("-01") for each in told] == [True, True]
+
+
+async def test_a_run_that_a_run_starts_links_to_the_call_that_started_it(
+    world: World, collector: Collector
+) -> None:
+    configure(world, collector)
+    await started(world)
+    world.telegram.say(1, 'tool:spawn:{"task": "say:inner"}\nsay:outer')
+    await collector.until("invoke_agent nanobot", 2)
+    (call,) = await collector.until("execute_tool spawn")
+    runs = {
+        text_attributes(run)["nanobot.run.kind"]: run
+        for run in collector.named("invoke_agent nanobot")
+    }
+    print(world.rows("SELECT run_id, payload FROM entries"), collector.spans)
+    (link,) = runs["task"].links
+    assert (link.trace_id, link.span_id) == (call.trace_id, call.span_id)
+    assert runs["task"].trace_id != call.trace_id
 
 
 @pytest.mark.parametrize("off", ["propagate = false", "enabled = false"])

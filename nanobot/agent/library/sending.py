@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.propagation import Headers, Propagation, Propagator, Step, begin_sending
@@ -15,14 +14,24 @@ if TYPE_CHECKING:
 def begin_sending_of(active: ActiveRun, propagation: Propagation) -> None:
     """From now on, requests of this task and of those it starts belong to a run."""
     if propagation.propagator is not None:
-        begin_sending(partial(_sent, active, propagation.propagator))
+        begin_sending(_RunSending(active, propagation.propagator))
 
 
-def _sent(active: ActiveRun, propagator: Propagator, key: str | None) -> Headers:
-    call, index = 0, None
-    if key is None:
-        call = active.partial_reply().call
-    elif key:
-        call, index = map(int, key.rsplit(":", 2)[1:])
-    waits = sum(isinstance(body, ApprovalEntry) for body in active.log.own)
-    return propagator.sent(Step(active.run.id, active.kept, waits, call, index))
+class _RunSending:
+    """See nanobot.propagation.Sending."""
+
+    def __init__(self, active: ActiveRun, propagator: Propagator) -> None:
+        self._active = active
+        self._propagator = propagator
+
+    def headers(self, key: str | None) -> Headers:
+        active, call, index = self._active, 0, None
+        if key is None:
+            call = active.partial_reply().call
+        elif key:
+            call, index = map(int, key.rsplit(":", 2)[1:])
+        waits = sum(isinstance(body, ApprovalEntry) for body in active.log.own)
+        return self._propagator.sent(Step(active.run.id, active.kept, waits, call, index))
+
+    def started(self, key: str | None) -> str:
+        return self._propagator.received(self.headers(key), trusted=False)

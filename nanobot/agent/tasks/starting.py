@@ -10,6 +10,7 @@ import msgspec
 from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
+from nanobot.propagation import started
 from nanobot.session.keys import TASKS
 from nanobot.session.states import RunKind
 from nanobot.session.store_write import StoreWrite
@@ -71,6 +72,7 @@ class StoredTaskStarter:
             report=request.report or kind.report,
             delay=max(kind.delay(args), 0.0),
             seconds=kind.seconds,
+            kept=started(),
         )
 
 

@@ -57,6 +57,7 @@ MESSAGING_OPERATION_TYPE = "messaging.operation.type"
 
 ERROR_TYPE = "error.type"
 SESSION_ID = "session.id"
+USER_ID = "user.id"
 
 RUN_ID = "nanobot.run.id"
 RUN_KIND = "nanobot.run.kind"

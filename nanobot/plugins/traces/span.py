@@ -60,6 +60,7 @@ def span_id(run_id: str, *place: object) -> str:
     return hashlib.sha256(f"{run_id} {place}".encode()).hexdigest()[:16]
 
 
-def conversation(session_key: str) -> str:
-    """The conversation's id for collectors: the key itself may contain a phone number."""
-    return hashlib.sha256(session_key.encode()).hexdigest()[:16]
+def hashed(key: str) -> str:
+    """The id of a conversation or person for collectors: the key itself may contain a phone
+    number."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]

@@ -6,6 +6,7 @@ A run that waited for a person has several segments, each linked to the previous
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 
 from nanobot.operations.run_parts import Part, parts_of
 from nanobot.plugins.traces import names
@@ -18,7 +19,7 @@ from nanobot.plugins.traces.span import (
     Sent,
     Span,
     SpanEvent,
-    conversation,
+    hashed,
     span_id,
 )
 from nanobot.providers.base import ModelProfile
@@ -37,12 +38,14 @@ from nanobot.session.entries import (
     ToolStartedEntry,
     UserEntry,
 )
+from nanobot.session.keys import person
 from nanobot.session.runs import Run
 from nanobot.session.states import RunState
 from nanobot.telemetry.ids import continued, linked, trace_id
 from nanobot.telemetry.otlp import Value
 
 _MOST_TEXT = 256
+_MOST_MS = 10**10
 _MOST_EVENTS = 128
 _MOST_LINKS = 32
 _EMBEDDED = "embedded"
@@ -105,8 +108,9 @@ class _Derived:
             attributes: dict[str, Value] = {
                 names.OPERATION: names.INVOKE_AGENT,
                 names.AGENT_NAME: _AGENT,
-                names.CONVERSATION_ID: conversation(run.session_key),
-                names.SESSION_ID: conversation(run.session_key),
+                names.CONVERSATION_ID: hashed(run.session_key),
+                names.SESSION_ID: hashed(run.session_key),
+                names.USER_ID: hashed(person(run.address.channel, run.sender_id)),
                 names.RUN_ID: run.id,
                 names.RUN_KIND: str(run.kind),
                 names.RUN_ORIGIN: str(run.origin),
@@ -187,7 +191,7 @@ class _Derived:
             kind = "cancelled" if reply.partial else kind
             attributes[names.FINISH_REASONS] = (reply.finish_reason,)
             if reply.first_ms > 0:
-                attributes[names.FIRST_CHUNK] = reply.first_ms / 1000
+                attributes[names.FIRST_CHUNK] = min(reply.first_ms, _MOST_MS) / 1000
         before = [entry for entry in self._own if entry.seq < begun.seq]
         return self._below(
             begun,
@@ -316,7 +320,7 @@ class _Derived:
             names.OPERATION: names.CHAT,
             names.PROVIDER_NAME: self._short(names.provider_name(profile.provider)),
             names.REQUEST_MODEL: self._short(profile.name),
-            names.CONVERSATION_ID: conversation(self._run.session_key),
+            names.CONVERSATION_ID: hashed(self._run.session_key),
         }
 
     def _below(  # noqa: PLR0913 - the fields of a span
@@ -386,6 +390,7 @@ def _usage(part: Part) -> dict[str, Value]:
         names.CACHE_READ_TOKENS: known.cached_tokens,
         names.CACHE_WRITE_TOKENS: known.cache_write_tokens,
     }
-    if part.cost is not None:
-        attributes[names.COST] = part.cost
+    cost = part.cost
+    if cost is not None and isfinite(cost):
+        attributes[names.COST] = cost
     return attributes

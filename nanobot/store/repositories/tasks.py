@@ -181,6 +181,7 @@ class SqlTasks(SqlStore):
             tainted=tainted,
             label="" if parent is None else parent.label,
             options=msgspec.structs.replace(task.options, run_id=run_id),
+            kept=task.kept,
         )
         lane = log.lane_of(connection, key)
         (first,) = log.append(connection, self.writer, lane, run_id, [entry])
