@@ -5,20 +5,36 @@ from __future__ import annotations
 from loguru import logger
 
 from nanobot.bus.core import Bus, Subscription
+from nanobot.log_context import LOG_IDS
 from nanobot.messages import EventKind, RunEvent
 from nanobot.session.runs import RunUsage
 
 _NOT_ANSWERED = "I could not answer: "
 
 
+class _Ends(Subscription):
+    """The ends of runs. `traces`: those that programs began, by the runs that continue them."""
+
+    def __init__(self) -> None:
+        super().__init__(None, frozenset({EventKind.END}), elsewhere=False)
+        self.traces: dict[str, object] = {}
+
+    def offer(self, event: RunEvent) -> None:
+        if event.kind is EventKind.END and (trace := LOG_IDS.get()().get("trace")):
+            self.traces[event.run_id] = trace
+        super().offer(event)
+
+
 async def log_runs(bus: Bus) -> None:
     """Write a line for each run that ends here, until cancelled."""
-    ends = Subscription(None, frozenset({EventKind.END}), elsewhere=False)
+    ends = _Ends()
     bus.watch(ends)
     try:
         async for event in ends:
             level = "WARNING" if event.payload.get("state") == "failed" else "INFO"
             of_run = logger.bind(session=event.session_key, run=event.run_id)
+            if trace := ends.traces.pop(event.run_id, None):
+                of_run = of_run.bind(trace=trace)
             of_run.log(level, "{}", line_of(event))
     finally:
         bus.unsubscribe(ends)

@@ -102,6 +102,19 @@ async def test_a_run_continues_the_trace_of_its_program_and_passes_it_on(
     assert seen_by_command(world) == f"00-{TRACE}-{command.span_id.hex()}-01"
 
 
+async def test_the_log_names_the_trace_that_a_run_continues(
+    world: World, collector: Collector
+) -> None:
+    configure(world, collector)
+    url = await started(world, NANOBOT_LOG_FORMAT="json")
+    await ask(url, "say:hello", SAMPLED)
+    await world.eventually(lambda: "nanobot.cli.run_log" in world.log)
+    lines = [json.loads(line) for line in world.log.splitlines() if line.startswith("{")]
+    of_run = [line for line in lines if "run" in line]
+    assert [line for line in of_run if line["logger"] == "nanobot.cli.run_log"]
+    assert {line["trace"] for line in of_run} == {TRACE}
+
+
 async def test_what_a_program_does_not_record_is_not_sent_but_passed_on(
     world: World, collector: Collector
 ) -> None:

@@ -89,7 +89,7 @@ def drawn(spans: Sequence[Any]) -> str:
                     f'<path d="M{at:.1f} {start} V{end}" stroke="#4c6ef5" fill="none" '
                     'stroke-dasharray="3 3"/>'
                 )
-    legend = "dashed: a link to the segment before the wait. Diamonds: events. Red: interrupted"
+    legend = "Dashed: a link to the segment before the wait. Diamonds: events. Red: interrupted"
     parts.append(f'<text x="16" y="{height - 14}" fill="#868e96">{legend} or failed.</text>')
     return "\n".join([*parts, "</svg>", ""])
 
