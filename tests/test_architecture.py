@@ -66,7 +66,9 @@ PLUGIN_PARTS = tuple(
     if file.stem not in ("__init__", "settings", "operations", "views")
 )
 PLUGIN_STORES = tuple(
-    part.replace(".", "/") + ".py" for part in PLUGIN_PARTS if part.endswith(".store")
+    f"nanobot/plugins/{folder.name}/store{end}"
+    for folder in sorted((ROOT / "nanobot" / "plugins").iterdir())
+    for end in (".py", "/")
 )
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.

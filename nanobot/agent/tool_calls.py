@@ -157,8 +157,9 @@ class ToolExecutor:
         return NobodyReached() if question is None else await active.park(question)
 
     async def _call_one(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
-        touches_world = (
-            pending.refusal is None and self._tools.effect(pending.call.name) is Effect.WORLD
+        call = pending.call
+        touches_world = pending.refusal is None and self._tools.acts(
+            call.name, call.arguments, _context(active, pending)
         )
         if touches_world:
             await self._record(active, batch)

@@ -170,6 +170,11 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return None if tool is None else tool.effect
 
+    def acts(self, name: str, arguments: str, context: CallContext) -> bool:
+        """Whether a call affects the world. One that the stand-in answers does not."""
+        known = self.stand_in is not None and self.stand_in.knows(name, arguments, context)
+        return self.effect(name) is Effect.WORLD and not known
+
     def version(self, name: str) -> str:
         """The version of a tool that an MCP server describes; empty for other tools."""
         tool = self._tools.get(name)

@@ -45,7 +45,7 @@ SIMPLE: dict[type[inspect.Type], st.SearchStrategy[Any]] = {
 }
 
 
-def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
+def values(kind: inspect.Type) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each type
     """Everything that msgspec reads as this type."""
     if isinstance(kind, inspect.StructType | inspect.DictType):
         return _several(kind)

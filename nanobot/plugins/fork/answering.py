@@ -18,7 +18,7 @@ from nanobot.agent.recorded import (
 from nanobot.config.loader import Config
 from nanobot.errors import ToolDenied
 from nanobot.messages import Address
-from nanobot.plugins.fork.bench import TOOLS, Bench
+from nanobot.plugins.fork.bench import TOOLS, Bench, BenchPlace, place_of
 from nanobot.plugins.fork.store import SqlForks
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Entry
@@ -44,7 +44,7 @@ _WHY_ASKED = "this call is not in the run that this conversation was forked from
 
 def stand_in(config: Config, store: Store, tools: ToolRegistry) -> ForkTools:
     """What answers calls in forks."""
-    return ForkTools(config, SqlForks(store.database, store.writer), tools)
+    return ForkTools(place_of(config), SqlForks(store.database, store.writer), tools)
 
 
 class _Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +60,8 @@ class _Fork(msgspec.Struct, frozen=True, kw_only=True):
 class ForkTools:
     """A `StandIn` for the sessions of forks; every other session has its tools."""
 
-    def __init__(self, config: Config, forks: SqlForks, tools: ToolRegistry) -> None:
-        self._config = config
+    def __init__(self, place: BenchPlace, forks: SqlForks, tools: ToolRegistry) -> None:
+        self._place = place
         self._forks = forks
         self._tools = tools
         self._known: dict[str, _Fork] = {}
@@ -154,7 +154,7 @@ class ForkTools:
                 results=entry.results,
                 otherwise=Otherwise(entry.otherwise),
                 address=address,
-                bench=Bench(self._config, FORKS.id_of(key), self._tools),
+                bench=Bench(self._place, FORKS.id_of(key), self._tools),
             )
             while len(self._known) > _KEPT:
                 del self._known[next(iter(self._known))]

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from nanobot import labels
@@ -23,6 +24,7 @@ from nanobot.tools.files.tools import file_tools
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.hosts import NO_NETWORK
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
@@ -45,14 +47,35 @@ _LABEL = labels.of(Speaker.OUTSIDE, privacy=Privacy.PERSON)
 """The marks of files with content from outside are not copied, so every file counts as one."""
 
 
+class BenchPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where copies are made, of what, and how commands run in them. `file`: the configuration."""
+
+    home: Path
+    workspace: Path
+    file: Path
+    walls: Bubblewrap
+    seconds: float
+
+
+def place_of(config: Config) -> BenchPlace:
+    """The place of copies in a home."""
+    return BenchPlace(
+        home=config.home,
+        workspace=config.workspace,
+        file=config.file,
+        walls=walls_of(config),
+        seconds=config.tools.exec.timeout,
+    )
+
+
 class Bench:
     """The copy for one fork. It is made with the first call that needs it, and stays for the next
     process if this one ends.
     """
 
-    def __init__(self, config: Config, name: str, tools: ToolRegistry) -> None:
-        self._config = config
-        self._folder = config.home / FOLDER / name
+    def __init__(self, place: BenchPlace, name: str, tools: ToolRegistry) -> None:
+        self._place = place
+        self._folder = place.home / FOLDER / name
         self._redact = tools.redact
         self._making = asyncio.Lock()
         self._tools: ToolRegistry | None = None
@@ -69,11 +92,11 @@ class Bench:
     def _made(self) -> ToolRegistry:
         workspace = self._folder / "workspace"
         try:
-            discard_old(self._config.home, time.time())
+            discard_old(self._place.home, time.time())
             if not workspace.is_dir():
-                copy_workspace(self._config, workspace)
+                copy_workspace(self._place, workspace)
             os.utime(self._folder)
-            roots = ConfinedFiles(workspace, hidden=(self._config.file,))
+            roots = ConfinedFiles(workspace, hidden=(self._place.file,))
         except (OSError, ConfigError) as error:
             raise ToolError(f"the workspace could not be copied: {error}") from error
         registry = ToolRegistry(redact=self._redact)
@@ -85,31 +108,30 @@ class Bench:
         taint = TaintedFiles(workspace, MemoryMarks(), expected=STEERING)
         apart = private_paths(workspace)
         files = kept_apart(lambda over: [*file_tools(over, taint=taint)], roots, apart)
-        sandbox = Sandbox(walls_of(self._config), apart=apart, protected=STEERING)
-        seconds = self._config.tools.exec.timeout
+        sandbox = Sandbox(self._place.walls, apart=apart, protected=STEERING)
+        seconds = self._place.seconds
         options = ExecOptions(isolation="required", network=NO_NETWORK, timeout=seconds)
         return [*files, exec_tool(sandbox, workspace, options, None, taint)]
 
 
-def copy_workspace(config: Config, into: Path) -> None:
+def copy_workspace(place: BenchPlace, into: Path) -> None:
     """Copy the workspace without hidden files, links that lead elsewhere, and special files. The
     copy appears whole or not at all. Raises ToolDenied if it is too large, and OSError.
     """
     into.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.chmod(into.parent.parent, 0o700)  # noqa: PTH101 - of a folder that may be shared
+    into.parent.parent.chmod(0o700)
     making = into.with_name(f"making-{os.getpid()}-{time.monotonic_ns()}")
     making.mkdir(mode=0o700)
     try:
-        _copy(config, making)
-        os.rename(making, into)  # noqa: PTH104 - fails if another process was first
-    except BaseException:
+        _copy(place, making)
+        with suppress(FileExistsError):  # another process was first
+            making.rename(into)
+    finally:
         shutil.rmtree(making, ignore_errors=True)
-        if not into.is_dir():
-            raise
 
 
-def _copy(config: Config, into: Path) -> None:
-    roots = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
+def _copy(bench: BenchPlace, into: Path) -> None:
+    roots = ConfinedFiles(bench.workspace, hidden=(bench.home, bench.file))
     count = size = 0
     with roots.folder(".") as folder:
         for path, place, name in walk(folder, roots.hidden_keys(), folders=True):

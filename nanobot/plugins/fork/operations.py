@@ -13,7 +13,7 @@ from nanobot.agent.recorded import Otherwise
 from nanobot.errors import RowUnreadable, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.operations.parameters import for_owners
+from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
 from nanobot.operations.runs import RunId, run_of
 from nanobot.plugins.fork.comparing import ComparisonView, Side, as_text, compared
@@ -67,73 +67,79 @@ def _text(view: ForkView, _: Now) -> str:
     return "\n".join([*lines, f"When it has ended, {compare} shows both."])
 
 
-@operation("runs fork", role=Role.MEMBER, text=_text, example="01m80aj3rq at=12 otherwise=refuse")
-async def fork_run(  # noqa: PLR0913 - each is one argument of people
-    context: OperationContext,
-    caller: Caller,
-    id: RunId,
-    *,
-    at: Annotated[
-        int, Meta(ge=0, description="Last entry to share; default: before the first model call.")
-    ]
-    | None = None,
+class ForkOptions(Arguments):
+    """What a fork does otherwise than its parent."""
+
+    at: (
+        Annotated[
+            int,
+            Meta(ge=0, description="Last entry to share; default: before the first model call."),
+        ]
+        | None
+    ) = None
     model: Annotated[
         str,
         for_owners("Only owners choose the model of a fork."),
         Meta(description="PROVIDER/MODEL that continues; default: that of the run."),
-    ] = "",
+    ] = ""
     prompt: Annotated[
         MachineFile,
         for_owners("Only owners name a file of this machine."),
         Meta(description="File with another system prompt."),
-    ] = "",
+    ] = ""
     system: Annotated[
         str,
         for_owners("Only owners change the system prompt of a fork."),
         Meta(max_length=_MOST_PROMPT, description="Another system prompt, as text."),
-    ] = "",
+    ] = ""
     say: Annotated[
         str, Meta(max_length=_MOST_TEXT, description="Message to add after the shared entries.")
-    ] = "",
+    ] = ""
     tool: Annotated[
         str, Meta(description="Result of a tool: NAME=RESULT, or a JSON object of several.")
-    ] = "",
+    ] = ""
     otherwise: Annotated[
         Otherwise,
         Meta(
             description="Calls that the run did not make: copy (files and commands in a copy of "
             "the workspace, others refused), ask (others ask a person), refuse."
         ),
-    ] = Otherwise.COPY,
+    ] = Otherwise.COPY
     wait: Annotated[
         float, Meta(ge=0, le=600, description="Seconds to wait for its end, to compare both.")
-    ] = 0.0,
+    ] = 0.0
+
+
+@operation("runs fork", role=Role.MEMBER, text=_text, example="01m80aj3rq at=12 otherwise=refuse")
+async def fork_run(
+    context: OperationContext, caller: Caller, id: RunId, options: ForkOptions
 ) -> ForkView:
     """Continue a run from one of its entries, in a session of its own and without effects."""
     run = await run_of(context, caller, id)
-    if prompt and system:
+    if options.prompt and options.system:
         raise UsageError("Give --prompt or --system, not both.")
-    if wait and not context.engine.facts().serving:
+    if options.wait and not context.engine.facts().serving:
         raise UsageError(
             "No gateway is running, so the fork would not be driven: leave out --wait, and it "
             "begins with the next start."
         )
-    if prompt:
+    system = options.system
+    if options.prompt:
         caller.at_this_machine("runs fork with a file")
-        system = await asyncio.to_thread(_file, prompt)
+        system = await asyncio.to_thread(_file, options.prompt)
     request = ForkRequest(
-        at=at,
-        model=model,
+        at=options.at,
+        model=options.model,
         prompt=system,
-        say=say.strip(),
-        results=results_of(tool),
-        otherwise=otherwise,
+        say=options.say.strip(),
+        results=results_of(options.tool),
+        otherwise=options.otherwise,
         by=caller.by,
         asked=f"{caller.session_key}:{caller.key}" if caller.key else "",
     )
     forks = _forks(context)
     fork = await forks.begin(run.id, request)
-    return await _view(context, forks, fork, wait)
+    return await _view(context, forks, fork, options.wait)
 
 
 def _file(path: str) -> str:

@@ -131,7 +131,7 @@ async def test_a_given_result_takes_the_place_of_the_recorded_one(home: ForkHome
     assert fork.comparison is not None
     assert fork.comparison.b.answer == "It says: buy=bread"
     changed = [pair for pair in fork.comparison.steps if not pair.same]
-    assert [pair.b.name for pair in changed if pair.b is not None][0] == "read_file"
+    assert next(pair.b.name for pair in changed if pair.b is not None) == "read_file"
 
 
 async def test_what_is_said_in_a_fork_is_answered_there(
@@ -163,7 +163,7 @@ async def test_another_system_prompt_is_read_from_a_file(
     async with home.serving() as serving:
         run = await serving.ask("Hello")
         fork = await serving.fork(run, prompt=str(tmp_path / "pirate.md"))
-        with pytest.raises(UsageError, match="prompt: .*nothing.md cannot be read"):
+        with pytest.raises(UsageError, match=r"prompt: .*nothing.md cannot be read"):
             await serving.fork(run, prompt=str(tmp_path / "nothing.md"))
 
     assert fork.comparison is not None
@@ -247,7 +247,7 @@ async def test_what_cannot_be_forked_is_refused_with_its_reason(
             await serving.fork("zzz")
         with pytest.raises(UsageError, match=r"at: entry 99 is not one of run .* entries 1 to"):
             await serving.fork(run, at=99)
-        with pytest.raises(UsageError, match="comes before the first message .* add --say"):
+        with pytest.raises(UsageError, match=r"comes before the first message .* add --say"):
             await serving.fork(run, at=entries[0].seq - 1)
         with pytest.raises(UsageError, match="model: "):
             await serving.fork(run, model="gone/model")
