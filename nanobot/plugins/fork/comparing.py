@@ -147,7 +147,8 @@ def _other(entry: Entry) -> StepView | None:
             return _step(entry, "note", "", text)
         case CancelEntry(by=by):
             return _step(entry, "note", "", f"stopped by {by}")
-    return None
+        case _:
+            return None
 
 
 def _step(entry: Entry, kind: Any, name: str, text: str, **more: Any) -> StepView:

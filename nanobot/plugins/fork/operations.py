@@ -67,7 +67,7 @@ def _text(view: ForkView, _: Now) -> str:
     return "\n".join([*lines, f"When it has ended, {compare} shows both."])
 
 
-class ForkOptions(Arguments):
+class ForkOptions(Arguments, frozen=True, kw_only=True):
     """What a fork does otherwise than its parent."""
 
     at: (
