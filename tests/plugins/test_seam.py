@@ -485,6 +485,60 @@ async def test_a_package_brings_tables_routes_views_metrics_rules_stages_and_eve
         assert await asked(parts, "/plugins/eggs/eggs") == (200, '[{"weight": 3}]')
 
 
+STANDS_IN = """
+    from nanobot.seam.faces import PageView
+    from nanobot.seam.plugin import Plugin
+    from nanobot.tools.base import ToolOutput
+
+
+    class Echo:
+        def knows(self, name, arguments, context):
+            return name == "echo"
+
+        async def judged(self, call, context, decision):
+            return decision
+
+        async def answered(self, call, context):
+            return ToolOutput("answered by the plugin") if call.name == "echo" else None
+
+
+    VIEW = PageView(title="Part", script="export default () => () => null;")
+    PLUGIN = Plugin(
+        name="echo",
+        summary="Answers calls.",
+        stand_in=STAND_IN,
+        page=lambda: [PageView(title="Part", script=VIEW.script, place="run", needs="runs show")],
+    )
+"""
+
+
+async def test_a_package_answers_calls_instead_of_the_tools_where_no_other_does(
+    site: Site, home: Home
+) -> None:
+    site.bring("echo", STANDS_IN.replace("STAND_IN,", "Echo,"))
+    home.write(f"{WEB}[plugins]\noff = ['fork']\n")
+    async with home.serving(page=True) as parts:
+        assert await parts.engine.tools.execute("echo", "{}") == "answered by the plugin"
+        assert view(parts, "echo").state == "on"
+        views = json.loads((await asked(parts, "/api/me"))[1])["views"]
+        (part,) = [each for each in views if each["name"] == "echo-main"]
+        assert (part["place"], part["needs"]) == ("run", "runs show")
+    home.write(WEB)
+    async with home.serving(page=True) as parts:
+        why = "stand_in: another plugin answers calls instead of the tools already"
+        assert view(parts, "echo").why == why
+
+
+async def test_what_cannot_answer_calls_is_named(site: Site, home: Home) -> None:
+    site.bring("echo", STANDS_IN.replace("STAND_IN,", "lambda: 5,"))
+    home.write(f"{WEB}[plugins]\noff = ['fork']\n")
+    async with home.serving(page=True) as parts:
+        assert (
+            view(parts, "echo").why
+            == "stand_in: it gives a int, not a nanobot.tools.stand_in.StandIn"
+        )
+
+
 @pytest.mark.parametrize("field", ["routes", "page", "metrics"])
 async def test_what_fails_of_what_is_served_is_named(field: str, site: Site, home: Home) -> None:
     site.bring("odd", BASE.format(fields=f"{field}=fail"))

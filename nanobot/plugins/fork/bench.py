@@ -83,7 +83,7 @@ class Bench:
     async def perform(self, call: ToolCall, context: CallContext) -> ToolOutput:
         """Run a call in the copy, commands without the network. Raises ToolError."""
         async with self._making:
-            if self._tools is None:
+            if self._tools is None or not (self._folder / "workspace").is_dir():
                 self._tools = await asyncio.to_thread(self._made)
         context = replace(context, session_key="", approved=False)
         output = await self._tools.perform(call.name, call.arguments, context)
@@ -124,8 +124,10 @@ def copy_workspace(place: BenchPlace, into: Path) -> None:
     making.mkdir(mode=0o700)
     try:
         _copy(place, making)
-        with suppress(FileExistsError):  # another process was first
-            making.rename(into)
+        making.rename(into)
+    except OSError:
+        if not into.is_dir():  # else another one was first
+            raise
     finally:
         shutil.rmtree(making, ignore_errors=True)
 

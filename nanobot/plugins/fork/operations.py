@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -99,12 +99,12 @@ class ForkOptions(Arguments, frozen=True, kw_only=True):
         str, Meta(description="Result of a tool: NAME=RESULT, or a JSON object of several.")
     ] = ""
     otherwise: Annotated[
-        Otherwise,
+        Literal["copy", "ask", "refuse"],
         Meta(
             description="Calls that the run did not make: copy (files and commands in a copy of "
             "the workspace, others refused), ask (others ask a person), refuse."
         ),
-    ] = Otherwise.COPY
+    ] = "copy"
     wait: Annotated[
         float, Meta(ge=0, le=600, description="Seconds to wait for its end, to compare both.")
     ] = 0.0
@@ -133,7 +133,7 @@ async def fork_run(
         prompt=system,
         say=options.say.strip(),
         results=results_of(options.tool),
-        otherwise=options.otherwise,
+        otherwise=Otherwise(options.otherwise),
         by=caller.by,
         asked=f"{caller.session_key}:{caller.key}" if caller.key else "",
     )

@@ -14,26 +14,30 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from nanobot.agent.recorded import Otherwise
 from nanobot.agent.recorded.replay import prompts_of, replayed
 from nanobot.agent.runner import Before
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.loader import load
-from nanobot.errors import StoreError, UsageError
+from nanobot.config.settings.tools import PolicySettings, RuleSettings
+from nanobot.errors import StoreError, ToolDenied, UsageError
 from nanobot.plugins.fork import PLUGIN
 from nanobot.plugins.fork.answering import ForkTools
 from nanobot.plugins.fork.bench import place_of
 from nanobot.plugins.fork.plan import CannotFork, ForkRequest
 from nanobot.plugins.fork.service import Forks
 from nanobot.plugins.fork.store import SqlForks
-from nanobot.session.entries import ForkEntry, ReplyEntry, ToolResultEntry
+from nanobot.session.entries import GENESIS, ForkEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.database import schema
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
-from nanobot.tools.base import AnyTool, Effect
+from nanobot.tools.base import AnyTool, Effect, direct_call
+from nanobot.tools.policy import Policy, Verdict
+from nanobot.tools.registry import ToolRegistry
 from tests.agent.test_simulation import Life
 from tests.agent.tooling import Recorder
 
@@ -166,7 +170,7 @@ async def check(home: MemoryHome, key: str, bot: FakeGateway) -> None:
                     table.c.session_key == origin.session, table.c.seq == origin.entry
                 )
             )
-            or b""
+            or GENESIS
         )
 
     assert home.do(parents_hash).hex() == origin.head
@@ -323,3 +327,52 @@ async def test_nine_forks_at_a_time_are_too_many() -> None:
                 await serving.forks.begin(run, request)
             with pytest.raises(UsageError, match="8 forks of fake:1 work already"):
                 await serving.forks.begin(run, request)
+
+
+async def forked_with(rules: Sequence[RuleSettings], otherwise: Otherwise) -> tuple[str, str]:
+    """The state of a fork under these rules, and what its new call got."""
+    async with MemoryHome() as home:
+        effects = Recorder()
+        run = await lived(home, effects)
+        effects.calls.clear()
+        async with forking(two_rounds(), tools_of(effects), home) as serving:
+            serving.bot.tools.policy = Policy(PolicySettings(rules=tuple(rules)))
+            request = ForkRequest(say="fork it", by="ann", otherwise=otherwise)
+            fork = await serving.fork(run, request)
+            state = await serving.state(fork)
+        assert effects.calls == []
+        return state, shown(home, fork)[-1]
+
+
+async def test_what_the_policy_denies_in_the_chat_of_the_run_is_not_even_asked_about() -> None:
+    there = RuleSettings(verdict="deny", tool="new", channels=("fake",), why="not in that chat")
+    elsewhere = RuleSettings(verdict="deny", tool="new", channels=("other",))
+
+    denied, text = await forked_with([there], Otherwise.ASK)
+    asked, _ = await forked_with([elsewhere], Otherwise.ASK)
+
+    assert (denied, asked) == ("completed", "awaiting_human")
+    assert "not in that chat" in text
+
+
+async def test_a_rule_that_allows_a_call_does_not_allow_it_in_a_fork() -> None:
+    everything = RuleSettings(verdict="allow", tool="*")
+
+    refused, text = await forked_with([everything], Otherwise.COPY)
+    asked, _ = await forked_with([everything], Otherwise.ASK)
+
+    assert (refused, asked) == ("completed", "awaiting_human")
+    assert "nothing new may be done here" in text
+
+
+async def test_where_the_plugin_is_off_a_fork_makes_no_call() -> None:
+    effects, tools = Recorder(), ToolRegistry()
+    tools.register(effects.tool("act"))
+    context = replace(direct_call("1"), session_key="fork:1", approved=True)
+
+    decision = await tools.judge("act", "{}", context)
+    with pytest.raises(ToolDenied, match="where the plugin fork is off"):
+        await tools.perform("act", "{}", context)
+
+    assert decision.verdict is Verdict.DENY
+    assert effects.calls == []

@@ -276,3 +276,81 @@ async def test_a_model_that_is_gone_is_named_with_the_remedy(home: ForkHome) -> 
         fork = await serving.fork(run, model="other/bad")
 
     assert fork.state == "completed"
+
+
+async def test_a_copy_has_no_way_out_of_it(home: ForkHome, server: OpenAIServer) -> None:
+    (home.folder / "secret.txt").write_text("a key", encoding="utf-8")
+    (home.workspace / "out").symlink_to("../secret.txt")
+    (home.workspace / "far").symlink_to("/etc/passwd")
+    tries = [
+        ("read_file", '{"path": "out"}'),
+        ("read_file", '{"path": "../../../secret.txt"}'),
+        ("exec", '{"command": "cat out far ../../../secret.txt; ls /"}'),
+        ("exec", '{"command": "echo hi", "background": true}'),
+        ("write_file", '{"path": "out", "content": "changed"}'),
+    ]
+
+    def script(body: Body) -> Answer:
+        results = told(body)
+        if body["model"].endswith("bad") and len(results) < len(tries):
+            return Answer(tool_calls=[tries[len(results)]])
+        return Answer("\n---\n".join(results) or "Hello.")
+
+    server.script = script
+    async with home.serving() as serving:
+        run = await serving.ask("Hello")
+        fork = await serving.fork(run, model="fake/bad")
+
+    assert fork.comparison is not None
+    assert "a key" not in fork.comparison.b.answer
+    assert "root:" not in fork.comparison.b.answer
+    assert "nothing can run in the background here" in fork.comparison.b.answer
+    assert (home.folder / "secret.txt").read_text(encoding="utf-8") == "a key"
+
+
+async def test_a_workspace_that_is_too_large_is_not_copied(
+    home: ForkHome, server: OpenAIServer
+) -> None:
+    server.script = busy
+    with (home.workspace / "huge").open("wb") as huge:
+        huge.truncate(600_000_000)
+    async with home.serving() as serving:
+        run = await serving.ask("What do the notes say?")
+        fork = await serving.fork(run, model="fake/bad")
+
+    assert fork.comparison is not None
+    assert "the workspace is too large to copy" in fork.comparison.b.answer
+    assert not (home.folder / "forks" / fork.run / "workspace").exists()
+
+
+async def test_a_fork_charges_the_budget_of_its_parent_and_remembers_nothing(
+    home: ForkHome,
+) -> None:
+    home.configure("\n[budgets]\nrequests_per_day = 3\n")
+    async with home.serving() as serving:
+        run = await serving.ask("What do the notes say?")  # two requests
+        fork = await serving.fork(run, tool="read_file=x")
+        again = await serving.fork(run, tool="read_file=y")
+
+    assert (fork.state, again.state) == ("failed", "failed")
+    assert fork.comparison is not None
+    assert "limit" in str(fork.comparison.b.error) or "budget" in str(fork.comparison.b.error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"otherwise": "maybe"}, "`otherwise` must be one of copy, ask, refuse, not 'maybe'"),
+        ({"at": -1}, "`at` must be a whole number from 0, not -1"),
+        ({"wait": 601.0}, "`wait` must be a number from 0 to 600"),
+        ({"tool": "{"}, "tool: this is no JSON object of texts"),
+        ({"tool": "=x"}, "the name of the tool is missing"),
+    ],
+)
+async def test_bad_input_is_named(home: ForkHome, arguments: dict[str, object], why: str) -> None:
+    async with home.serving() as serving:
+        run = await serving.ask("Hello")
+        with pytest.raises(UsageError) as refused:
+            await serving.fork(run, **arguments)
+
+    assert why in str(refused.value)

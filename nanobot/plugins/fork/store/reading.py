@@ -13,6 +13,7 @@ from nanobot.errors import RowUnreadable, UsageError
 from nanobot.messages import RunOptions
 from nanobot.plugins.fork.plan import BEGIN, LEFT_OUT, CannotFork, ForkPlan, ForkRequest, Source
 from nanobot.session.entries import (
+    GENESIS,
     Body,
     Entry,
     ModelCallEntry,
@@ -197,7 +198,7 @@ def erased(run: Run, seq: int) -> str:
 def _hash(connection: sa.Connection, key: str, seq: int) -> str:
     query = sa.select(_e.c.hash).where(_e.c.session_key == key, _e.c.seq == seq)
     found = connection.scalar(query)
-    return "" if found is None else bytes(found).hex()
+    return bytes(GENESIS if found is None else found).hex()
 
 
 def _options(connection: sa.Connection, run: Run) -> RunOptions:
