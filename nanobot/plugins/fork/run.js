@@ -29,8 +29,12 @@ export default (kit) => {
       <tbody>
         <tr>
           <th>${t("State")}</th>
-          <td><${State} state=${a.state} /></td>
-          <td><${State} state=${b.state} /></td>
+          <td>
+            <${State} state=${a.state} />
+          </td>
+          <td>
+            <${State} state=${b.state} />
+          </td>
         </tr>
         ${FIGURES.map(([name, of]) => html`
           <tr>
@@ -52,15 +56,17 @@ export default (kit) => {
   };
 
   const Step = ({ step, side }) =>
-    step
-      ? html`
-          <section class="card" aria-label=${side}>
-            <b>${KINDS[step.kind]()}</b> ${step.name}
-            ${step.arguments && html`<pre tabindex=${0}>${step.arguments}</pre>`}
-            <pre tabindex=${0}>${step.text}</pre>
-          </section>
-        `
-      : html`<section class="card" aria-label=${side}>${t("no such step")}</section>`;
+    step ? html`
+      <section class="card" aria-label=${side}>
+        <b>${KINDS[step.kind]()}</b> ${step.name}
+        ${step.arguments && html`<pre tabindex=${0}>${step.arguments}</pre>`}
+        <pre tabindex=${0}>${step.text}</pre>
+      </section>
+    ` : html`
+      <section class="card" aria-label=${side}>
+        ${t("no such step")}
+      </section>
+    `;
 
   const Steps = ({ steps }) => {
     const [all, setAll] = useState(false);
@@ -106,7 +112,7 @@ export default (kit) => {
   };
 
   return ({ run }) =>
-    run.parent && run.session_key.startsWith("fork:")
-      ? html`<${Both} fork=${run.id} parent=${run.parent} />`
-      : null;
+    run.parent && run.session_key.startsWith("fork:") ? html`
+      <${Both} fork=${run.id} parent=${run.parent} />
+    ` : null;
 };

@@ -77,7 +77,9 @@ export default (kit) => {
           </select>
         <//>
         <p class="buttons">
-          <${Button} kind="primary" type="submit">${t("Fork")}<//>
+          <${Button} kind="primary" type="submit">
+            ${t("Fork")}
+          <//>
         </p>
       </form>
     `;

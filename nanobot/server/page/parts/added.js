@@ -31,10 +31,10 @@ export function Added({ place, ...rest }) {
   const scripts = (me.value?.views ?? [])
     .filter((view) => view.place === place)
     .map((view) => view.script);
-  useEffect(() => scripts.forEach((script) => load(script).catch(console.warn)), [
-    scripts.join(),
-  ]);
-  return scripts
-    .filter((script) => loaded.value[script])
-    .map((script) => html`<${loaded.value[script]} key=${script} ...${rest} />`);
+  useEffect(() => scripts.forEach((script) => load(script).catch(console.warn)), [scripts.join()]);
+  const parts = scripts.filter((script) => script in loaded.value);
+  return parts.map((script) => {
+    const Part = loaded.value[script];
+    return html`<${Part} key=${script} ...${rest} />`;
+  });
 }
