@@ -201,10 +201,10 @@ class Agent:
         say: str = "",
         tools: Mapping[str, str] | None = None,
         otherwise: Literal["copy", "ask", "refuse"] = "copy",
-        wait: float = 300.0,
+        wait: float = 100.0,
     ) -> dict[str, Any]:
         """Continue a run from an entry in a session of its own and without effects (docs/fork.md),
-        wait for its end at most `wait` seconds, and give what `nanobot runs fork --json` prints.
+        wait for its end at most `wait` (100) seconds, and give what `nanobot runs fork --json` prints.
         `prompt` is the text of another system prompt, `tools` gives results of tools by name.
         Raises UnknownId, UsageError, and NanobotError for an entry that cannot be shared.
         """

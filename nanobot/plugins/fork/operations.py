@@ -106,7 +106,7 @@ class ForkOptions(Arguments, frozen=True, kw_only=True):
         ),
     ] = "copy"
     wait: Annotated[
-        float, Meta(ge=0, le=600, description="Seconds to wait for its end, to compare both.")
+        float, Meta(ge=0, le=100, description="Seconds to wait for its end, to compare both.")
     ] = 0.0
 
 

@@ -342,7 +342,7 @@ async def test_a_fork_charges_the_budget_of_its_parent_and_remembers_nothing(
     [
         ({"otherwise": "maybe"}, "`otherwise` must be one of copy, ask, refuse, not 'maybe'"),
         ({"at": -1}, "`at` must be a whole number from 0, not -1"),
-        ({"wait": 601.0}, "`wait` must be a number from 0 to 600"),
+        ({"wait": 101.0}, "`wait` must be a number from 0 to 100"),
         ({"tool": "{"}, "tool: this is no JSON object of texts"),
         ({"tool": "=x"}, "the name of the tool is missing"),
     ],
