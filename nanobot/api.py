@@ -204,9 +204,10 @@ class Agent:
         wait: float = 100.0,
     ) -> dict[str, Any]:
         """Continue a run from an entry in a session of its own and without effects (docs/fork.md),
-        wait for its end at most `wait` (100) seconds, and give what `nanobot runs fork --json` prints.
-        `prompt` is the text of another system prompt, `tools` gives results of tools by name.
-        Raises UnknownId, UsageError, and NanobotError for an entry that cannot be shared.
+        wait for its end at most `wait` seconds (up to 100), and give what `nanobot runs fork
+        --json` prints. `prompt` is the text of another system prompt, `tools` gives results of
+        tools by name. Raises UnknownId, UsageError, and NanobotError for an entry that cannot be
+        shared.
         """
         arguments: dict[str, Any] = {"id": run, "model": model, "system": prompt, "say": say}
         arguments |= {"otherwise": otherwise, "wait": wait} | ({} if at is None else {"at": at})

@@ -118,6 +118,8 @@ async def fork_run(
     run = await run_of(context, caller, id)
     if options.prompt and options.system:
         raise UsageError("Give --prompt or --system, not both.")
+    if options.wait and caller.address is not None:
+        raise UsageError("A chat does not wait for a fork: leave out `wait`, and compare later.")
     if options.wait and not context.engine.facts().serving:
         raise UsageError(
             "No gateway is running, so the fork would not be driven: leave out --wait, and it "

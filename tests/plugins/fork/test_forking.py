@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError, UnknownId, UsageError
+from nanobot.messages import Address, Role
+from nanobot.operations.operation import Caller
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import SESSION, WORLD, ForkHome, said, told
 
@@ -235,6 +237,20 @@ async def test_a_repeated_order_makes_one_fork(home: ForkHome) -> None:
         other = await serving.order(run, "k2")
 
     assert one.run == two.run != other.run
+
+
+async def test_a_chat_does_not_wait_and_owns_no_files_of_the_machine(home: ForkHome) -> None:
+    chat = Caller(role=Role.OWNER, session_key=SESSION, by="owner", address=Address("fake", "1"))
+    async with home.serving() as serving:
+        run = await serving.ask("Hello")
+        call = serving.parts.operations.call
+        with pytest.raises(UsageError, match="A chat does not wait for a fork"):
+            await call("runs fork", {"id": run, "wait": 5.0}, chat)
+        with pytest.raises(UsageError, match="does not work in a chat"):
+            await call("runs fork", {"id": run, "prompt": "/etc/hosts"}, chat)
+        fork = await call("runs fork", {"id": run}, chat)
+
+    assert fork.state == "queued"
 
 
 async def test_what_cannot_be_forked_is_refused_with_its_reason(
