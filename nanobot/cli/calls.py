@@ -11,23 +11,29 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import typer
 
+from nanobot.addresses import OWNER_ID
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say, warn
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
-from nanobot.errors import NanobotError, StoreLocked
-from nanobot.operations.operation import Operation
+from nanobot.errors import NanobotError, PluginBroken, StoreLocked
+from nanobot.messages import TERMINAL_SESSION, Role
+from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.quarantine import below
 from nanobot.operations.rendering import Now, as_text
 from nanobot.server.client import listing
 from nanobot.server.protocol import Result
 
+if TYPE_CHECKING:
+    from nanobot.operations.engine import Engine
+
+T = TypeVar("T")
 _PATIENCE_SECONDS = 5.0
 
 
@@ -36,6 +42,9 @@ def perform(
 ) -> None:
     """Perform it and print the result, as text or as one JSON document."""
     to_stderr(environ, "WARNING")
+    if operation.storeless:
+        _perform_here(operation, arguments, json=json)
+        return
     unset: dict[str, str] = {}
     config = load(environ, unset)
     given = asyncio.run(performed(config, environ, operation, arguments, tuple(unset.values())))
@@ -47,6 +56,29 @@ def perform(
             warn(*unreadable)
     else:
         say(*shown(operation, result, zone_of_home(config.agent, environ)), *unreadable)
+    if operation.failed(result):
+        raise typer.Exit(1)
+
+
+class _NoGateway:
+    """The context of an operation that uses none."""
+
+    listed: tuple[Operation, ...] = ()
+    engine: Engine
+
+    def of(self, kind: type[T]) -> T:
+        raise PluginBroken(f"a storeless operation asks for {kind.__name__}")
+
+
+def _perform_here(operation: Operation, arguments: Mapping[str, Any], *, json: bool) -> None:
+    """Perform an operation that needs neither a gateway nor a store, and print the result."""
+    given = operation.converted(arguments)
+    caller = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
+    result = asyncio.run(operation.perform(_NoGateway(), caller, given))
+    if json:
+        document(result)
+    else:
+        say(*shown(operation, result, "UTC"))
     if operation.failed(result):
         raise typer.Exit(1)
 

@@ -113,6 +113,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     empty: str = ""
     shows: tuple[str, ...] = ()
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
+    storeless: bool = False
 
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
@@ -254,6 +255,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     empty: str = "",
     shows: tuple[str, ...] = (),
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
+    storeless: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -269,7 +271,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
     `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
     `shows`: the tables whose rows it lists; those that cannot be read are named below it.
-    `choices`: the buttons below a result in a chat.
+    `choices`: the buttons below a result in a chat. `storeless`: the command line performs it
+    without a gateway, a store or a configuration, so its handler uses nothing of its context.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -293,6 +296,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             empty=empty,
             shows=shows,
             choices=choices,
+            storeless=storeless,
         )
 
     return wrapped

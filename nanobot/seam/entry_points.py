@@ -32,6 +32,7 @@ BUILT_IN = (
     "heartbeat",
     "hooks",
     "metrics",
+    "proof",
     "quiet",
     "replay",
     "traces",

@@ -1,0 +1,12 @@
+"""Proof: exports of logs that prove without a store that nothing in them was changed."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="proof",
+    summary="Export logs with the proof of their chains.",
+    operations="nanobot.plugins.proof.commands:operations",
+    routes="nanobot.plugins.proof.routes:routes",
+)

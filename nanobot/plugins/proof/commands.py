@@ -1,0 +1,168 @@
+"""The operations that export a log with its proof, and check such an export."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from nanobot.errors import NanobotError, UsageError
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
+from nanobot.operations.parameters import MachinePath, Positional
+from nanobot.operations.rendering import Now
+from nanobot.plugins.proof.verifying import Proof, head_of, verified_file
+
+if TYPE_CHECKING:
+    from nanobot.plugins.proof.exporting import Export
+
+Kinds = Annotated[
+    str,
+    Meta(
+        max_length=1_000,
+        description="Leave out the contents of these kinds of entries, with commas; `all`: of all.",
+    ),
+]
+Matching = Annotated[
+    str,
+    Meta(
+        max_length=1_000, description="Leave out contents that match this regular expression, too."
+    ),
+]
+After = Annotated[int, Meta(ge=0, description="Start after this entry.")]
+
+
+class ExportView(msgspec.Struct, frozen=True, kw_only=True):
+    """An export that was written. `head`: the hash of its last entry."""
+
+    session_key: str
+    file: str
+    entries: int
+    head: str
+    redacted: int
+    erased: int
+
+
+def _export_text(view: ExportView, _: Now) -> str:
+    return "\n".join(
+        [
+            f"{view.entries} entries of {view.session_key} are in {view.file}"
+            f"{_left_out(view.redacted, view.erased)}.",
+            f"Head: {view.head}",
+        ]
+    )
+
+
+def _left_out(redacted: int, erased: int) -> str:
+    parts = [(redacted, "left out"), (erased, "erased")]
+    said = ", ".join(f"{number} {word}" for number, word in parts if number)
+    return f" (contents: {said})" if said else ""
+
+
+@operation(
+    "audit export",
+    text=_export_text,
+    example="telegram:1001 conversation.jsonl redact=tool_result",
+)
+async def export_log(  # noqa: PLR0913 - each is one argument of people
+    context: OperationContext,
+    caller: Caller,
+    session: Annotated[Positional, Meta(description="The session.")],
+    file: Annotated[MachinePath, Meta(description="File to write; it must not exist.")],
+    *,
+    redact: Kinds = "",
+    redact_matching: Matching = "",
+    after: After = 0,
+) -> ExportView:
+    """Export a log with the proof of its chain."""
+    caller.at_this_machine("audit export")
+    export = export_of(context, session, redact, redact_matching, after)
+    await _write(export, Path(file))
+    done = export.exported
+    return ExportView(
+        session_key=session,
+        file=file,
+        entries=done.entries,
+        head=done.head.hex(),
+        redacted=done.redacted,
+        erased=done.erased,
+    )
+
+
+def export_of(
+    context: OperationContext, session: str, redact: str, matching: str, after: int
+) -> Export:
+    """An export of a session. Raises UsageError."""
+    from nanobot.plugins.proof.exporting import Export  # noqa: PLC0415 - loads the store
+    from nanobot.plugins.proof.pages import LogPages  # noqa: PLC0415 - as above
+    from nanobot.plugins.proof.redaction import Redaction  # noqa: PLC0415 - as above
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    pages = LogPages(store.database, store.writer)
+    return Export(pages, session, Redaction(redact, matching), after)
+
+
+async def _write(export: Export, file: Path) -> None:
+    """Write a new file that only its owner can read. It appears whole, or not at all."""
+    part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
+    try:
+        if await asyncio.to_thread(file.exists):
+            raise UsageError(f"{file} exists already: choose another name")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                async for lines in export.lines():
+                    await asyncio.to_thread(stream.write, lines)
+            os.link(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{file} exists already: choose another name") from None
+    except OSError as error:
+        raise NanobotError(f"{file} cannot be written: {error.strerror or error}") from None
+
+
+def _proof_text(proof: Proof, _: Now) -> str:
+    left = _left_out(proof.redacted, proof.erased)
+    lines = [
+        f"{proof.session_key}: entries {proof.first} to {proof.last} fit{left}.",
+        f"Head: {proof.head}",
+    ]
+    if proof.proven:
+        lines.append(f"The given head proves the entries up to {proof.proven}.")
+    else:
+        lines.append(
+            "Without --head this shows only that the file is whole. Compare its head with one that "
+            "you noted, or give --head."
+        )
+    return "\n".join(lines)
+
+
+@operation(
+    "audit verify-export",
+    reads=True,
+    text=_proof_text,
+    example="conversation.jsonl",
+    storeless=True,
+)
+async def verify_export(
+    _: OperationContext,
+    caller: Caller,
+    file: Annotated[MachinePath, Meta(description="An export made by `audit export`.")],
+    *,
+    head: Annotated[
+        str, Meta(max_length=200, description="A hash noted earlier: the export must contain it.")
+    ] = "",
+) -> Proof:
+    """Verify an export of a log without a store."""
+    caller.at_this_machine("audit verify-export")
+    return await asyncio.to_thread(verified_file, Path(file), head_of(head))
+
+
+def operations() -> list[Operation]:
+    """The operations of the plugin."""
+    return [export_log, verify_export]
