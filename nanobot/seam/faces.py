@@ -11,7 +11,7 @@ import msgspec
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
     """A view of the page, for owners. `script` is a JavaScript module whose default export is a
     function: it gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`,
-    `Fetched`, `useFetched`, `read`, `change`, `get`, `t`) and returns a component."""
+    `Fetched`, `useFetched`, `read`, `change`, `t`, `tell`) and returns a component."""
 
     title: str
     script: str

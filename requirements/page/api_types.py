@@ -2,7 +2,7 @@
 
     api_types.py > gateway.d.ts
 
-`Reads` and `Changes` are the operations by name, `Gets` and `Posts` the other routes by path, and
+`Reads` and `Changes` are the operations by name, those of plugins included, `Gets` and `Posts` the other routes by path, and
 `SessionGets` and `SessionPosts` those below one conversation by their last part: what each `takes`
 and `gives`. Below them are the schemas of the document, each under its own name.
 """
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.server.openapi import description
 
 _Json: TypeAlias = Mapping[str, Any]
@@ -131,7 +131,7 @@ def _lines(document: _Json) -> Iterator[str]:
 
 def main() -> None:
     """Write the types to standard output."""
-    document = description(OPERATIONS, "", cookie="")
+    document = description([*OPERATIONS, *plugin_operations()], "", cookie="")
     sys.stdout.write("\n".join(_lines(document)) + "\n")
 
 

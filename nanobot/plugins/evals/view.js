@@ -1,6 +1,6 @@
 /** Evals: cases with their last results, and rejected answers to make cases of. */
 export default (kit) => {
-  const { html, useState, Head, Button, Empty, Fetched, useFetched, read, change, t } = kit;
+  const { html, useState, Head, Button, Empty, Fetched, useFetched, read, change, t, tell } = kit;
 
   const mark = (state) => (state === "passed" ? "✓" : state === "failed" ? "✗" : "–");
   const dollars = (cost) => (cost === null || cost === undefined ? "" : `$${cost.toFixed(4)}`);
@@ -73,7 +73,8 @@ export default (kit) => {
               ) : html`
                 <${Button}
                   onClick=${async () => {
-                    await change("evals add", { run: each.run_id });
+                    const { file } = await change("evals add", { run: each.run_id });
+                    tell(t("The test case is in {file}", { file }));
                     again();
                   }}
                 >

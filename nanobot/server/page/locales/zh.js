@@ -589,6 +589,12 @@ export default {
   "Make a case of this answer": "用此回答创建用例",
   "Make one of a rejected answer below, or run: nanobot evals add RUN":
     "用下面被否定的回答创建一个，或运行：nanobot evals add RUN",
+  "Bad answer": "回答不好",
+  "Bad answer: make a test case": "回答不好：创建测试用例",
+  "Export with proof": "导出并附证明",
+  "Make a test case": "创建测试用例",
+  "Rated down": "已标记为不好",
+  "The test case is in {file}": "测试用例已写入 {file}",
   "No cases yet": "还没有用例",
   "Passed": "通过",
   "Regression tests of answers.": "回答的回归测试。",

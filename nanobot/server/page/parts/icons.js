@@ -21,6 +21,8 @@ const PATHS = {
   edit: "M5 19h3L19 8l-3-3L5 16zM14 7l3 3",
   trash: "M6 8h12l-1 12H7zM4 8h16M10 4h4",
   pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v6",
+  case: "M9 4h6v3H9zM9 5H6v15h12V5h-3M9 13l2 2 4-4",
+  thumb: "M8 13V4h8l3 8h-6l1 6-2 1zM4 4h4v9H4z",
   check: "M5 13l4 4L19 7",
   chevron: "M9 6l6 6-6 6",
   attach: "M8 12l6-6a3 3 0 0 1 4 4l-8 8a5 5 0 0 1-7-7l7-7",

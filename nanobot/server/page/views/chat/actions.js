@@ -1,10 +1,11 @@
 /** What can be done with a conversation as a whole: name it, pin it, archive, save or delete it. */
 
-import { change, may, read } from "../../api.js";
+import { at, change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Dialog, Field } from "../../parts/basics.js";
+import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 import { go, place } from "../../router.js";
 
@@ -20,6 +21,9 @@ async function save(key) {
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
 }
+
+/** The address of the log with the proof of its chain. @param {string} key */
+const proof = (key) => at(`/plugins/proof/export?${new URLSearchParams({ session: key })}`);
 
 /** @param {{ session: Session, onClose: () => void, onDone?: () => void }} props */
 export function Actions({ session, onClose, onDone }) {
@@ -98,6 +102,12 @@ export function Actions({ session, onClose, onDone }) {
           <${Button} icon="download" onClick=${() => save(key)}>
             ${t("Export as JSON")}
           <//>
+        `}
+        ${may("audit export") && html`
+          <a class="button" href=${proof(key)} download>
+            <${Icon} name="download" />
+            ${t("Export with proof")}
+          </a>
         `}
         ${may("sessions delete") && html`
           <${Button} kind="danger" icon="trash" onClick=${() => setSure(true)}>

@@ -8,6 +8,7 @@ import { Button } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
+import { MakeCase, ThumbDown } from "../../parts/testcase.js";
 import { link, place } from "../../router.js";
 
 const LONG = 4_000;
@@ -206,6 +207,10 @@ function Answer({ item }) {
         <time title=${moment(item.at)}>${clock(item.at)}</time>
         ${(item.ms ?? 0) > 0 && html`<span>${duration(item.ms ?? 0)}</span>`}
         <${Button} kind="bare" icon="copy" label=${t("Copy")} onClick=${() => copy(item.text)} />
+        ${item.runId && !item.partial && html`
+          <${ThumbDown} run=${item.runId} />
+          <${MakeCase} small run=${item.runId} />
+        `}
         ${item.runId && may("runs show") && html`
           <a
             class="button bare"

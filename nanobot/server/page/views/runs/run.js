@@ -7,6 +7,7 @@ import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { MakeCase } from "../../parts/testcase.js";
 import { go, link } from "../../router.js";
 import { pretty } from "../chat/items.js";
 import { alive, lasted } from "../runs.js";
@@ -233,6 +234,7 @@ export function Run({ id }) {
                 ${t("Try again")}
               <//>
             `}
+            ${!alive(run) && html`<${MakeCase} run=${run.id} />`}
           <//>
           <${Facts} run=${run} />
           ${timeline && html`<${Waterfall} times=${timeline} />`}
