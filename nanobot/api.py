@@ -173,14 +173,22 @@ class Agent:
         await self._runs.decide(approval_id, approve=approve)
 
     async def eval(
-        self, folder: str | Path = "", *, models: Sequence[str] = (), runs: int = 0, judge: str = ""
+        self, cases: str | Path = "", *, models: Sequence[str] = (), runs: int = 0, judge: str = ""
     ) -> dict[str, Any]:
         """Test models with the cases of a folder or file (docs/evals.md), and give what `nanobot
         eval --json` prints. Raises ConfigError for a broken case, ModelUnreachable, and UsageError
         where the plugin `evals` is off."""
-        arguments = {"folder": _absolute(folder), "models": ",".join(models)}
+        arguments = {"folder": _absolute(cases), "models": ",".join(models)}
         given = await self._runs.call("evals run", {**arguments, "runs": runs, "judge": judge})
-        result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(given))
+        result: dict[str, Any] = _plain(given)
+        return result
+
+    async def replay(self, run: str = "") -> list[dict[str, Any]]:
+        """Replay a run, a session, or everything ("") without models and tools (docs/replay.md),
+        and give what `nanobot runs replay --json` prints. Raises NanobotError that shows the first
+        difference, and UsageError for an unknown run and where the plugin `replay` is off."""
+        given = await self._runs.call("runs replay", {"name": run} if run else {"all": True})
+        result: list[dict[str, Any]] = _plain(given)
         return result
 
     def _named(self, request: RunInput) -> RunInput:
@@ -270,6 +278,12 @@ class _Remote:
 def _environment(home: str | Path | None) -> dict[str, str]:
     variables = {} if home is None else {"NANOBOT_HOME": str(home)}
     return {**environment(), **variables}
+
+
+def _plain(given: Any) -> Any:
+    """A result as JSON has it, whichever process gave it."""
+    raw = bytes(given) if isinstance(given, bytes | msgspec.Raw) else msgspec.json.encode(given)
+    return msgspec.json.decode(raw)
 
 
 def _absolute(path: str | Path) -> str:
