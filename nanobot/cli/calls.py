@@ -27,7 +27,7 @@ from nanobot.messages import TERMINAL_SESSION, Role
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.quarantine import below
 from nanobot.operations.rendering import Now, as_text
-from nanobot.server.client import listing
+from nanobot.server.client import CALL_SECONDS, listing
 from nanobot.server.protocol import Result
 
 if TYPE_CHECKING:
@@ -111,8 +111,9 @@ async def performed(
     """
     path = config.home / "control.sock"
     began = time.monotonic()
+    seconds = None if operation.slow else CALL_SECONDS
     while True:
-        answer = await listing(path, operation.name, arguments)
+        answer = await listing(path, operation.name, arguments, seconds)
         if answer is not None:
             return answer
         try:

@@ -114,6 +114,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     shows: tuple[str, ...] = ()
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
     storeless: bool = False
+    slow: bool = False
 
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
@@ -256,6 +257,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     shows: tuple[str, ...] = (),
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
     storeless: bool = False,
+    slow: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Makes an operation of its handler, whose annotations say what it takes and returns and whose
     docstring is the help. It gets the context, the caller and its arguments, and raises
@@ -272,7 +274,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
     `shows`: the tables whose rows it lists; those that cannot be read are named below it.
     `choices`: the buttons below a result in a chat. `storeless`: the command line performs it
-    without a gateway, a store or a configuration, so its handler uses nothing of its context.
+    without a gateway, a store or a configuration, so its handler uses nothing of its context. It is
+    `slow` if it may take longer than two minutes: the command line waits until it ends.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -297,6 +300,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             shows=shows,
             choices=choices,
             storeless=storeless,
+            slow=slow,
         )
 
     return wrapped

@@ -284,7 +284,7 @@ def _audit_text(logs: list[AuditView], _: Now) -> str:
     return "\n".join([*lines, f"{len(logs)} log(s); every hash chain is intact."])
 
 
-@operation("audit verify", reads=True, text=_audit_text)
+@operation("audit verify", reads=True, text=_audit_text, slow=True)
 async def verify_logs(
     context: OperationContext,
     _: Caller,

@@ -21,6 +21,7 @@ from nanobot.system import is_loopback
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
 PROBE_SECONDS = 0.3
+AGENT_MODEL = "agent.model"
 
 
 # RFC 6762, RFC 8375, RFC 6761; and names that home and company routers use anyway.
@@ -50,8 +51,9 @@ async def choose(
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
     probe: Probe | None = None,
+    key: str = AGENT_MODEL,
 ) -> ModelChoice:
-    """The model to use for `agent.model`.
+    """The model to use for `agent.model`, or for what errors call `key`.
 
     "provider/model" and "embedded" are taken literally. "auto" is the first of: a configured
     provider, a key in the environment, a server on this machine, the embedded model. Only "auto"
@@ -63,9 +65,9 @@ async def choose(
     if name == EMBEDDED:
         return _embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
     if rest:
-        return _explicit(name, rest, providers, environ)
+        return _explicit(name, rest, providers, environ, key)
     if name not in ("", "auto"):
-        return _bare(name, providers, environ)
+        return _bare(name, providers, environ, key)
     probe = probe or http_probe
     return (
         await _configured(providers, environ, probe)
@@ -118,12 +120,16 @@ class _Listing(msgspec.Struct):
 
 
 def _explicit(
-    name: str, model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+    name: str,
+    model: str,
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    key: str,
 ) -> ModelChoice:
     settings = providers.get(name)
     if settings is None:
         if name not in KNOWN_PROVIDERS and name not in REACHED:
-            raise _unknown(name, model, providers)
+            raise _unknown(name, model, providers, key)
         settings = ProviderSettings()
     why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
     return _reach(name, model, settings, environ, why)
@@ -171,17 +177,17 @@ def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
 
 
 def _bare(
-    model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str]
+    model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], key: str
 ) -> ModelChoice:
     """A model without its provider: unambiguous only if exactly one provider is configured."""
     if len(providers) == 1:
-        return _explicit(next(iter(providers)), model, providers, environ)
+        return _explicit(next(iter(providers)), model, providers, environ, key)
     if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
         row = KNOWN_PROVIDERS.get(model)
         example = (row.default_model if row else "") or "MODEL"
-        raise ConfigError(f'agent.model is "{model}", a provider: write "{model}/{example}".')
+        raise ConfigError(f'{key} is "{model}", a provider: write "{model}/{example}".')
     raise ConfigError(
-        f'agent.model is "{model}" without its provider: write "PROVIDER/{model}", '
+        f'{key} is "{model}" without its provider: write "PROVIDER/{model}", '
         'for example "openai/gpt-6-luna", or "auto" or "embedded".'
     )
 
@@ -285,7 +291,9 @@ def _key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
     return "", ""
 
 
-def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -> ConfigError:
+def _unknown(
+    name: str, model: str, providers: Mapping[str, ProviderSettings], key: str
+) -> ConfigError:
     names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     # litellm's many additional names are suggested only if they are very similar.
@@ -297,6 +305,6 @@ def _unknown(name: str, model: str, providers: Mapping[str, ProviderSettings]) -
     else:
         hint = f"known are {', '.join(dict.fromkeys(names))}, and more through litellm."
     return ConfigError(
-        f'agent.model is "{name}/{model}", but there is no provider "{name}": {hint} '
+        f'{key} is "{name}/{model}", but there is no provider "{name}": {hint} '
         f'Any other endpoint works with [providers.{name}] api_base = "https://...".'
     )

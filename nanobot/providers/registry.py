@@ -26,6 +26,7 @@ from nanobot.providers.capabilities import known_profile
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import litellm_name
 from nanobot.providers.model_choice import (
+    AGENT_MODEL,
     EMBEDDED,
     ModelChoice,
     choose,
@@ -98,6 +99,7 @@ class ProviderRegistry:
 
         Raises ConfigError that names the key and the remedy.
         """
+        key = "the model" if label else AGENT_MODEL
         label = label or self._model
         choices, settings = self._choices, self._settings
         choice = choices.get(label)
@@ -105,7 +107,7 @@ class ProviderRegistry:
             return choice
         async with self._choosing:
             if label not in choices:
-                choice = await choose(label, settings, self._environ)
+                choice = await choose(label, settings, self._environ, key=key)
                 logger.info("{}", choice.why)
                 choices[label] = choice
         return choices[label]

@@ -41,7 +41,7 @@ from nanobot.server.protocol import (
 )
 
 T = TypeVar("T")
-_CALL_SECONDS = 120.0
+CALL_SECONDS = 120.0
 _NAMED = {"RunConflict": RunConflict}
 _BY_CODE = {2: UsageError, 3: ConfigError, 4: StoreError}
 _answers = msgspec.json.Decoder(Answer)
@@ -192,13 +192,17 @@ async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | N
     return None if given is None else bytes(given.result)
 
 
-async def listing(path: Path, name: str, arguments: Mapping[str, Any]) -> Result | None:
-    """The same, with the number of rows that belong in it but are unreadable."""
+async def listing(
+    path: Path, name: str, arguments: Mapping[str, Any], seconds: float | None = CALL_SECONDS
+) -> Result | None:
+    """The same, with the number of rows that belong in it but are unreadable. `seconds`: how long
+    it may take; None: without a limit.
+    """
     client = await ControlClient.connect(path)
     if client is None:
         return None
     try:
-        async with asyncio.timeout(_CALL_SECONDS):
+        async with asyncio.timeout(seconds):
             return await client.listing(name, arguments)
     except Disconnected:
         return None

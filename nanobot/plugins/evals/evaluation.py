@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.errors import ModelError, OverBudget
+from nanobot.errors import ConfigError, ModelError, OverBudget
 from nanobot.plugins.evals.attempt import Attempt, Settling, Trial
 from nanobot.plugins.evals.cases import CaseFile, Check
 from nanobot.plugins.evals.checks import Verdict, checked, said_of
@@ -81,7 +81,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an evaluation. `judge`: "" for the configured model. `max_cost`: 0 for no limit
-    beyond the budgets.
+    beyond the budgets. `models_from` and `judge_from`: what errors call the places that name them.
     """
 
     id: str
@@ -92,6 +92,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     judge: str = ""
     max_cost: float = 0.0
+    models_from: str = "models"
+    judge_from: str = "judge"
 
 
 class Evaluator:
@@ -119,9 +121,9 @@ class Evaluator:
         """Make all attempts. Raises ConfigError for a model that is not configured; StoreError."""
         plan = self._plan
         for label in plan.models:
-            await self._pick(label)
+            await self._pick(label, plan.models_from)
         if any(check.rubric for each in plan.cases for check in each.case.checks):
-            await self._pick(plan.judge)
+            await self._pick(plan.judge, plan.judge_from)
         pairs = [(case, label) for case in plan.cases for label in plan.models]
         jobs = [self._attempt(case, label) for case, label in pairs for _ in range(plan.runs)]
         tasks: list[asyncio.Task[AttemptView]] = []
@@ -147,8 +149,8 @@ class Evaluator:
     def _label(self, label: str) -> str:
         return self._picked[label][1].label if label in self._picked else label
 
-    async def _pick(self, label: str) -> None:
-        """Raises ConfigError."""
+    async def _pick(self, label: str, named_by: str) -> None:
+        """Raises ConfigError that names the option or the key with that model."""
         if label in self._picked:
             return
         try:
@@ -156,6 +158,8 @@ class Evaluator:
         except ModelError as error:
             # One unavailable model does not keep the others from being tested.
             self._away[label] = error
+        except ConfigError as error:
+            raise ConfigError(f"{named_by}: {error}" if label else str(error)) from None
 
     async def _attempt(self, case: CaseFile, label: str) -> AttemptView:
         async with self._turns:

@@ -75,6 +75,7 @@ def _failed(evaluation: Evaluation) -> bool:
     command="eval",
     text=_text,
     failed=_failed,
+    slow=True,
     example="models=openai/gpt-4.1-mini,ollama/qwen3 runs=5",
 )
 async def run_evals(  # noqa: PLR0913 - each is one argument of people

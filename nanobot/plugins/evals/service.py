@@ -102,6 +102,8 @@ class Evals:
             runs=runs,
             judge=wanted.judge or settings.judge,
             max_cost=settings.max_cost,
+            models_from="models" if wanted.models else "evals.models",
+            judge_from="judge" if wanted.judge else "evals.judge",
         )
 
         def of_attempt(number: int) -> EvalAccount:

@@ -65,6 +65,7 @@ def _left_out(redacted: int, erased: int) -> str:
 @operation(
     "audit export",
     text=_export_text,
+    slow=True,
     example="telegram:1001 conversation.jsonl redact=tool_result",
 )
 async def export_log(  # noqa: PLR0913 - each is one argument of people

@@ -51,7 +51,7 @@ def _text(views: list[ReplayView], _: Now) -> str:
     return "\n".join([*lines, f"{len(views)} session(s) replayed; no difference."])
 
 
-@operation("runs replay", reads=True, text=_text, example="01m80aj3rq")
+@operation("runs replay", reads=True, text=_text, slow=True, example="01m80aj3rq")
 async def replay_runs(
     context: OperationContext,
     caller: Caller,

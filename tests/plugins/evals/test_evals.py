@@ -177,8 +177,14 @@ async def test_a_program_gets_what_json_prints(home: EvalHome) -> None:
 
 async def test_a_model_that_is_not_configured_is_named(home: EvalHome) -> None:
     async with home.serving() as parts:
-        with pytest.raises(ConfigError, match="nowhere"):
-            await parts.operations.call("evals run", {"models": "nowhere/model"})
+        call = parts.operations.call
+        with pytest.raises(ConfigError, match=r'^models: the model is "nowhere/model", but there'):
+            await call("evals run", {"models": "nowhere/model"})
+    home.case('[[messages]]\nrole = "user"\ncontent = "Hi"\n[[checks]]\nrubric = "Polite."\n')
+    home.configure('\n[evals]\nmodels = ["fake/good"]\njudge = "gone"\n[providers.other]\n')
+    async with home.serving() as parts:
+        with pytest.raises(ConfigError, match=r'^evals\.judge: the model is "gone" without its'):
+            await parts.operations.call("evals run", {})
 
 
 async def test_a_thumb_down_becomes_a_case_that_fails_until_the_answer_is_better(

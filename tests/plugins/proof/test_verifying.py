@@ -200,7 +200,7 @@ def bare(entry: dict[str, Any]) -> dict[str, Any]:
 
 async def test_an_entry_that_is_erased_while_the_export_is_read_is_no_fault() -> None:
     one = Log([said(f"{number}") for number in range(500)])
-    pieces = []
+    pieces: list[bytes] = []
     async for some in one.export().lines():
         if len(pieces) == 1:
             await one.erase(490)
