@@ -20,6 +20,7 @@ _WITH_PROCESSES = [
         "channels/test_email_dovecot.py",
         "cli",
         "page",
+        "plugins/evals/test_collecting.py",
         "poison",
         "process",
         "test_benchmarks.py",

@@ -98,8 +98,8 @@ def export_of(
 ) -> Export:
     """An export of a session. Raises UsageError."""
     from nanobot.plugins.proof.exporting import Export  # noqa: PLC0415 - loads the store
-    from nanobot.plugins.proof.pages import LogPages  # noqa: PLC0415 - as above
     from nanobot.plugins.proof.redaction import Redaction  # noqa: PLC0415 - as above
+    from nanobot.plugins.proof.store import LogPages  # noqa: PLC0415 - as above
     from nanobot.store.opening import Store  # noqa: PLC0415 - as above
 
     store = context.of(Store)

@@ -19,8 +19,8 @@ from nanobot.plugins.proof.format import (
     ExportHead,
     line,
 )
-from nanobot.plugins.proof.pages import LogPages, Place, Row
 from nanobot.plugins.proof.redaction import Redaction
+from nanobot.plugins.proof.store import LogPages, Place, Row
 from nanobot.plugins.proof.untold import Untold
 from nanobot.session.entries import link_hash, payload_digest
 

@@ -13,8 +13,8 @@ from loguru import logger
 from nanobot.errors import NanobotError
 from nanobot.plugins.proof.commands import After, Kinds, Matching
 from nanobot.plugins.proof.exporting import Export
-from nanobot.plugins.proof.pages import LogPages
 from nanobot.plugins.proof.redaction import Redaction
+from nanobot.plugins.proof.store import LogPages
 from nanobot.server.application import Route
 from nanobot.server.session_routes import query_of, refusing
 from nanobot.server.wire import QUIET

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from nanobot.plugins.proof.exporting import Export
-from nanobot.plugins.proof.pages import LogPages
 from nanobot.plugins.proof.redaction import Redaction
+from nanobot.plugins.proof.store import LogPages
 from nanobot.plugins.proof.verifying import Proof, Verifier
 from nanobot.session.entries import Body, PostEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.journal import log

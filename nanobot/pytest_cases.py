@@ -1,0 +1,60 @@
+"""The pytest plugin that collects cases of evals as tests: docs/evals.md.
+
+pytest imports this at every start, so it imports nothing of nanobot before there is a case.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+_PATTERNS = ("evals/*.toml", "*.eval.toml")
+_NO_CASES = ("pyproject.toml", "pytest.toml", "ruff.toml", "uv.toml", "poetry.toml", "tox.toml")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, and the key with the patterns of the files."""
+    group = parser.getgroup("nanobot", "nanobot: cases of evals as tests")
+    group.addoption(
+        "--nanobot-models", default="", metavar="A,B", help="Models to test, each as its own test."
+    )
+    group.addoption(
+        "--nanobot-runs", type=int, default=0, metavar="N", help="Attempts at each case."
+    )
+    group.addoption("--nanobot-judge", default="", metavar="MODEL", help="Model of the judge.")
+    group.addoption(
+        "--nanobot-home", default="", metavar="FOLDER", help="Home with the configured models."
+    )
+    parser.addini(
+        "nanobot_cases",
+        "Files that are cases of nanobot evals: patterns for the ends of their paths.",
+        type="args",
+        default=list(_PATTERNS),
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker of these tests."""
+    config.addinivalue_line("markers", "nanobot_case: a case of nanobot evals, which asks a model")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The tests of a file that is a case."""
+    if file_path.suffix != ".toml" or not _is_case(file_path, parent.session):
+        return None
+    from nanobot.testing.eval_items import CaseFileTests  # noqa: PLC0415 - loads nanobot
+
+    collector: pytest.Collector = CaseFileTests.from_parent(parent, path=file_path)
+    return collector
+
+
+def _is_case(path: Path, session: pytest.Session) -> bool:
+    """Whether a file fits a pattern. One that is named on the command line need not."""
+    if session.isinitpath(path):
+        return True
+    if path.name in _NO_CASES or path.name.startswith("."):
+        return False
+    patterns: list[str] = session.config.getini("nanobot_cases")
+    return any(fnmatch(path.as_posix(), f"*/{pattern}") for pattern in patterns)
