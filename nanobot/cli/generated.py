@@ -41,7 +41,7 @@ _GROUPS = {
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
     "evals": "Evals: regression tests of answers.",
-    "audit": "Proof that the log is as it was written.",
+    "audit": "Proof that logs are as they were written.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"
