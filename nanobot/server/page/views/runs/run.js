@@ -7,6 +7,7 @@ import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { Replay } from "../../parts/replaying.js";
 import { MakeCase } from "../../parts/testcase.js";
 import { go, link } from "../../router.js";
 import { pretty } from "../chat/items.js";
@@ -234,6 +235,7 @@ export function Run({ id }) {
                 ${t("Try again")}
               <//>
             `}
+            <${Replay} run=${run.id} />
             ${!alive(run) && html`<${MakeCase} run=${run.id} />`}
           <//>
           <${Facts} run=${run} />
