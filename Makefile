@@ -10,7 +10,7 @@
 #   make check    everything a change must pass: the rules, then both kinds of tests
 #   make prove    check, and the long proofs (crashes, simulations)
 #   make servers  install the real servers that `make prove` tries channels with (once)
-#   make bench    measure
+#   make bench    measure; AGAINST=REV measures that revision, too, by turns with this one
 #   make docs     build the site of the documentation into site/ and check its links
 #   make structure   draw the rooms of the house and what each imports (ROOM=store opens one)
 #   make vendor   fetch what the page uses of others again (needs npm)
@@ -70,7 +70,7 @@ prove: check
 	$(BIN)/python -m pytest -q -m slow --timeout 1800 --hypothesis-profile=searching
 
 bench: $(INSTALLED_DEV)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(AGAINST),--against $(AGAINST)) $(NAMES)
 
 # Strict: a link that leads nowhere, or a page that the menu does not name, ends it.
 docs: $(INSTALLED_DEV)

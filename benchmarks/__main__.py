@@ -11,14 +11,15 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.builds import built
 from benchmarks.figures import Result, Scenario, table
 from benchmarks.scenarios import SCENARIOS
-from benchmarks.stage import QUICK, BenchmarkError, Effort, Stage, open_stage
+from benchmarks.stage import QUICK, BenchmarkError, Effort, Stage, Subject, open_stage
 
 SCENARIO_SECONDS = 900.0
 INTERRUPTED = 130
@@ -30,7 +31,11 @@ def main() -> int:
     results: list[Result] = []
     failed: dict[str, str] = {}
     try:
-        asyncio.run(_measure(chosen, results, failed))
+        pythons = built(chosen.against, say) if chosen.against else {}
+        asyncio.run(_measure(chosen, pythons, results, failed))
+    except BenchmarkError as error:
+        say(str(error))
+        return 1
     except (KeyboardInterrupt, asyncio.CancelledError):
         say("interrupted; what was measured:")
         failed["interrupted"] = "not everything was measured"
@@ -60,19 +65,34 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure (all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there")
-    parser.add_argument("--runs", type=int, default=3, help="how often; medians are shown (3)")
+    parser.add_argument("--runs", type=int, help="how often; medians are shown (3, pairs 9)")
+    parser.add_argument(
+        "--against", metavar="REV", help="install this revision, too, and measure both by turns"
+    )
     parser.add_argument("--quick", action="store_true", help="a few turns each: to try it, only")
     parser.add_argument("--folder", type=Path, help="where to put files: a real disk, not memory")
     chosen = parser.parse_args()
     if unknown := [name for name in chosen.names if name not in SCENARIOS]:
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")
+    if chosen.runs is None:
+        chosen.runs = 9 if chosen.against else 3
+    if chosen.against:
+        pairs = [name for name, one in SCENARIOS.items() if one.versions]
+        if alone := [name for name in chosen.names if name not in pairs]:
+            parser.error(
+                f"{', '.join(alone)}: with --against only {', '.join(pairs)} can be measured"
+            )
+        chosen.names = chosen.names or pairs
     if chosen.runs < 1:
         parser.error("--runs must be at least 1")
     return chosen
 
 
 async def _measure(
-    chosen: argparse.Namespace, results: list[Result], failed: dict[str, str]
+    chosen: argparse.Namespace,
+    pythons: Mapping[Subject, Path],
+    results: list[Result],
+    failed: dict[str, str],
 ) -> None:
     task = asyncio.current_task()
     assert task is not None
@@ -80,6 +100,7 @@ async def _measure(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=chosen.folder))
     async with open_stage(folder, QUICK if chosen.quick else Effort(), say) as stage:
+        stage.pythons = pythons
         for name in chosen.names or SCENARIOS:
             result = Result(SCENARIOS[name])
             results.append(result)
@@ -96,8 +117,12 @@ async def _sample(stage: Stage, result: Result, runs: int) -> None:
     """Every subject in every run, by turns, so that what disturbs one disturbs the other."""
     scenario: Scenario = result.scenario
     stage.notes = result.notes
+    subjects = list(scenario.subjects)
+    if Subject.EARLIER in stage.pythons:
+        subjects.append(Subject.EARLIER)
     for run in range(1 if scenario.once else runs):
-        for subject in scenario.subjects:
+        # The other way round each time: whoever goes second finds a warmer machine.
+        for subject in subjects if run % 2 == 0 else reversed(subjects):
             say(f"{scenario.name}: run {run + 1}, {subject}")
             sample = await scenario.sample(stage, subject)
             result.samples.setdefault(subject, []).append(sample)
@@ -116,6 +141,7 @@ def _report(
         },
         "runs": chosen.runs,
         "quick": chosen.quick,
+        "against": chosen.against,
         "scenarios": {result.scenario.name: result.as_json() for result in results},
         "failed": failed,
     }

@@ -29,6 +29,8 @@ class Scenario:
     measures: Sequence[Measure]
     sample: Callable[[Stage, Subject], Awaitable[Sample]]
     subjects: Sequence[Subject] = (Subject.FLOOR, Subject.NANOBOT)
+    versions: bool = False
+    """An earlier version can be measured, too: all that runs is its process."""
     once: bool = False
     """It tells the same each time, so that one run is enough."""
     unit_of_others: str = ""
@@ -96,6 +98,13 @@ class Row:
         ours, floor = self.median(Subject.NANOBOT), self.median(Subject.FLOOR)
         return ours / floor if ours is not None and floor else None
 
+    @property
+    def pairs(self) -> list[float]:
+        """This version's figure over the earlier one's, of each run that has both, in order."""
+        ours = self.values.get(Subject.NANOBOT, ())
+        theirs = self.values.get(Subject.EARLIER, ())
+        return [now / before for now, before in zip(ours, theirs, strict=False) if before]
+
     def as_json(self) -> dict[str, Any]:
         """The row's part of the report."""
         return {
@@ -105,31 +114,45 @@ class Row:
             "nanobot": self.median(Subject.NANOBOT),
             "floor": self.median(Subject.FLOOR),
             "ratio": self.ratio,
+            "earlier": self.median(Subject.EARLIER),
+            "pairs": self.pairs,
             "values": {subject.value: list(values) for subject, values in self.values.items()},
         }
 
 
 HEAD = ("scenario", "measure", "nanobot", "floor", "unit", "ratio")
+PAIRS = ("earlier", "now / earlier", "of the pairs")
 
 
 def table(results: Sequence[Result]) -> str:
-    """A table for people, which is Markdown too."""
-    lines = [HEAD]
+    """A table for people, which is Markdown too; with two versions, three more columns."""
+    both = any(row.pairs for result in results for row in result.rows())
+    lines = [HEAD + PAIRS if both else HEAD]
     for result in results:
         for number, row in enumerate(result.rows()):
-            lines.append(
-                (
-                    f"`{result.scenario.name}`" if number == 0 else "",
-                    row.measure.title,
-                    shown(row.median(Subject.NANOBOT)),
-                    shown(row.median(Subject.FLOOR)),
-                    row.measure.unit,
-                    shown(row.ratio),
-                )
+            cells = (
+                f"`{result.scenario.name}`" if number == 0 else "",
+                row.measure.title,
+                shown(row.median(Subject.NANOBOT)),
+                shown(row.median(Subject.FLOOR)),
+                row.measure.unit,
+                shown(row.ratio),
             )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+            lines.append(cells + _of_pairs(row) if both else cells)
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     rule = tuple("-" * width for width in widths)
-    return "\n".join(_line(line, widths) for line in (HEAD, rule, *lines[1:]))
+    return "\n".join(_line(line, widths) for line in (lines[0], rule, *lines[1:]))
+
+
+def _of_pairs(row: Row) -> tuple[str, str, str]:
+    """The earlier figure, the median of the pairs' ratios, and their quarter to three quarters."""
+    pairs = row.pairs
+    if not pairs:
+        return shown(row.median(Subject.EARLIER)), "-", "-"
+    low, middle, high = (
+        statistics.quantiles(pairs, n=4, method="inclusive") if len(pairs) > 1 else pairs * 3
+    )
+    return shown(row.median(Subject.EARLIER)), f"{middle:.2f}", f"{low:.2f} to {high:.2f}"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -38,9 +38,11 @@ _STOP_SECONDS = 15.0
 
 
 class Subject(StrEnum):
-    """Who is measured: nanobot, or the floor (see null_gateway)."""
+    """Who is measured: nanobot, an earlier version of it (see builds), or the floor (see
+    null_gateway)."""
 
     NANOBOT = "nanobot"
+    EARLIER = "earlier"
     FLOOR = "floor"
 
 
@@ -226,6 +228,8 @@ class Stage:
     world: asyncio.subprocess.Process
     places: Mapping[str, str] = field(default_factory=dict)
     notes: dict[str, object] = field(default_factory=dict)
+    pythons: Mapping[Subject, Path] = field(default_factory=dict)
+    """The Python that runs a version, where it is another than the one that measures."""
     _homes: int = 0
     _orders: int = 0
 
@@ -320,8 +324,9 @@ members = ["*"]
         return float(polled) - gateway.began
 
     def _command(self, subject: Subject, home: Path) -> list[str]:
-        if subject is Subject.NANOBOT:
-            return [sys.executable, "-c", "from nanobot.cli import main; main()", "gateway"]
+        if subject is not Subject.FLOOR:
+            python = str(self.pythons.get(subject, sys.executable))
+            return [python, "-c", "from nanobot.cli import main; main()", "gateway"]
         bot = f"{self.places['root']}/bot{self.places['token']}"
         script = str(ROOT / "benchmarks" / "null_gateway.py")
         return [sys.executable, script, bot, self.places["model"], str(home / "workspace")]

@@ -66,15 +66,17 @@ class _Moved:
     """Finds a module under the path that it had, and says where it is now."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Nothing but what is in `_MOVED`: everything else has its own finder."""
+        """Find only the modules in `_MOVED`; other finders find the rest."""
         return ModuleSpec(name, self) if name in _MOVED else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """A placeholder: the import system marks what it is given as made from this spec."""
+        """Create a placeholder, because the import system marks the returned module as made from
+        this spec."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module itself in its place: a class has one identity whichever path names it."""
+        """Replace the placeholder with the module itself, so that a class has one identity under
+        both paths."""
         old, new = module.__name__, _MOVED[module.__name__]
         if old not in _MOVED_PACKAGES:
             warn(f"{old} is now {new}; the old path goes with 0.2", DeprecationWarning, 2)

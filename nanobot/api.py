@@ -7,10 +7,10 @@ async with Agent.open() as agent:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -150,7 +150,7 @@ class Agent:
             async for item in items:
                 if isinstance(item, RunResult):
                     return item
-        raise errors.Disconnected(f"run {request.run_id} goes on; ask for it again by its run_id")
+        raise errors.Disconnected(f"run {request.run_id} continues; request it again by its run_id")
 
     async def run_stream(self, request: RunInput) -> AsyncIterator[AnyRunEvent]:
         """Request a run and watch it. The last event has kind `end`; a recorded run has only that
@@ -189,6 +189,31 @@ class Agent:
         difference, and UsageError for an unknown run and where the plugin `replay` is off."""
         given = await self._runs.call("runs replay", {"name": run} if run else {"all": True})
         result: list[dict[str, Any]] = _plain(given)
+        return result
+
+    async def fork(  # noqa: PLR0913 - each is an option of the command
+        self,
+        run: str,
+        *,
+        at: int | None = None,
+        model: str = "",
+        prompt: str = "",
+        say: str = "",
+        tools: Mapping[str, str] | None = None,
+        otherwise: Literal["copy", "ask", "refuse"] = "copy",
+        wait: float = 300.0,
+    ) -> dict[str, Any]:
+        """Continue a run from an entry in a session of its own and without effects (docs/fork.md),
+        wait for its end at most `wait` seconds, and give what `nanobot runs fork --json` prints.
+        `prompt` is the text of another system prompt, `tools` gives results of tools by name.
+        Raises UnknownId, UsageError, and NanobotError for an entry that cannot be shared.
+        """
+        arguments: dict[str, Any] = {"id": run, "model": model, "system": prompt, "say": say}
+        arguments |= {"otherwise": otherwise, "wait": wait} | ({} if at is None else {"at": at})
+        if tools:
+            arguments["tool"] = msgspec.json.encode(tools).decode()
+        given = await self._runs.call("runs fork", arguments)
+        result: dict[str, Any] = _plain(given)
         return result
 
     def _named(self, request: RunInput) -> RunInput:

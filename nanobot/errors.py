@@ -49,7 +49,7 @@ NanobotError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 
@@ -207,7 +207,10 @@ class ModelMissing(ModelError):
 
 
 class ToolError(NanobotError):
-    """A tool call failed. The text is for the model, which may correct the call."""
+    """A tool call failed. The text is for the model, which may correct the call. `facts`: as in
+    ToolOutput."""
+
+    facts: Mapping[str, str] = {}
 
 
 class ToolArgumentsError(ToolError):

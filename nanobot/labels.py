@@ -14,6 +14,8 @@ from functools import lru_cache
 
 import msgspec
 
+from nanobot.text import pattern
+
 
 class Speaker(StrEnum):
     """Who said something. The value is its letter in a stored label."""
@@ -43,6 +45,8 @@ class Privacy(IntEnum):
     SECRET = 3
     """No one else, as with keys."""
 
+
+_MARKED = pattern(r"(?<![\w&#])#secret(?!\w)")
 
 FROM_OUTSIDE = frozenset(
     {Speaker.GUEST, Speaker.PROGRAM, Speaker.PASSED_ON, Speaker.TOOL, Speaker.OUTSIDE}
@@ -144,6 +148,18 @@ def read(text: str, *, tainted: bool = False) -> Label:
     tools = _named(frozenset(name for name in names.split(",") if name))
     label = Label(frozenset(map(Speaker, letters)), Privacy(int(step)), tools)
     return label if label.tainted or not tainted else label.join(of(Speaker.OUTSIDE))
+
+
+def is_marked_secret(text: str) -> bool:
+    """Whether a person marked a text with #secret."""
+    return _MARKED.search(text) is not None
+
+
+def without_secret_lines(text: str) -> str:
+    """The text without the lines that are marked with #secret."""
+    if not is_marked_secret(text):
+        return text
+    return "\n".join(line for line in text.split("\n") if not is_marked_secret(line))
 
 
 def _named(tools: frozenset[str]) -> frozenset[str]:

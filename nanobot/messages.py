@@ -196,7 +196,8 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     `reply_to`. `group`: several people read the chat; `addressed`: it is for the bot (a mention, a
     reply to it, or a private chat). `unseen`: only its sender sees it, like commands of some
     platforms. `tainted`: not all of it is the sender's words. `command`: set by the gateway, for
-    messages that no model answers. `label`: see nanobot.labels.
+    messages that no model answers. `label`: see nanobot.labels. `kept`: what the gateway kept of
+    the request that brought it (nanobot.propagation).
     """
 
     address: Address = Address("", "")
@@ -220,6 +221,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
+    kept: str = ""
 
 
 _MAX_AHEAD_SECONDS = 86_400.0

@@ -1,6 +1,6 @@
-"""The optional parts of nanobot: what each is for, and how what is missing is installed.
+"""The optional parts of nanobot: the purpose of each, and how to install a missing one.
 
-Every place that needs such a part asks here, so that all of them say the same.
+All code that needs an optional part uses this module, so that all messages are the same.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from nanobot.system import Installation
 
 
 class OptionalPart(NamedTuple):
-    """`extra` is its name in the distribution, `modules` are what it imports, `subject` is what
-    needs them, at the beginning of a sentence."""
+    """`extra` is its name in the distribution, `modules` are the modules that it imports, `subject`
+    names the feature that needs them, as the beginning of a sentence."""
 
     extra: str
     modules: tuple[str, ...]
@@ -56,7 +56,8 @@ def command(extra: str) -> str:
 
 
 def lack(extra: str) -> str:
-    """What is missing, what for, and the command that installs it; "" if nothing is."""
+    """A sentence that names the missing modules, their purpose, and the command that installs them;
+    "" if nothing is missing."""
     names = absent(extra)
     if not names:
         return ""

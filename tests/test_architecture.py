@@ -41,6 +41,7 @@ ROOMS = frozenset(
             "log_context.py",
             "messages.py",
             "optional.py",
+            "propagation.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py", "troubles.py"),
         "visible.py",

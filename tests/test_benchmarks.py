@@ -84,3 +84,30 @@ def test_the_imports_of_every_command_that_ends_by_itself_are_measured() -> None
     assert EVERY["sessions", "delete"] == ("1",)
     titles = [measure.title for measure in SCENARIOS["imports"].measures]
     assert len(titles) == len(EVERY) + 1
+
+
+def test_two_versions_are_compared_run_by_run() -> None:
+    async def sample(_: Stage, __: Subject) -> dict[str, float]:
+        return {}
+
+    result = Result(Scenario("some", (Measure("a", "seen", "ms"),), sample, versions=True))
+    result.samples[Subject.NANOBOT] = [{"a": 2.0}, {"a": 30.0}, {"a": 3.0}]
+    result.samples[Subject.EARLIER] = [{"a": 1.0}, {"a": 10.0}, {"a": 3.0}]
+    (row,) = result.rows()
+    assert row.pairs == [2.0, 3.0, 1.0]
+    shown = table([result])
+    assert "now / earlier" in shown
+    assert "| 2.00          | 1.50 to 2.50 |" in shown
+
+
+def test_a_revision_that_is_not_there_is_refused_before_anything_is_measured() -> None:
+    ended = bench("turn", "--against", "no-such-revision")
+    assert ended.returncode == 1
+    assert "git knows no revision 'no-such-revision'" in ended.stderr
+    assert "turn: run" not in ended.stderr
+
+
+def test_what_needs_no_gateway_cannot_be_compared() -> None:
+    ended = bench("recall", "--against", "HEAD")
+    assert ended.returncode == 2
+    assert "with --against only turn, tools, many, flood, start" in ended.stderr

@@ -35,6 +35,7 @@ from nanobot.config.settings.triggers import (
     LifecycleSettings,
     TriggerSettings,
 )
+from nanobot.plugins.claims.settings import ClaimsSettings
 from nanobot.plugins.evals.settings import EvalsSettings
 from nanobot.plugins.events.settings import (
     DiskSettings,
@@ -51,6 +52,7 @@ from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.plugins.quiet.settings import QuietSettings
+from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
@@ -65,6 +67,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "channels.NAME": ChannelSettings,
     "channels.NAME.chats.ID": ChatSettings,
     "voice": VoiceSettings,
+    "claims": ClaimsSettings,
     "evals": EvalsSettings,
     "metrics": MetricsSettings,
     "traces": TracesSettings,
@@ -78,6 +81,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "lifecycle": LifecycleSettings,
     "heartbeat": HeartbeatSettings,
     "quiet": QuietSettings,
+    "reader": ReaderSettings,
     "budgets": BudgetSettings,
     "mcp.NAME": McpSettings,
     "events": EventsSettings,

@@ -186,7 +186,7 @@ def test_troubles_are_bounded_counted_and_end() -> None:
 
 ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events: news"}
 """Tasks that end by themselves."""
-SPEAKING = ("answers", "leftovers", "what is due")
+SPEAKING = ("answers", "leftovers", "due recordings")
 CHILDREN = {
     "jobs": ("cron: timer",),
     "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
@@ -256,7 +256,7 @@ async def test_whichever_task_of_a_gateway_fails_the_others_continue(tmp_path: P
             assert names - others - ONCE <= again, name
         assert len(failed) > 12, failed
         known = {each.what for each in TROUBLES.recent()}
-        assert {"erasing: what is noted", "agent: chat lanes", "memory", "jobs"} <= known
+        assert {"erasing: noted erasures", "agent: chat lanes", "memory", "jobs"} <= known
         status = await parts.operations.call("status", {})
         assert any("pierced by a test" in each for each in status.troubles)
         async with asyncio.timeout(10):

@@ -18,6 +18,7 @@ from benchmarks.scenarios import (
     store,
     talking,
     terminal,
+    traced,
     watched,
 )
 
@@ -39,6 +40,7 @@ SCENARIOS: dict[str, Scenario] = {
         grown.GROWN,
         clock.CRON,
         watched.WATCHED,
+        traced.TRACED,
         page.PAGE,
         recall.RECALL,
         prefix.PREFIX,

@@ -130,4 +130,4 @@ def _measures(effort: Effort) -> list[Measure]:
     ]
 
 
-HISTORY = Scenario("history", _measures(Effort()), history)
+HISTORY = Scenario("history", _measures(Effort()), history, versions=True)

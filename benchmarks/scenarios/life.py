@@ -50,6 +50,7 @@ START = Scenario(
         Measure("warm answer", "start to the answer of what waited", "s"),
     ),
     start,
+    versions=True,
 )
 
 
@@ -78,4 +79,5 @@ MEMORY = Scenario(
         Measure("cpu", "CPU while idle", "ms/s"),
     ),
     memory,
+    versions=True,
 )

@@ -47,6 +47,7 @@ TURN = Scenario(
         Measure("calls", "Bot API calls per turn", ""),
     ),
     turn,
+    versions=True,
 )
 
 
@@ -80,6 +81,7 @@ TOOLS = Scenario(
         Measure("cpu", "CPU per tool round", "ms"),
     ),
     tools,
+    versions=True,
 )
 
 
@@ -105,6 +107,7 @@ MANY = Scenario(
         Measure("cpu", "CPU per turn there", "ms"),
     ),
     many,
+    versions=True,
 )
 
 
@@ -138,6 +141,7 @@ FLOOD = Scenario(
         Measure("doubles", "the doubles' process was busy", "%"),
     ),
     flood,
+    versions=True,
 )
 
 

@@ -33,6 +33,7 @@ from nanobot.session.entries import (
     DecisionEntry,
     Entry,
     ModelCallEntry,
+    ObjectionEntry,
     PromptEntry,
     ReplyEntry,
     ToolResultEntry,
@@ -161,13 +162,19 @@ class ActiveRun:
         return self.log.options
 
     @property
+    def kept(self) -> str:
+        """What was kept of the request that began it; see nanobot.propagation."""
+        return next((message.kept for message in self.messages if message.kept), "")
+
+    @property
     def address(self) -> Address:
         return self.run.address
 
     @property
     def scope(self) -> str:
-        """The owner of the memory that the run and its tools use."""
-        return scope_of(self.address, self.run.sender_id, self.run.role, private=self.log.private)
+        """The owner of the memory that the run and its tools use, by the chat of its message."""
+        address = self.messages[0].address if self.messages else self.address
+        return scope_of(address, self.run.sender_id, self.run.role, private=self.log.private)
 
     @property
     def tainted(self) -> bool:
@@ -240,6 +247,13 @@ class ActiveRun:
         if self.answer is not None:
             self.log.append(await self._journal.record_reply(self.lane, self.run, self.answer))
             self.answer, self.partial = None, ""
+
+    async def hold_back(self, objection: ObjectionEntry) -> None:
+        """Record the answer with an objection to it, so that it is not the run's answer."""
+        if self.answer is not None:
+            await self.record([self.answer, objection])
+            self.answer, self.partial = None, ""
+            self.emit(EventKind.STATUS, state="objected", why=objection.text)
 
     async def start_tool(self, started: ToolStartedEntry) -> None:
         self.log.append(await self._journal.start_tool(self.lane, self.run, started))

@@ -13,6 +13,7 @@ from nanobot.errors import (
     NanobotError,
     OverBudget,
 )
+from nanobot.propagation import ASIDE, calling
 from nanobot.providers.base import (
     Completion,
     LLMProvider,
@@ -62,7 +63,8 @@ async def ask(
     error: NanobotError | None = None
     try:
         async with asyncio.timeout_at(until):
-            await stream.read(provider, request)
+            with calling(ASIDE):
+                await stream.read(provider, request)
     except TimeoutError:
         error, late = ModelUnreachable("There was no answer in the time there was."), True
         usage = stream.so_far()

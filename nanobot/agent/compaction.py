@@ -17,6 +17,7 @@ from nanobot.memory.port import Provenance
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
+from nanobot.session.keys import is_fork
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 
@@ -49,7 +50,7 @@ class Compaction:
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         result = summed(clean(answer.text))
         if not result.summary:
-            why = f"no summary of what was before: {answer.error or 'the model answer nothing'}"
+            why = f"no summary of older messages: {answer.error or 'the model answer nothing'}"
             logger.warning("run {}: {}", active.run.id, why)
             note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=answer.usage)
             await active.record([note], [answer.settled])
@@ -83,8 +84,9 @@ class Compaction:
 
 
 def _scope(active: ActiveRun, start: int, upto: int, before: SummaryEntry | None) -> str:
-    """Whose memory may get the facts: the run's, if the summary covers no other person's words."""
-    if before is not None and before.scope != active.scope:
+    """Whose memory may get the facts: the run's, if the summary covers no other person's words. A
+    fork's facts go nowhere."""
+    if is_fork(active.run.session_key) or (before and before.scope != active.scope):
         return ""
     covered = (e.body for e in active.log.entries if start <= e.seq <= upto)
     messages = [body for body in covered if isinstance(body, UserEntry)]

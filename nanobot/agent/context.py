@@ -24,6 +24,7 @@ from nanobot.session.entries import (
     Entry,
     FailedEntry,
     ModelCallEntry,
+    ObjectionEntry,
     PostEntry,
     RecallEntry,
     ReplyEntry,
@@ -46,7 +47,7 @@ _ELIDED = "(an older result, left out to fit the model's context; call again if 
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
 _QUOTED = 500
-_NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry)
+_NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry, ObjectionEntry)
 """Entries shown to the model as notes from the gateway."""
 _TEXTS = (PostEntry, RecallEntry, *_NOTES)
 _MEANWHILE = (PostEntry, UndeliveredEntry, DeniedEntry)  # not written by the run

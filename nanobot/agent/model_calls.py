@@ -184,7 +184,7 @@ class ModelCaller:
             try:
                 await self._compaction.summarise(active, provider, profile, call.window_from - 1)
             except OverBudget as error:  # the answer may still fit
-                logger.warning("run {}: no summary of what was before: {}", active.run.id, error)
+                logger.warning("run {}: no summary of older messages: {}", active.run.id, error)
             snapshot = await self._fresh(active, profile)  # it may include new memories
             call = msgspec.structs.replace(call, prompt=digest(snapshot))
         variant = _prompt_variant(active, profile)

@@ -15,6 +15,7 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
 from nanobot.agent.library.log_ids import begin_log_of
+from nanobot.agent.library.sending import begin_sending_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.summaries import latest
@@ -24,7 +25,14 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
-from nanobot.session.entries import FailedEntry, SummaryEntry, SummaryUndoneEntry, WindowResetEntry
+from nanobot.propagation import Propagation
+from nanobot.session.entries import (
+    FailedEntry,
+    ObjectionEntry,
+    SummaryEntry,
+    SummaryUndoneEntry,
+    WindowResetEntry,
+)
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NO_TYPES, RunTypes
@@ -36,6 +44,11 @@ Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 it returns; if it sets `answer`, that is the run's answer. Raises StoreError only."""
 
 
+Check: TypeAlias = Callable[[ActiveRun], Awaitable[ObjectionEntry | None]]
+"""Looks at an answer before it is given. With an objection the model is asked again, once in a run,
+and its next answer is given unchecked. Raises StoreError only."""
+
+
 async def _at_once(_: ActiveRun) -> None:
     pass
 
@@ -43,7 +56,7 @@ async def _at_once(_: ActiveRun) -> None:
 class Runner:
     """Drives runs. It keeps no state between calls; the ActiveRun has all of it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of a run
         self,
         bus: Bus,
         model_calls: ModelCaller,
@@ -51,6 +64,8 @@ class Runner:
         clock: Clock,
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
+        check: Check | None = None,
+        propagation: Propagation | None = None,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls
@@ -58,6 +73,8 @@ class Runner:
         self._clock = clock
         self._types = types
         self._before = before
+        self._check = check
+        self._propagation = propagation or Propagation()
 
     @property
     def settings(self) -> RunSettings:
@@ -71,6 +88,7 @@ class Runner:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
         begin_log_of(active)
+        begin_sending_of(active, self._propagation)
         active.emit(
             EventKind.STATUS,
             state="running",
@@ -117,19 +135,51 @@ class Runner:
         await self._before(active)
         limits = active.limits(self.settings.limits)
         while True:
-            match step.next_step(active.run.id, active.entries, limits):
-                case step.CallModel() as next_call:
-                    await self._model_calls.call(active, next_call)
-                case step.RunTools(calls):
-                    parked = await self._tool_calls.call(active, calls)
-                    if parked is not None:
-                        return parked.more
-                case step.AskHuman():
-                    return False
-                case step.Finish() as end:
-                    return await self._answer(active, end)
-                case step.Stop() as end:
-                    return await self._stop(active, end)
+            more = await self._perform(active, limits)
+            if more is not None:
+                return more
+
+    async def _perform(self, active: ActiveRun, limits: step.StepLimits) -> bool | None:
+        """One step. None: another follows; otherwise whether more waits in the run's lane."""
+        match step.next_step(active.run.id, active.entries, limits):
+            case step.CallModel() as next_call:
+                kept = await self._ask(active, next_call)
+                return None if kept is None else await self._answer(active, kept)
+            case step.RunTools(calls):
+                parked = await self._tool_calls.call(active, calls)
+                return None if parked is None else parked.more
+            case step.AskHuman():
+                return False
+            case step.Finish() as end:
+                objected = await self._objected(active, limits)
+                return None if objected else await self._answer(active, end)
+            case step.Stop() as end:
+                return await self._stop(active, end)
+
+    async def _ask(self, active: ActiveRun, next_call: step.CallModel) -> step.Finish | None:
+        """Ask the model. If that fails and an earlier answer was held back, this is the answer."""
+        try:
+            await self._model_calls.call(active, next_call)
+        except (ModelError, ConfigError, OverBudget) as error:
+            kept = step.kept_answer(active.bodies)
+            if kept is None:
+                raise
+            logger.info("run {}: its answer stays as it was, because: {}", active.run.id, error)
+            return kept
+        return None
+
+    async def _objected(self, active: ActiveRun, limits: step.StepLimits) -> bool:
+        """Hold back the answer if a check objects, unless it did before, the answer is that of a
+        stage, or no further model call is allowed."""
+        answer, bodies = active.answer, active.bodies
+        if self._check is None or answer is None or not answer.call:
+            return False
+        if not step.may_object(bodies, limits):
+            return False
+        objection = await self._check(active)
+        if objection is not None:
+            await active.hold_back(objection)
+        return objection is not None
 
     # Endings
 
@@ -183,7 +233,7 @@ class Runner:
         summary = await self._model_calls.compact(active)
         text = "There is nothing to sum up, or this model cannot."
         if summary is not None:
-            text = f"I go on with this summary (`/compact undo` takes it back):\n\n{summary.text}"
+            text = f"I continue with this summary (`/compact undo` reverts it):\n\n{summary.text}"
             text += _facts(summary, "\n\n({} went to memory: /memory list)")
         return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
 
@@ -225,8 +275,8 @@ def _why(active: ActiveRun, error: Exception) -> str:
     if active.log.among_owners and (active.log.private or own):
         return f"I could not answer: {error}"
     return (
-        "I could not answer: the model does not work now. Whoever runs me finds the reason in the "
-        f"gateway's log as run {active.run.id}; please ask again later."
+        "I could not answer, because the model is not working. The reason is in the gateway's "
+        "log, at run {active.run.id}; please ask again later."
     )
 
 

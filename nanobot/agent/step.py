@@ -19,6 +19,7 @@ from nanobot.session.entries import (
     Entry,
     FallbackEntry,
     ModelCallEntry,
+    ObjectionEntry,
     OverflowEntry,
     RecallEntry,
     ReplyEntry,
@@ -42,9 +43,9 @@ TRUNCATED = (
 )
 REPEATED = (
     "not executed: you have made this very call {count} times and got the same result each time. "
-    "Use what you have, try something else, or tell the person what is missing."
+    "Use what you have, try something else, or tell the person what you need."
 )
-ANOTHER_CALL = "not executed: what was approved is not this call"
+ANOTHER_CALL = "not executed: the approval is for another call"
 
 
 class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,8 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 class PendingCall(msgspec.Struct, frozen=True):
     """A call without a result. With `refusal` it is not made, and that text is its result.
-    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool."""
+    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool.
+    `judged`: the policy's verdict and rule."""
 
     model_call: int
     index: int
@@ -67,6 +69,7 @@ class PendingCall(msgspec.Struct, frozen=True):
     approval: int | None = None
     approved: bool = False
     version: str = ""
+    judged: str = ""
 
 
 class CallModel(msgspec.Struct, frozen=True):
@@ -134,7 +137,34 @@ def next_step(run_id: str, entries: Sequence[Entry], limits: StepLimits) -> Step
             return _next_tools(bodies, pending, limits)
         if not reply.tool_calls and not reply.partial:
             return _answer(reply)
-    return _next_call(bodies, limits)
+    following = _next_call(bodies, limits)
+    if isinstance(following, Stop) and (kept := kept_answer(bodies)) is not None:
+        return kept
+    return following
+
+
+def may_object(bodies: Sequence[Body], limits: StepLimits) -> bool:
+    """Whether an answer may be held back: none was before, and the model may be asked again."""
+    if any(isinstance(body, ObjectionEntry) for body in bodies):
+        return False
+    return isinstance(_next_call(bodies, limits), CallModel)
+
+
+def kept_answer(bodies: Sequence[Body]) -> Finish | None:
+    """The answer that an objection held back, if the model gave nothing since and cannot be asked
+    again. None if it gave something, or the person sent a message."""
+    later: list[Body] = []
+    for body in reversed(bodies):
+        if isinstance(body, ObjectionEntry):
+            held = (b for b in bodies if isinstance(b, ReplyEntry) and b.call == body.call)
+            given = any(
+                isinstance(b, UserEntry) or (isinstance(b, ReplyEntry) and not b.partial)
+                for b in later
+            )
+            reply = next(held, None)
+            return None if given or reply is None else _answer(reply)
+        later.append(body)
+    return None
 
 
 def _next_tools(
@@ -173,11 +203,12 @@ def _asks(body: Body) -> bool:
 
 
 def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
-    """The current reply: the latest, unless the person sent a message after it."""
+    """The current reply: the latest, unless the person sent a message after it, or a check objected
+    to it."""
     for body in reversed(bodies):
         if isinstance(body, ReplyEntry):
             return body
-        if isinstance(body, UserEntry):
+        if isinstance(body, UserEntry | ObjectionEntry):
             return None
     return None
 

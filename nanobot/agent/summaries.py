@@ -16,6 +16,7 @@ from nanobot.addresses import called
 from nanobot.providers.base import ChatMessage, ModelProfile, ModelRequest
 from nanobot.session.entries import (
     Entry,
+    ObjectionEntry,
     PostEntry,
     ReplyEntry,
     SummaryEntry,
@@ -132,6 +133,8 @@ def _line(entry: Entry) -> str:
             return f"assistant: {text}{requests}"
         case ToolResultEntry(name=name, text=text):
             return f"(result of {name}: {text})"
+        case ObjectionEntry(text=text):
+            return f"(the gateway on this answer, which was not given: {text})"
         case PostEntry(text=text):
             return f"assistant: {text}"
         case _:

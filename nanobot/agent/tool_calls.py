@@ -99,6 +99,8 @@ class ToolExecutor:
             pending = self._as_approved(requested)
             pending = _within_options(active, pending, len(batch.results) + len(together))
             decision = await self._decision(active, pending)
+            judged = f"{decision.verdict} {decision.rule}"
+            pending = msgspec.structs.replace(pending, judged=judged)
             if decision.verdict is Verdict.ALLOW and self._harmless(pending):
                 together.append(pending)
                 continue
@@ -219,6 +221,9 @@ class ToolExecutor:
             label=of_result(name, tainted=tainted).join(output.label).encoded(),
             attachments=output.attachments,
             addresses=output.addresses,
+            facts={**output.facts, "policy": pending.judged},
+            usage=output.usage,
+            profile=output.profile,
         )
         active.show_result(result)
         batch.results.append(result)
@@ -263,7 +268,7 @@ class ToolExecutor:
                             context = _context(active, pending)
                             return _judged(await self._tools.perform(name, arguments, context))
                         except ToolError as error:
-                            return ToolOutput(f"error: {error}"), False
+                            return ToolOutput(f"error: {error}", facts=error.facts), False
                     text = f"error: {name} failed inside ({type(caught.error).__name__})"
         except TimeoutError:
             if not limit.expired():
@@ -307,6 +312,7 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
         private=active.log.private,
         tainted=active.tainted,
         label=active.label,
+        account=active,
         approved=pending.approved,
         origin=active.run.origin,
         replies=tuple(

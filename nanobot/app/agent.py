@@ -10,7 +10,7 @@ from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.runner import Before, Runner
+from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries, ToolExecutor
@@ -19,6 +19,7 @@ from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
 from nanobot.operations.context_preview import ContextPreview
 from nanobot.ports import Clock, Ids
+from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
@@ -26,7 +27,8 @@ from nanobot.workspace.received import Received
 
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies of an agent. `before`: called before a run acts. `serves`: whether a channel is
+    """Dependencies of an agent. `before`: called before a run acts. `check`: looks at
+    answers before they are given. `serves`: whether a channel is
     served here, so that the agent can wait for its receipts. `received`: stores pictures from
     programs."""
 
@@ -40,10 +42,12 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     settings: RunSettings
     background: BackgroundRuns
     before: Before
+    check: Check | None = None
     serves: Callable[[str], bool]
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
+    propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 
 class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +79,13 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.retries,
         Receipts(bus.journal, clock, dependencies.serves).of,
     )
-    runner = Runner(bus, models, calls, clock, dependencies.background.types, dependencies.before)
+    runner = Runner(
+        *(bus, models, calls, clock),
+        dependencies.background.types,
+        dependencies.before,
+        dependencies.check,
+        dependencies.propagation,
+    )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     client = RunClient(bus, worker, clock, lambda: False)
     return AgentParts(

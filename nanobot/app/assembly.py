@@ -11,7 +11,7 @@ from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, st
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
-from nanobot.app import bringing
+from nanobot.app import answers, bringing
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
@@ -49,13 +49,15 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.ports import Clock, Ids
+from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import Http
+from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
+from nanobot.server.plugin_routes import PluginMetrics
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
@@ -78,6 +80,7 @@ from nanobot.system import Zone
 from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
+from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
@@ -126,7 +129,7 @@ class _Assembly:
         self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
         self.live = LiveSettings(config)
         self.program, self.roles, self.peer_state = program, roles, PeerState()
-        self.channels = HostedChannels()
+        self.channels, self.propagation = HostedChannels(), Propagation()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
@@ -176,7 +179,8 @@ class _Assembly:
         triggers = self._triggers()
         tokens = SqlAccessTokens(self.store.database)
         taking = partial(bringing.deliveries_of, self.plugged)
-        http = HttpService(config, clock, self.machine.redact, taking, tokens, str(self.roles))
+        about = (tokens, self.propagation, str(self.roles))
+        http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http})
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.cron.look_at_all)
@@ -225,8 +229,11 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
+        offers.add({Environment: machine.environ, Redactor: machine.redact})
+        offers.add({CurrentMetrics: PluginMetrics(self.plugged.each_awaited)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.subscribe_plugins(self.plugged, self.bus)
+        bringing.bring_propagator(self.plugged, self.propagation)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint, self.walls)
@@ -308,6 +315,7 @@ class _Assembly:
             facts=facts,
             clock=clock,
             began=self.machine.began,
+            remarks=answers.remarks_of(self.plugged),
             partial_elsewhere=self.peer_state.partial,
         )
 
@@ -341,6 +349,8 @@ class _Assembly:
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
+        bringing.set_stand_in(self.tools, self.plugged)
+        bringing.filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
         return commands
@@ -379,10 +389,12 @@ class _Assembly:
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
                 before=bringing.with_stages(self.plugged, stages.before),
+                check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings, shared=self.store.shared),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
+                propagation=self.propagation,
             )
         )
         following = (machine, models, budgets, tools, self.skills, prompt, agent, self.bus)

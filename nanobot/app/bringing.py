@@ -27,6 +27,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
+from nanobot.propagation import Propagation
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
@@ -58,7 +59,7 @@ def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
     return things
 
 
-def _functions(given: Any) -> list[Any]:
+def functions(given: Any) -> list[Any]:
     """As `listed`, of functions."""
     functions = [given] if callable(given) else list(given or ())
     for function in functions:
@@ -100,6 +101,30 @@ def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
             raise
 
     plugged.each("tools", use)
+
+
+def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
+    """Set what answers calls instead of the tools, if a plugin brings that. Only one may."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        verbs = (getattr(given, verb, None) for verb in ("knows", "judged", "answered"))
+        if not all(map(callable, verbs)):
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
+        if registry.stand_in is not None:
+            raise PluginBroken("another plugin answers calls instead of the tools already")
+        registry.stand_in = given
+
+    plugged.each("stand_in", use)
+
+
+def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
+    """Have plugins change results of calls. If a plugin's function fails, so does the call."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        registry.results.extend(functions(given))
+
+    plugged.each("results", use)
 
 
 def operations_of(plugged: Plugged) -> list[Operation]:
@@ -182,7 +207,7 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
             kind = type(given).__name__
             raise PluginBroken(f"it gives a {kind}, which has no function `ends`")
         if limits and limiters:
-            raise PluginBroken("another plugin limits what is said unasked already")
+            raise PluginBroken("another plugin already limits notifications")
         ends.extend([given] if has["ends"] else ())
         limiters.extend([given] if limits else ())
 
@@ -264,7 +289,7 @@ def with_stages(plugged: Plugged, before: Before) -> Before:
     stages: list[tuple[str, Before]] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        stages.extend((found.name, stage) for stage in _functions(given))
+        stages.extend((found.name, stage) for stage in functions(given))
 
     plugged.each("stages", use)
     if not stages:
@@ -290,10 +315,27 @@ def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
         if isinstance(given, Subscription):
             bus.watch(given)
             return
-        for function in _functions(given):
+        for function in functions(given):
             bus.watch(_Told(found.name, function))
 
     plugged.each("events", use)
+
+
+def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
+    """Have the plugin that says what accompanies the requests of runs do so. There is at most
+    one."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        if given is None:
+            return
+        if not all(callable(getattr(given, verb, None)) for verb in ("received", "sent")):
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, not a nanobot.propagation.Propagator")
+        if propagation.propagator is not None:
+            raise PluginBroken("another plugin says already what accompanies requests")
+        propagation.propagator = given
+
+    plugged.each("propagation", use)
 
 
 class _Told(Subscription):

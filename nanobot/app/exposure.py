@@ -154,7 +154,7 @@ class SecurityAuditor:
             Exposure(
                 attacker="web page",
                 level="note",
-                reaches=f"{len(rules)} calls that were allowed for good in tainted conversations",
+                reaches=f"{len(rules)} permanent approvals in tainted conversations",
                 remedy="`policy rules` lists them, `policy forget` takes one back.",
             )
         ]
@@ -262,7 +262,7 @@ def _members(config: Config) -> Iterator[Exposure]:
         attacker="member",
         level="note",
         reaches=f"files of {config.workspace} but the owners' own, the web, their own memory",
-        remedy="Keep what is not for members out of the workspace.",
+        remedy="Keep files that members must not read out of the workspace.",
     )
     others = [name for name in config.policy.approvers if name]
     if "members" in others:
@@ -279,8 +279,8 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
         yield Exposure(
             attacker="web page",
             level="risk",
-            reaches=f"commands run without a sandbox once somebody agrees ({bare})",
-            remedy="Install bubblewrap; `nanobot doctor` says what is missing.",
+            reaches=f"commands run without a sandbox after an approval ({bare})",
+            remedy="Install bubblewrap; `nanobot doctor` explains how.",
         )
     wide = [host for host in config.policy.hosts if host.lstrip("*.").count(".") < 1]
     if wide:
@@ -296,7 +296,7 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
             attacker="web page",
             level="risk",
             reaches=f"{', '.join(private)} of your network, where a person or a search names it",
-            remedy="Take out of tools.web.allow_private what is not needed.",
+            remedy="Remove unneeded hosts from tools.web.allow_private.",
         )
     yield Exposure(
         attacker="web page",
@@ -335,7 +335,7 @@ def _machine(config: Config) -> Iterator[Exposure]:
             attacker="other user of the machine",
             level="risk",
             reaches="nothing more; but nanobot runs as root, so that every mistake costs all",
-            remedy="Run it as a user of its own: `nanobot service install` does.",
+            remedy="Run nanobot as a separate user, as `nanobot service install` does.",
         )
     database = urlsplit(config.database_url)
     if database.hostname and not is_local(database.hostname):

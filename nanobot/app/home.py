@@ -24,8 +24,8 @@ def prepare_home(config: Config) -> None:
     home = config.home
     if home.resolve().is_relative_to(config.workspace.resolve()):
         raise ConfigError(
-            f"workspace is {config.workspace}, which holds nanobot's home {home} with its keys and "
-            "conversations: name a folder beside or below the home"
+            f"workspace is {config.workspace}, which holds nanobot's home {home} with its keys "
+            f"and conversations: name a folder next to the home or below it"
         )
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -79,7 +79,7 @@ class Lifecycle:
             if message is None:
                 return
             if await self._is_busy("boot"):
-                logger.info("BOOT.md: the run of an earlier start goes on instead of a new one")
+                logger.info("BOOT.md: the run of an earlier start continues; no new run begins")
             elif self._settings.wait_for_boot:
                 await self._follow("boot", message, self._settings.boot_seconds)
             else:

@@ -35,4 +35,5 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         """Its registry or nanobot's, run by its executor."""
         offered = tools if self.registry is None else self.registry
         offered.executor = self.executor
+        offered.stand_in = offered.stand_in or tools.stand_in
         return offered

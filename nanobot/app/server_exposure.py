@@ -47,11 +47,12 @@ def _remote(name: str, server: McpSettings) -> Exposure:
         return Exposure(
             attacker="MCP server",
             level="danger",
-            reaches=f"mcp.{name}: unencrypted, whoever is between reads and changes all of it",
+            reaches=f"mcp.{name}: unencrypted: anyone on the network path can read and change "
+            f"everything",
             remedy=f"Use https:// in mcp.{name}.url.",
         )
     return Exposure(
-        attacker="MCP server", level="note", reaches=f"mcp.{name}: what it is told in calls"
+        attacker="MCP server", level="note", reaches=f"mcp.{name}: the arguments of its calls"
     )
 
 
@@ -83,7 +84,7 @@ def _program(name: str, server: McpSettings, bare: str) -> Exposure:
     return Exposure(
         attacker="MCP server",
         level="risk" if wide else "note",
-        reaches=f"mcp.{name}: its program reaches {granted}, {network}, its environment and what "
-        "it is told in calls",
+        reaches=f"mcp.{name}: its program reaches {granted}, {network}, its environment and the "
+        f"arguments of its calls",
         remedy=f"{less}Use only programs that you trust; pin the version in mcp.{name}.args.",
     )

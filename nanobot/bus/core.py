@@ -18,6 +18,7 @@ from nanobot.bus.peers import Peers
 from nanobot.bus.turns import Turn, Turns
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, Role, RunEvent
+from nanobot.propagation import received
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Ready, Run
@@ -100,8 +101,8 @@ class WakeUps:
 
 
 class _Due(NamedTuple):
-    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stands
-    still while the machine sleeps, so a distant time is checked earlier."""
+    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stops while
+    the machine sleeps, so a distant time is checked earlier."""
 
     loop_time: float
     wall_time: float
@@ -155,6 +156,8 @@ class Bus:
         for its files if the channel's files are fetched (see `files_came`)."""
         if channel in self._files:
             admissions = [_with_files(admission) for admission in admissions]
+        if kept := received():
+            admissions = [_with_kept(admission, kept) for admission in admissions]
         done = await self.journal.admit(channel, admissions, cursor, self.lane_limit, self.busy)
         for admission, admitted in zip(admissions, done, strict=True):
             if admission.awaiting_files:
@@ -354,6 +357,11 @@ class Bus:
                     watcher.offer(event)
         if not elsewhere:
             self.peers.emitted(event)
+
+
+def _with_kept(admission: Admission, kept: str) -> Admission:
+    message = msgspec.structs.replace(admission.message, kept=kept)
+    return msgspec.structs.replace(admission, message=message)
 
 
 def _with_files(admission: Admission) -> Admission:

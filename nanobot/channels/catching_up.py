@@ -50,7 +50,9 @@ class CatchingUp:
         stored = positions is not None
         if positions is None:
             if text:
-                logger.warning("the stored cursor {!r} is none of this platform's", text[:100])
+                logger.warning(
+                    "the stored cursor {!r} does not belong to this platform", text[:100]
+                )
             now = await self._history.now()
             positions, text = (now, now), self._history.cursor(now, now)
             await self._intake.admit([], text)

@@ -235,7 +235,7 @@ class ChatDelivery:
 
     async def _reform(self, work: Work, move: Reform) -> Work:
         row, idx = work.row, move.idx
-        logger.info("{}: {} goes on in an older form ({})", self, row.message.key, move.refused)
+        logger.info("{}: {} continues in an older format ({})", self, row.message.key, move.refused)
         parts = await self._older(row, work.parts, idx, move.refused)
         if not parts:
             failure = Failure(idx=idx, error=Refused(str(move.refused)))

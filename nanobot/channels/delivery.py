@@ -96,7 +96,9 @@ class Delivery:
             async with asyncio.timeout(seconds):
                 await self._quiet.wait()
         except TimeoutError:
-            logger.warning("{}: {} chat(s) still owed something", self._name, len(self._chats))
+            logger.warning(
+                "{}: {} chat(s) still have unsent messages", self._name, len(self._chats)
+            )
 
     @property
     def parked(self) -> frozenset[str]:

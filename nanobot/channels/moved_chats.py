@@ -36,7 +36,7 @@ class MovedChats:
         """A chat has the new id `new`. False: that was known. Raises StoreError."""
         if not await self._journal.move_chat(self._channel, old, new):
             return False
-        logger.info("{}: the chat {} goes on as {}", self._channel, old, new)
+        logger.info("{}: the chat {} has the new id {}", self._channel, old, new)
         self._know(new, self._here.get(old, old))
         return True
 

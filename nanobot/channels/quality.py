@@ -80,7 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     `platform`: its name for people. `api`: the version of the platform's API that it was built for;
     `source`: that API's documentation; `read_on`: when it was last read. `owner`: the maintainer.
     Each rule is in one of three tables: `done` names the tests that show it, `exempt` the reason
-    why it does not apply, `open` what is missing. A rule in none of them is open.
+    why it does not apply, `open` the missing work. A rule without a table is open.
     """
 
     platform: str

@@ -33,7 +33,7 @@ class Receipts:
         while True:
             row = await self._journal.outbound(message.key)
             if row is None or row.state == "dropped":
-                raise ToolError("somebody has taken it back: it is not delivered")
+                raise ToolError("the message was discarded and will not be delivered")
             if row.state == "dead":
                 raise ToolError(f"it could not be delivered: {row.error}")
             if row.state == "sent":

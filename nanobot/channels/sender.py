@@ -138,7 +138,9 @@ class PartSender:
                 if channel.confides(there, person):
                     return await self._paced(address, lambda: channel.confide(there, person, part))
             except Refused as refused:
-                logger.info("{}: not for the eyes of {} alone: {}", address, person, refused)
+                logger.info(
+                    "{}: this message cannot be shown to {} only: {}", address, person, refused
+                )
         if message.discreet:
             logger.info("{}: {} is not sent, since others would see it", address, message.key)
             return ""
@@ -287,7 +289,7 @@ class PartSender:
     async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> str:
         channel = self._channel
         if not isinstance(channel, Editing) or part.file is not None:
-            raise Refused("this cannot be put in the place of another message")
+            raise Refused("this part cannot replace another message")
         there = self.moved.there(address)
         try:
             await channel.edit(there, message_id, part)

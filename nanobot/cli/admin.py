@@ -132,7 +132,9 @@ def doctor(
 
 def onboard(  # noqa: PLR0913 - each is an option
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take what is found.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Use the settings found, without questions.")
+    ] = False,
     model: Annotated[str, typer.Option(help="The model, as PROVIDER/MODEL.")] = "",
     api_key_env: Annotated[str, typer.Option(help="The variable with its key.")] = "",
     api_base: Annotated[

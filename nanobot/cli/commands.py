@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin, database
+from nanobot.cli import admin, database, plugin_commands
 from nanobot.cli import generated as faces
 from nanobot.cli.chat import command as chat
 from nanobot.cli.log_option import LogFormat, with_log_format
@@ -95,3 +95,4 @@ admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 database.add(app)
 service.add(app)
+plugin_commands.add(app)

@@ -86,7 +86,7 @@ def restore(
         kept = maintenance.restore(url, Path(file).expanduser().absolute())
         say(f"{maintenance.where(url)} is as {file} has it.")
         if kept:
-            say(f"What was there before is in {kept}.")
+            say(f"The previous store is now {kept}.")
 
 
 @db.command("check", epilog=example("nanobot db check"))

@@ -19,16 +19,16 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
 
 _GROUPS = {
-    "sessions": "Conversations: what was said, and the log behind it.",
-    "runs": "What the assistant did for each message, and what it does now.",
-    "outbox": "Messages to chats, and how their delivery stands.",
+    "sessions": "Conversations and their logs.",
+    "runs": "Runs: the assistant's work on each message.",
+    "outbox": "Outgoing messages and the state of their delivery.",
     "context": "What the model is shown.",
     "skills": "Skills: instructions that the model can load.",
-    "tools": "What the model may do, and what it did.",
+    "tools": "Tools of the model, and its calls.",
     "pair": "People: who asks to be let in, and who was.",
-    "cron": "Scheduled jobs: what is done, and when.",
+    "cron": "Scheduled jobs.",
     "hooks": "Webhooks from other services.",
-    "approvals": "Approvals: what waits for a decision, and what was decided.",
+    "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",
     "config": "The configuration: read, change and check it.",
     "models": "The models that are configured, and whether they answer.",
@@ -36,12 +36,12 @@ _GROUPS = {
     "prompts": "The files that the prompt is made of.",
     "channels": "The chats it lives in.",
     "mcp": "Servers of the Model Context Protocol, whose tools the assistant has.",
-    "memory": "What is remembered of people and groups.",
-    "security": "What attackers could reach, and what came from outside.",
+    "memory": "Memories of people and groups.",
+    "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
     "evals": "Evals: regression tests of answers.",
-    "audit": "Proof that logs are as they were written.",
+    "audit": "Proof that no one changed the log.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"

@@ -34,7 +34,7 @@ def line_of(record: Record) -> str:
         **LOG_IDS.get()(),
         **{name: value for name, value in record["extra"].items() if name != _LINE},
     }
-    if isinstance(event.get("run"), str):
+    if isinstance(event.get("run"), str) and "trace" not in event:
         event["trace"] = trace_id(event["run"])
     failure = record["exception"]
     if failure is not None and failure.value is not None:

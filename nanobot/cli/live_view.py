@@ -19,7 +19,7 @@ from nanobot.server.client import call
 
 
 def top(environ: Mapping[str, str], *, once: bool, as_json: bool, interval: float) -> None:
-    """Draw until interrupted; once where nobody watches. See `errors` for other ends."""
+    """Draw until interrupted, or once without a terminal. See `errors` for other ends."""
     with errors():
         home = home_of(environ)
         if once or as_json or not sys.stdout.isatty():

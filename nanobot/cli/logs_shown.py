@@ -20,7 +20,7 @@ def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
     if there is no log.
     """
     file = log_file_of(home_of(environ))
-    service = _journal(environ)
+    service = journal_of(environ)
     if service is not None and (service.is_active() or not file.exists()):
         return _from_journal(service, environ, lines, follow=follow)
     try:
@@ -40,7 +40,7 @@ def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
     return 0
 
 
-def _journal(environ: Mapping[str, str]) -> Systemd | None:
+def journal_of(environ: Mapping[str, str]) -> Systemd | None:
     """The service whose log systemd stores, if it belongs to this home."""
     for manager in installed(sys.platform, environ):
         if isinstance(manager, Systemd) and str(home_of(environ)) in manager.file.read_text(

@@ -50,8 +50,8 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
             logger.warning("{}", warning)
         if not config.served and roles.channels:
             logger.warning(
-                "no channel is set up, so nobody can write to it but `{0} agent` on this machine; "
-                "`{0} onboard` connects one, and docs/channels.md says which there are",
+                "no channel is configured, so only `{0} agent` on this machine can write to it; "
+                "`{0} onboard` connects a channel, and docs/channels.md lists them all",
                 "nanobot",
             )
         again = asyncio.run(_serve(config, environ, roles))
@@ -88,7 +88,7 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
             }
             beside = begin_all(tasks, works, parts.engine.clock)
             await stop.wait()
-            logger.info("stopping: what runs gets {:g} s", config.drain_seconds)
+            logger.info("stopping: active runs have {:g} s to finish", config.drain_seconds)
         for task in beside:
             task.cancel()
     return again.is_set()

@@ -10,13 +10,13 @@ _FIRST = {
     "onboard": "Set up a model and a chat, step by step.",
     "agent": "Talk to the assistant in this terminal.",
     "gateway": "Serve the chats until stopped.",
-    "service": "Run the gateway for good, as a service of this machine.",
-    "status": "Show which model answers, what runs, how the chats are.",
+    "service": "Run the gateway permanently, as a service.",
+    "status": "Show the model, active runs and the state of the chats.",
     "doctor": "Check the installation and explain how to fix problems.",
     "config": "Read, change and check the configuration.",
     "sessions": "Read, continue, stop or remove conversations.",
-    "approvals": "See and decide what the assistant asks for.",
-    "cron": "Schedule what is to be done later, or again and again.",
+    "approvals": "Show and decide pending approvals.",
+    "cron": "Schedule jobs, once or repeatedly.",
 }
 
 

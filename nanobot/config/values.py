@@ -1,6 +1,7 @@
 """Text into values: parses the file, follows references to secrets, gives text the type of its key.
 
-Errors are sentences: where, what was found, what is allowed, what to do. They show no secret.
+Errors are sentences that name the place, the value, the allowed values and the remedy. They show no
+secret.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def masked_url(url: str) -> str:
 
 
 def secrets_in_url(url: str) -> set[str]:
-    """Passwords and keys within a URL, as they stand there and as they are meant."""
+    """Passwords and keys in a URL, both encoded and decoded."""
     _, separator, rest = url.partition("://")
     if not separator:
         return set()
@@ -225,7 +226,7 @@ def _shown_line(line: str) -> str:
 
 
 def follow(text: str, key: str, home: Path, environ: Mapping[str, str]) -> str:
-    """What "${NAME}" or "file:PATH" (relative to `home`) refers to; other text as it is."""
+    """The value of "${NAME}" or "file:PATH" (relative to `home`); other text is unchanged."""
     match = _VARIABLE.fullmatch(text)
     if match:
         value = environ.get(match[1], "")
@@ -293,7 +294,7 @@ def allowed(hint: Any) -> str:
 
 
 def base_of(hint: Any) -> Any:
-    """A type without what is said about it, and without None."""
+    """A type without metadata and without None."""
     if hasattr(hint, "__metadata__"):
         return base_of(hint.__origin__)
     if get_origin(hint) in (UnionType, Union):
@@ -302,7 +303,7 @@ def base_of(hint: Any) -> Any:
 
 
 def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
-    """What is said about a type, from the outside in."""
+    """The metadata of a type, outermost first."""
     yield from (
         meta for meta in getattr(hint, "__metadata__", ()) if isinstance(meta, msgspec.Meta)
     )
@@ -321,13 +322,13 @@ def _range(hint: Any) -> str:
 
 
 def _without_keys(text: str) -> str:
-    """A text without what looks like a key, wherever somebody put it."""
+    """The text without anything that looks like a key."""
     is_place = "://" in text or text.startswith(("/", "~", "."))
     return _KEY_LIKE.sub("***", text if is_place else _LONG_WORD.sub("***", text))
 
 
 def shown(key: str, value: Any) -> str:
-    """A value in an error: what it is, without what nobody may see, never long."""
+    """A value for an error message: shortened, and without secrets."""
     if isinstance(value, dict):
         return "a table"
     if is_secret(key):
@@ -348,7 +349,7 @@ def shown(key: str, value: Any) -> str:
 
 
 def quoted(key: str) -> str:
-    """A key in a sentence: as it is, or quoted if it holds anything odd; never long."""
+    """A key for a sentence: unchanged, or quoted if it has unusual characters; never long."""
     text = key if all(c.isprintable() and c != " " for c in key) and key else repr(key)
     return text if len(text) <= 80 else text[:80] + "..."
 

@@ -55,7 +55,7 @@ class LastingFacts:
         except StoreError:
             raise
         except NanobotError as error:
-            logger.warning("what was learnt is in no file yet: {}", error)
+            logger.warning("new facts are not in a file yet: {}", error)
 
     async def shown(self, scope: str) -> str:
         """The curated facts of a scope for its prompt; "" for the owners' scope, whose facts are an

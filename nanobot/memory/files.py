@@ -181,7 +181,7 @@ def _folders_of(scope: str) -> list[list[str]]:
     if scope == OWNER:
         return [[], [FOLDER]]
     if _SCOPE.fullmatch(scope) is None:
-        raise NanobotError(f"{scope[:80]!r} is nobody's memory; `memory list` shows whose there is")
+        raise NanobotError(f"{scope[:80]!r} has no memory; `memory list` shows the memories")
     return [[FOLDER, *scope.split("/")]]
 
 

@@ -14,6 +14,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, StoreError, UnknownId
+from nanobot.labels import without_secret_lines
 from nanobot.memory import files as places
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
@@ -82,7 +83,7 @@ class Memory:
             async with self._lock(scope):
                 await self._follow(scope)
         except NanobotError as error:
-            logger.warning("memory is searched as it was read last: {}", error)
+            logger.warning("memory is searched in the state of the last read: {}", error)
         return await self._search.search(scope, query, top_k)
 
     async def save(
@@ -265,12 +266,13 @@ class Memory:
             except NanobotError as error:
                 if scopes is not None:
                     raise
-                logger.warning("memory is listed as it was read last: {}", error)
+                logger.warning("memory is listed in the state of the last read: {}", error)
         return await self._store.listed(scopes=scopes, state=state, limit=limit, find=find)
 
     async def curated(self, scope: str) -> str:
-        """The beginning of the scope's MEMORY.md."""
+        """The beginning of the scope's MEMORY.md, without lines that are marked as secret."""
         texts = await asyncio.to_thread(self._files.read, places.curated(scope))
+        texts = without_secret_lines(texts)
         text = texts.encode("utf-8", "replace").decode().strip()
         most = self._max_file_chars
         if len(text) <= most:
@@ -346,7 +348,7 @@ class Memory:
             except StoreError:
                 raise
             except NanobotError as error:
-                logger.warning("what is remembered is in no file yet: {}", error)
+                logger.warning("new memories are not in a file yet: {}", error)
         return not self._sync.unfiled
 
     async def embed_all(self) -> bool:

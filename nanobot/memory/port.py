@@ -1,4 +1,4 @@
-"""The port to memory: scopes, what is kept, and how it is found."""
+"""The port to memory: scopes, facts, and search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot import labels
-from nanobot.labels import Label, Privacy
+from nanobot.labels import NOTHING, Label, Privacy
 from nanobot.messages import Address, Role
 
 OWNER = "owner"
@@ -70,6 +70,12 @@ class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
     kind: Kind = "note"
     created_at: float = 0.0
+
+    @property
+    def label(self) -> Label:
+        """The label of the text, which a person may have marked with #secret."""
+        own = labels.of(privacy=Privacy.SECRET) if labels.is_marked_secret(self.text) else NOTHING
+        return self.provenance.spoken.join(own)
 
 
 class SavedMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,8 +156,8 @@ class MemoryPort(Protocol):
 
 def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> str:
     """The memory scope of a conversation: the owners' scope if it is private and theirs; the
-    person's scope if it is a private conversation with one person; otherwise the chat's scope,
-    whoever speaks there.
+    person's scope if it is a private conversation with one person; otherwise the chat's scope, for
+    all its speakers.
 
     The scope is also the name of the folder under memory/. Two people never share one, on any file
     system.

@@ -115,7 +115,7 @@ class FileSync:
         """
         files = holding(read, digest)
         if not files:
-            raise NanobotError("it stands in no file yet: try it again in a moment")
+            raise NanobotError("this memory is not in a file yet: try again in a moment")
         for file in files:
             change, heading = self._files.change, file.rpartition("/")[2].removesuffix(".md")
             edit = partial(corrected, digest=digest, text=text, heading=heading)
@@ -177,7 +177,7 @@ class FileSync:
         try:
             text = self._files.text(file)
         except NanobotError as error:
-            logger.warning("memory stays as it was read last: {}", error)
+            logger.warning("memory keeps the state of the last read: {}", error)
             TROUBLES.note(what, error)
             return None
         if text is None:

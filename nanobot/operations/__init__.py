@@ -1,1 +1,1 @@
-"""What a person or a program may do besides talking: one list, behind every face of nanobot."""
+"""The operations that people and programs can call: one list, behind every face of nanobot."""

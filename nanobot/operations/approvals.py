@@ -39,8 +39,9 @@ def _person(caller: Caller) -> Approver:
 
 
 class ApprovalView(Approval, frozen=True, kw_only=True):
-    """What was asked, as somebody sees it. `yours`: whether it is theirs to answer. `unseen`: it is
-    longer than its question, and nobody may approve it before they had all of it shown."""
+    """An approval or question, as one person sees it. `yours`: whether this person may answer it.
+    `unseen`: the call does not fit into its question, so a person must have the whole call shown
+    before they can approve it."""
 
     yours: bool
     unseen: bool = False
@@ -204,6 +205,10 @@ class _Call(Arguments, frozen=True, kw_only=True):
             description="Who spoke into what the run sees, as a list: owner, member, guest, "
             "program, passed-on, tool, outside."
         ),
+    ] = ""
+    privacy: Annotated[
+        str,
+        Meta(description="How private what the run sees is: public, conversation, person, secret."),
     ] = ""
 
 

@@ -1,4 +1,4 @@
-"""The one list of operations: all that stand in these modules, in this order."""
+"""The one list of operations: all operations of these modules, in this order."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from nanobot.providers.base import ChatMessage, TextPart, ToolSpec
 
 
 class PartView(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of what is sent, and about how many tokens it takes."""
+    """One part of a request, and its approximate number of tokens."""
 
     name: str
     tokens: int
@@ -32,7 +32,7 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_of(message: ChatMessage) -> str:
-    """The words of a message; pictures by their kind."""
+    """The text of a message, with pictures named by kind."""
     if isinstance(message.content, str):
         return message.content
     parts = (p.text if isinstance(p, TextPart) else f"[{p.mime}]" for p in message.content)

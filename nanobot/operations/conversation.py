@@ -1,4 +1,4 @@
-"""Operations around a conversation: how to begin anew, to sum up, and to end what runs."""
+"""Operations on a conversation: start a new one, compact it, and stop its runs."""
 
 from __future__ import annotations
 
@@ -159,6 +159,6 @@ async def stop(
 
 
 def stopped_notice(run_id: str, address: Address, text: str) -> OutboundMessage:
-    """A notice to the chat of a run that somebody ended."""
+    """A notice to the chat of a run that a person ended."""
     key = f"{run_id}:stopped"
     return OutboundMessage(address=address, text=text, kind=OutboundKind.NOTICE, key=key)

@@ -22,7 +22,7 @@ _OneJob: TypeAlias = Annotated[Rest, Meta(description="Its number, or its name."
 
 
 class _JobArguments(Arguments, frozen=True, kw_only=True):
-    """JobRequest, as people give it; what is left out is None."""
+    """JobRequest, as people write it; missing values are None."""
 
     schedule: (
         Annotated[str, Meta(description="The schedule, if the text does not start with it.")] | None
@@ -113,7 +113,7 @@ def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobReq
 
 
 def job_text(job: JobView | Job) -> str:
-    """A job in a sentence, for whoever changed it."""
+    """A job in a sentence, for the person who changed it."""
     job = viewed(job, times=True) if isinstance(job, Job) else job
     text = f"Job #{job.id} ({job.name}) is {job.state}: "
     if job.next_at is None:

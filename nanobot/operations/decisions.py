@@ -1,8 +1,8 @@
-"""What a yes or no decides: on which call it was said, and whether it may count.
+"""The meaning of a yes or no: the call that it decides, and whether it counts.
 
-A yes counts if it was sent after its question was shown, and if nothing else was asked there that
-it may answer. Where content from outside may be behind the call, only a button or the question's
-number approves it: by a habit of saying yes nobody agrees to what a page wants.
+A yes counts if the person sent it after the question was shown, and if the chat contains no other
+question that it may answer. If content from outside may have caused the call, only a button or the
+question's number approves it, so that a habitual yes does not approve the wish of a page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WHOLE_SECONDS = 1.0
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """Words of a person in a conversation."""
+    """A person's message in a conversation."""
 
     message: InboundMessage
     session_key: str
@@ -47,7 +47,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meant(msgspec.Struct, frozen=True, kw_only=True):
-    """The operation that the words stand for, with its argument; or why they decide nothing."""
+    """The operation that a message means, with its argument, or the reason why it decides
+    nothing."""
 
     operation: str = ""
     argument: str = ""
@@ -59,7 +60,7 @@ def unordered(message: InboundMessage, receipt: str, shown_at: float) -> None:
 
 
 class Decisions:
-    """Reads words as decisions on what is open."""
+    """Reads messages as decisions on pending approvals and questions."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -47,7 +47,7 @@ AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation as somebody asked for it in a chat."""
+    """A call of an operation in a chat."""
 
     message: InboundMessage
     session_key: str
@@ -119,8 +119,8 @@ class Dispatcher:
         return None if operation is None else (operation, argument)
 
     def unknown(self, text: str) -> str:
-        """What is answered to a command that there is not: the nearest one. Empty for ordinary
-        text, also if it begins with a slash, as a path does."""
+        """The answer to an unknown command, with the nearest known one. Empty for ordinary text,
+        even if it begins with a slash, as a path does."""
         match = _COMMAND.match(text)
         if match is None:
             return ""
@@ -136,7 +136,7 @@ class Dispatcher:
     async def decided(
         self, invocation: Invocation, order: Order = unordered
     ) -> tuple[Operation, str] | Admission | None:
-        """The operation that a yes or no stands for, or the word that it decides nothing."""
+        """The operation that a yes or no means, or a notice that it decides nothing."""
         meant = await self._decisions.meant(invocation.said, order)
         if meant is None:
             return None
@@ -145,8 +145,8 @@ class Dispatcher:
         return self._by_name[meant.operation], meant.argument
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
-        """A reaction decides the call that its message asks about, if it is a clear yes or no of
-        somebody who may. Every other one does nothing, and nobody hears of it."""
+        """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
+        person who may decide. Other reactions have no effect and get no answer."""
         name, address = reaction(message.text), message.address
         if not (name and message.reply_to):
             return
@@ -257,9 +257,9 @@ class Dispatcher:
     async def call(
         self, name: str, arguments: Mapping[str, Any], caller: Caller = AT_THE_TERMINAL
     ) -> Any:
-        """Perform an operation for somebody; if not said whom, for an owner at this machine.
+        """Perform an operation for `caller`, by default an owner at this machine.
 
-        Raises UsageError for what is not known or does not fit, NotAllowed for what they may not,
+        Raises UsageError for unknown names and wrong arguments, NotAllowed if the role is too low,
         and the operation's errors.
         """
         operation = self.named(name)
@@ -311,8 +311,8 @@ def notice(
     refused: bool = False,
     choices: tuple[Choice, ...] = (),
 ) -> OutboundMessage:
-    """What the gateway answers to a message; by its key it is sent only once. What was `refused` or
-    asked for unseen concerns nobody else in a group."""
+    """The gateway's answer to a message; its key prevents a second one. In a group, only the person
+    concerned sees a refusal (`refused`) or the answer to a hidden command."""
     alone = message.group and (refused or message.unseen)
     return OutboundMessage(
         address=message.address,

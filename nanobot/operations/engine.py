@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     facts: Callable[[], Facts]
     clock: Clock
     began: float
+    remarks: Remarks = NO_REMARKS
     partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property

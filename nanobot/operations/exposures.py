@@ -13,9 +13,9 @@ Level: TypeAlias = Literal["ok", "note", "risk", "danger"]
 
 
 class Exposure(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kind of attacker reaches in this configuration, how bad that is, and what closes
-    it. ok: nothing to do; note: as it is meant; risk: more than most people want; danger: a way to
-    take over or to take data away."""
+    """What one kind of attacker can reach in this configuration, the severity, and the remedy. ok:
+    nothing to do; note: intended; risk: more than most people want; danger: a way to take over or
+    to take data away."""
 
     attacker: Attacker
     level: Level
@@ -24,7 +24,7 @@ class Exposure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecurityAdmin(Protocol):
-    """What is known of the security of one gateway."""
+    """Reports on the security of one gateway."""
 
     async def audit(self) -> list[Exposure]:
         """What each kind of attacker could reach, attacker by attacker, the worst first."""

@@ -21,7 +21,7 @@ _WHAT = "What is in the workspace"
 
 
 async def check_path(engine: Engine, path: str) -> None:
-    """Raises NotAllowed for a file that the policy lets nobody read, its owner included."""
+    """Raises NotAllowed for a file that no one may read by policy, not even an owner."""
     context = CallContext(
         run_id="",
         session_key="",

@@ -122,7 +122,7 @@ def _families(commands: list[CommandHelp]) -> dict[str, list[CommandHelp]]:
 
 
 def _name(command: CommandHelp) -> str:
-    """Its name, without what stands for arguments."""
+    """The name without the placeholders of arguments."""
     words = command.usage.removeprefix("/").split()
     return " ".join(words[:2] if _has_word(command) else words[:1])
 
@@ -182,7 +182,7 @@ _MOST_SHOWN = 5
 
 
 class FirstSteps(msgspec.Struct, frozen=True):
-    """What somebody is shown who comes for the first time: some commands."""
+    """Commands to show to a new person."""
 
     commands: list[CommandHelp]
 

@@ -1,4 +1,4 @@
-"""What a home is, and how it is set up: as people see it, and what they may change."""
+"""The home of a gateway: the views of it that people see, and the changes that they can make."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that is known by name. `local`: a server of one's own models; `has_key`: one is
-    configured, or in the environment; `model`: what it is usually asked for."""
+    """A provider that is known by name. `local`: a server for local models; `has_key`: a key is
+    configured, or in the environment; `model`: its default model."""
 
     name: str
     title: str
@@ -98,8 +98,8 @@ class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that answered a question, after so many seconds, and what it can do. `priced`: its
-    price is known."""
+    """A model that answered a test question, with the seconds it took and its capabilities.
+    `priced`: its price is known."""
 
     name: str
     seconds: float
@@ -119,9 +119,9 @@ class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin that is installed: what it is for, and whether it is on. `package`: the distribution
-    that brought it; "": it is built in. `why` it is off, or what of it failed. `brings`: the kinds
-    of things that it adds."""
+    """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
+    is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that
+    it adds."""
 
     name: str
     summary: str
@@ -158,10 +158,10 @@ class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
-    """A type of channel that is installed. `person` says what a person's id is there, `only` is the
-    one there is. `knock`: how its owner writes to it first ({bot}: who it is there), for `channels
-    meet`; "": nobody can be waited for. `broken`: why it cannot be used. `grade`: on the quality
-    scale; "": none."""
+    """An installed type of channel. `person` describes the ids of people there; `only` is the only
+    possible id. `knock`: how an owner sends the first message ({bot}: the bot's name there), for
+    `channels meet`; "": the type cannot wait for a message. `broken`: why it does not work.
+    `grade`: its grade on the quality scale; "": none."""
 
     name: str
     title: str
@@ -176,9 +176,9 @@ class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel whose platform let it in, and that is in the configuration now: who it is there,
-    and what it lacks. `owned`: somebody may give it orders. `greeted`: they were told there that it
-    is set up; `refused` says why that did not go."""
+    """A channel that its platform accepted and that is now in the configuration: the bot's name
+    there, and the missing rights. `owned`: it has an owner. `greeted`: the owner got a message
+    there that it is set up; `refused`: why that message failed."""
 
     name: str
     who: str
@@ -190,7 +190,7 @@ class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who wrote to a channel that nobody serves yet, and the chat in which they did."""
+    """A person who wrote to a channel that no gateway serves yet, with the chat."""
 
     id: str
     name: str
@@ -198,8 +198,8 @@ class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HomeAdmin(Protocol):
-    """What may be looked at and changed in the home of one gateway. What is written holds from the
-    next start on, unless something else is said. All raise NanobotError. `files` are those of the
+    """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
+    method says otherwise. All methods raise NanobotError. `files` are the files of the
     workspace."""
 
     files: SharedFiles
@@ -215,8 +215,8 @@ class HomeAdmin(Protocol):
     async def change(
         self, values: Mapping[str, str | None], *, force: bool = False
     ) -> ChangedSettings:
-        """Write keys; None takes one out, so that its default holds. A model that nobody knows is
-        refused unless it is forced."""
+        """Write keys; None removes a key, so that its default applies. Refuses an unknown model
+        unless `force` is set."""
         ...
 
     async def examine(self, *, fix: bool) -> list[Finding]:
@@ -224,7 +224,7 @@ class HomeAdmin(Protocol):
         ...
 
     def restart(self) -> None:
-        """Drain, end, and start again with the configuration as it is then."""
+        """Drain, end, and start again with the current configuration."""
         ...
 
     def models(self) -> list[ModelOption]:
@@ -295,6 +295,6 @@ class HomeAdmin(Protocol):
     async def meet(
         self, channel: str, name: str, settings: Sequence[str], others: Sequence[str]
     ) -> MetPerson:
-        """Wait until somebody who is none of the `others` writes to such a channel, which is not
-        kept. Their message is still there when it is served."""
+        """Wait until a person who is not in `others` writes to this channel, which is not saved. A
+        gateway that serves the channel later still receives the message."""
         ...

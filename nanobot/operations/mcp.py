@@ -75,9 +75,7 @@ async def accept_server(
     context: OperationContext,
     caller: Caller,
     name: _Name,
-    code: Annotated[
-        Positional, Meta(description="The code below the review, for exactly what it showed.")
-    ] = "",
+    code: Annotated[Positional, Meta(description="The code shown below the review.")] = "",
 ) -> str:
     """Accept the new and changed tools of an MCP server, as `mcp review` shows them."""
     count = await context.engine.mcp.accept(name, code, caller.by)

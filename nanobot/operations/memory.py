@@ -1,4 +1,4 @@
-"""Operations on what is remembered."""
+"""Operations on memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Number: TypeAlias = Annotated[int, Meta(description="The number of the memory."
 
 
 def _own(caller: Caller) -> str | None:
-    """The only scope a caller may see; None: any, which owners may where nobody else reads."""
+    """The only scope that a caller may see; None: any scope, for owners in a private chat."""
     if caller.role is Role.OWNER and caller.private:
         return None
     if caller.address is None:

@@ -1,4 +1,4 @@
-"""What was said in a conversation beside its log, as people see it."""
+"""Messages of a conversation that are not in its log, as people see them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from nanobot.messages import InboundMessage, OutboundMessage
 
 
 class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
-    """A word of the gateway that no log has: the answer to a command, a refusal. `said` is what it
-    answers, `by` who said that; both are empty where it answers nothing."""
+    """A message of the gateway that no log contains: the answer to a command, or a refusal.
+    `said` is the message that it answers, `by` that message's sender; both are empty if it
+    answers none."""
 
     id: int
     key: str
@@ -23,7 +24,7 @@ class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Notices(Protocol):
-    """What was answered beside the logs."""
+    """Reads messages of the gateway that no log contains."""
 
     async def latest(
         self, session: str, chats: Sequence[str], *, since: float, limit: int

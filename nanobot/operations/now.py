@@ -1,4 +1,4 @@
-"""What happens at this moment, as one bounded look: for `nanobot top` and the scripts beside it."""
+"""The current state in one bounded query, for `nanobot top` and scripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now as ShownAt
 from nanobot.operations.timeline import Times, timeline_of, took, words
-from nanobot.operations.waterfall import as_entry
 from nanobot.session.states import as_people_see
 from nanobot.session.views import RunView
 
@@ -20,7 +20,8 @@ _LAG_SAMPLE = 0.02
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that has not ended: what it does, and for how many seconds it and the run last."""
+    """A run that has not ended: its current activity, and the seconds that the activity and the run
+    have lasted."""
 
     id: str
     session_key: str
@@ -32,10 +33,10 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens now. `waiting` messages have no run yet, `owed` answers are unsent, the oldest
-    since `oldest_waiting` and `oldest_owed` seconds. What concerns everybody is for owners alone.
-    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: how long this look into the
-    store took, with the wait for others."""
+    """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
+    are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
+    `loop_lag_ms`: how late a timer of the gateway was; `store_ms`: the time of this query of the
+    store, including the wait for others."""
 
     at: float
     serving: bool

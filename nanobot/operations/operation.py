@@ -1,4 +1,4 @@
-"""An operation: its name, its parameters, who may, what it returns, how that reads in a chat.
+"""An operation: its name, parameters, role and result, and the text of the result in a chat.
 
 The faces are made from this alone: commands of the command line, /commands of every chat, calls of
 the control socket, routes over HTTP, tools of the MCP server. A new one is one function:
@@ -42,9 +42,10 @@ def _reaches(role: Role, least: Role | None) -> bool:
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, as what, where. `address` None: through the control socket, not from a chat.
-    `key` is the same when a chat brings the same order again. `private`: nobody else reads it.
-    `own` is the prefix of further sessions that are theirs; "": they have one."""
+    """The person or program that calls an operation, with role and address. `address` is None for
+    the control socket. `key` is the same if a chat delivers the same command again. `private`: no
+    one else reads the chat. `own` is the prefix of the caller's other sessions; "": there is only
+    one."""
 
     role: Role
     session_key: str
@@ -74,14 +75,14 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         return (self.session_key, self.own)[: 2 if self.own else 1] if self.private else ()
 
     def at_this_machine(self, what: str) -> None:
-        """Raises UsageError in a chat: whoever takes over an account of a platform is not to take
-        over the machine."""
+        """Raises UsageError in a chat: a person who takes over a platform account must not get the
+        machine too."""
         if self.address is not None and self.address.channel != TERMINAL:
             raise UsageError(f"{what} does not work in a chat: use the command line or the page.")
 
 
 class OperationContext(Protocol):
-    """What a handler is given: the engine, and the list that it stands in."""
+    """The first argument of a handler: the engine, and the list of operations that contains it."""
 
     engine: Engine
     listed: tuple[Operation, ...]
@@ -147,12 +148,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def chat_example(self) -> str:
-        """It as somebody may write it in a chat."""
+        """An example call in a chat."""
         return f"/{self.name} {self.example}".rstrip()
 
     @property
     def command_example(self) -> str:
-        """It as somebody may type it at a command line."""
+        """An example call on the command line."""
         words = ["nanobot", self.command]
         values = parsed(self.parameters, self.example)
         for parameter in self.parameters:
@@ -192,11 +193,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return schema_of(self.parameters)
 
     def may(self, role: Role) -> bool:
-        """Whether somebody in this role may."""
+        """Whether this role may call it."""
         return _reaches(role, self.role)
 
     def arguments_of(self, role: Role) -> tuple[str, ...]:
-        """The names of the arguments that somebody in this role may give."""
+        """The names of the arguments that this role may pass."""
         return tuple(each.name for each in self.parameters if _reaches(role, each.role))
 
     def check(self, role: Role, arguments: Mapping[str, Any]) -> None:
@@ -208,13 +209,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 raise NotAllowed(parameter.refusal)
 
     def parsed(self, text: str) -> dict[str, Any]:
-        """The arguments in what stands behind a command. Raises UsageError that says what is
-        wrong."""
+        """Parse the text behind a command into arguments. Raises UsageError that names the
+        mistake."""
         with self._named():
             return converted(self.parameters, parsed(self.parameters, text), strict=False)
 
     def converted(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments in what a program gives. Raises UsageError that says what is wrong."""
+        """Convert the arguments of a program. Raises UsageError that names the mistake."""
         with self._named():
             return converted(self.parameters, values, strict=True)
 
@@ -259,23 +260,22 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     storeless: bool = False,
     slow: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
-    """Makes an operation of its handler, whose annotations say what it takes and returns and whose
-    docstring is the help. It gets the context, the caller and its arguments, and raises
-    NanobotError for the person who asked.
+    """Make an operation of a handler. Its annotations define the parameters and the result; its
+    docstring is the help. The handler gets the context, the caller and the arguments, and raises
+    NanobotError for its caller.
 
-    `role` is the least that may. It `reads` if it changes nothing. `command` is its name on the
-    command line where that differs, `alias` another name that it still has. `text` makes a chat
-    message of a result, given the time.
-    `in_lane`: in a chat it keeps its place among the messages, as the command that its arguments
-    make it. `confirm`: what the command line asks before. `example`: arguments that show what it is
-    for, as a chat takes them. Not `listed`: it is in no help and in no menu. With an `own_command`
-    it is done by a command that works without a store, too.
-    `quiet`: as the press of a button it is answered to whoever pressed it alone, or not at all.
-    `failed`: with such a result the command ends with 1. `empty`: what is added when a list is.
-    `shows`: the tables whose rows it lists; those that cannot be read are named below it.
-    `choices`: the buttons below a result in a chat. `storeless`: the command line performs it
-    without a gateway, a store or a configuration, so its handler uses nothing of its context. It is
-    `slow` if it may take longer than two minutes: the command line waits until it ends.
+    `role` is the lowest role that may call it. `reads`: it changes nothing. `command` is its name
+    on the command line if that differs, `alias` an older name. `text` makes a chat message of a
+    result, given the time. `in_lane`: in a chat, it waits for its turn among the messages.
+    `confirm`: the question that the command line asks first. `example`: typical arguments, in the
+    syntax of a chat. Not `listed`: no help and no menu names it. `own_command`: a hand-written
+    command, which works without a store, performs it too. `quiet`: after a press of a button, only
+    the person who pressed it sees an answer, if there is one. `failed`: for such a result the
+    command exits with 1. `empty`: a line to add to an empty list. `shows`: the tables whose rows it
+    lists; the result names unreadable rows below the list. `choices`: the buttons below a result in
+    a chat. `storeless`: the command line performs it without a gateway, a store or a configuration,
+    so its handler uses nothing of its context. `slow`: it may take longer than two minutes, and the
+    command line waits until it ends.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:

@@ -1,5 +1,5 @@
-"""What an operation is given, one parameter after the other, as every face needs it: read from the
-signature of its handler, out of what was typed, and into what the handler takes."""
+"""The parameters of an operation, for every face: read from the signature of the handler, parsed
+from typed text, and converted to the handler's types."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> str:
-        """What it may be, for people."""
+        """The allowed values, for people."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
@@ -114,8 +114,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return bounds | rule if rule.get("type") == "integer" else rule
 
     def converted(self, value: Any, *, strict: bool) -> Any:
-        """The value as the handler takes it; without `strict` out of text, too. Raises UsageError
-        that says what was expected."""
+        """The value in the handler's type; without `strict`, also from text. Raises UsageError that
+        names the expected type."""
         if self.kind is int and isinstance(value, float) and value.is_integer():
             value = int(value)  # JSON has one kind of number
         try:
@@ -131,14 +131,14 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _without_none(hint: Any) -> Any:
-    """The type, without the None that stands for its being left out."""
+    """The type without the None that means "not given"."""
     if get_origin(hint) in (Union, UnionType):
         return next(member for member in get_args(hint) if member is not NoneType)
     return hint
 
 
 def _bare(hint: Any) -> Any:
-    """The same without what is said about it, either way around."""
+    """The type without metadata and without None, in either order."""
     hint = _without_none(hint)
     return _without_none(hint.__origin__) if hasattr(hint, "__metadata__") else hint
 
@@ -190,14 +190,15 @@ def _parameter(slot: str, hint: Any, default: Any, within: str = "") -> Paramete
 
 
 def _inner_metadata(hint: Any) -> tuple[Any, ...]:
-    """What is said of `Annotated[T, ...] | None`."""
+    """The metadata of `Annotated[T, ...] | None`."""
     return getattr(_without_none(hint), "__metadata__", ()) if hint is not None else ()
 
 
 def parsed(parameters: Collection[Parameter], text: str) -> dict[str, str]:
-    """The arguments in what stands behind a command: `name=value` by name, those that are yes or no
-    by their name alone, words that are a choice of one by themselves, others in order. A value by
-    name may be in quotes, with blanks in it. Raises UsageError for what is too much."""
+    """Parse the text behind a command: `name=value` sets an argument by name, a bare name sets a
+    yes-or-no argument, a word that is a choice of one argument sets that one, and other words fill
+    arguments in order. A value by name may be quoted and contain blanks. Raises UsageError for
+    surplus text."""
     by_name = {parameter.name: parameter for parameter in parameters if not parameter.rest}
     by_choice = {word: each for each in by_name.values() for word in each.choices}
     waiting = [parameter for parameter in parameters if parameter.positional]
@@ -248,8 +249,8 @@ def _as_in_a_chat(text: str, by_name: Mapping[str, Parameter]) -> str:
 def converted(
     parameters: Collection[Parameter], values: Mapping[str, Any], *, strict: bool
 ) -> dict[str, Any]:
-    """The typed arguments by name, defaults included. Raises UsageError that names what is
-    unknown, missing or wrong, and what could be."""
+    """The typed arguments by name, including defaults. Raises UsageError that names an unknown,
+    missing or wrong argument, and the allowed values."""
     names = [parameter.name for parameter in parameters]
     for name in values:
         if name not in names:

@@ -21,8 +21,8 @@ _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The number in `quara
 
 
 def below(rows: Sequence[Quarantined], command: str) -> list[str]:
-    """What is said below a list of the rows that it cannot show; `command` begins the commands that
-    show one and put it back."""
+    """The note below a list about rows that it cannot show; `command` begins the commands that show
+    a row and restore it."""
     if not rows:
         return []
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"

@@ -103,7 +103,7 @@ def grid(
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
-    """Each id with as much of it as tells it from the others; what is no id of a run, whole."""
+    """Each run id, shortened to a prefix that is unique among them; other ids in full."""
     runs = {text for text in ids if _RUN_ID.fullmatch(text)}
     length = _SHORTEST_ID
     while length < _ID_LENGTH and len({text[:length] for text in runs}) < len(runs):
@@ -173,8 +173,8 @@ def age(seconds: float) -> str:
 
 
 def as_text(result: Any, now: Now) -> str:
-    """A result in a chat: a list item by item, what is long in a line of its own; anything else
-    field by field."""
+    """A result as a chat message: a list item by item, with long values on separate lines; anything
+    else field by field."""
     if isinstance(result, str):
         return result
     if not isinstance(result, list | tuple):
@@ -186,7 +186,7 @@ def as_text(result: Any, now: Now) -> str:
 
 
 def pairs(result: Any, now: Now) -> Sequence[tuple[str, str]]:
-    """Field by field, without what is empty."""
+    """The non-empty fields, one per line."""
     fields = [(name, getattr(result, name)) for name in result.__struct_fields__]
     return [
         (name.replace("_", " ").capitalize(), cell(name, value, now, whole=True))
@@ -196,7 +196,7 @@ def pairs(result: Any, now: Now) -> Sequence[tuple[str, str]]:
 
 
 def _item(fields: Sequence[str], line: Sequence[str]) -> str:
-    """A row for a phone: its name, what is short, and below it what is long."""
+    """A row for a phone: the name, the short values, and the long values below."""
     short: list[str] = []
     long: list[str] = []
     cells = list(zip(fields, line, strict=True))[1:]

@@ -13,10 +13,10 @@ from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
+from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now
 from nanobot.operations.sessions import check_sight, page_text
 from nanobot.operations.timeline import RunPage, Times, timeline_of
-from nanobot.operations.waterfall import as_entry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunView, ToolCallView
@@ -124,6 +124,7 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
         entries=views,
         feedback=tuple(await records.feedback(run.id, _MOST_VERDICTS)),
         timeline=timeline_of(times, entries, sent, engine.now()),
+        remarks=await engine.remarks.on(run.id, views),
     )
 
 

@@ -1,4 +1,4 @@
-"""Operations on what attackers could reach, and on what came from outside."""
+"""Operations on the security audit, and on files with content from outside."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, PositionalSession
+from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
@@ -54,6 +55,8 @@ def page_text(page: SessionPage | RunPage, now: Now) -> str:
     lines = [as_text(head, now), ""]
     if isinstance(page, RunPage):
         lines += waterfall_lines(page)
+    if page.remarks:
+        lines += [*remark_lines(page.remarks), ""]
     lines += [*(entry_line(entry, now) for entry in page.entries)]
     if isinstance(page, RunPage) and page.feedback:
         lines += ["", as_text(list(page.feedback), now)]
@@ -96,9 +99,7 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     all: Annotated[
         bool, Meta(description="Include single messages from the shell (`agent -m`).")
     ] = False,
-    find: Annotated[
-        str, Meta(max_length=200, description="Filter by words of the title or the text.")
-    ] = "",
+    find: Annotated[str, Meta(max_length=200, description="Filter by title or text.")] = "",
     limit: Limit = 20,
     skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Skip this many.")] = 0,
     archived: Annotated[bool, Meta(description="Only archived conversations.")] = False,
@@ -131,7 +132,7 @@ async def show_session(  # noqa: PLR0913 - each is one argument of people
     after: Annotated[
         int, Meta(ge=-1, description="Entries after this one; -1: use `before`.")
     ] = -1,
-    at: Annotated[str, Meta(description="As it was at this entry or time.")] = "",
+    at: Annotated[str, Meta(description="Show the conversation at this entry or time.")] = "",
 ) -> SessionPage:
     """Show a conversation and its latest log entries."""
     row = await session_of(context, caller, session)
@@ -143,7 +144,8 @@ async def show_session(  # noqa: PLR0913 - each is one argument of people
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await context.engine.records.entries(session, after=after, limit=limit)
-    return SessionPage(session=row, entries=entries)
+    remarks = await context.engine.remarks.on_answers(context.engine.records, entries)
+    return SessionPage(session=row, entries=entries, remarks=remarks)
 
 
 async def _entry_at(context: OperationContext, row: SessionView, at: str) -> int:
@@ -222,7 +224,7 @@ async def export_session(
 
 def _notices_text(notices: list[NoticeView], _: Now) -> str:
     if not notices:
-        return "Nothing beside its log."
+        return "No other messages."
     return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))
 
 

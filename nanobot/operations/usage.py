@@ -1,4 +1,4 @@
-"""The operation on what was spent, and what is left."""
+"""The operation that shows usage and remaining limits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _SHOWN = 50
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was spent from the day `since` to the day `today`, and how the limits of this day stand
-    until it ends. Days begin at the hour `reset_hour` in `zone`. `who`: only theirs; empty:
-    everybody's."""
+    """The usage from the day `since` to the day `today`, and the state of today's limits. Days
+    begin at the hour `reset_hour` in `zone`. `who`: one person; empty: everybody."""
 
     since: str
     today: str
@@ -35,7 +34,7 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _model(context: OperationContext, caller: Caller) -> str:
-    """Whom the caller talks to, as far as that can be told."""
+    """The model that answers the caller, if it is known."""
     engine = context.engine
     row = await engine.journal.session(caller.session_key)
     try:
@@ -45,7 +44,7 @@ async def _model(context: OperationContext, caller: Caller) -> str:
 
 
 def line(row: UsageRow) -> str:
-    """What was used, in a line."""
+    """The usage in one line."""
     requests = shown("requests", row.requests)
     tokens = f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
     return f"{requests}, {tokens}, {_cost(row)}"
@@ -74,7 +73,7 @@ def _text(report: UsageReport, _: Now) -> str:
 
 
 def _who(name: str) -> str:
-    """A row's name; an id that says little of whom it is has both."""
+    """The name of a row. If the id does not show the person, both id and name."""
     return f"{THE_OWNER} ({name})" if name.endswith(f":{OWNER_ID}") else name
 
 

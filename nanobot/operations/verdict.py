@@ -31,12 +31,12 @@ def numbered(text: str) -> tuple[str, int] | None:
 
 
 def verdict(text: str) -> str:
-    """The operation that the words stand for, `approve` or `deny`; empty for everything else."""
+    """The operation that the text means, `approve` or `deny`; empty for other text."""
     word = _WORDS.fullmatch(_LOOKS.sub("", text).strip().strip(".!。！").casefold())
     return (word and word.lastgroup) or ""
 
 
 def reaction(emoji: str) -> str:
-    """The operation that an emoji under a question stands for; empty for all others."""
+    """The operation that an emoji on a question means; empty for other emoji."""
     sign = _EMOJI.fullmatch(_LOOKS.sub("", emoji))
     return (sign and sign.lastgroup) or ""

@@ -1,4 +1,5 @@
-"""Which conversations somebody may see: asked here by every operation that looks at several."""
+"""Which conversations a person may see. Every operation that reads several conversations uses this
+module."""
 
 from __future__ import annotations
 

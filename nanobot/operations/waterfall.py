@@ -1,26 +1,11 @@
-"""A run as a waterfall in text: what it did, when, and for how long."""
+"""A run as a waterfall in text: each step with its start and duration."""
 
 from __future__ import annotations
 
-import msgspec
-
 from nanobot.operations.timeline import Piece, RunPage, Timeline, took, words
-from nanobot.session.entries import Body, Entry
-from nanobot.session.views import EntryView
 
 _MOST_LINES = 40
 _WIDTH = 24
-
-
-def as_entry(view: EntryView) -> Entry:
-    """An entry by its view; without a body where it was erased or is of no kind known here."""
-    body: Body | None = None
-    if view.body is not None:
-        try:
-            body = msgspec.convert(view.body, Body)
-        except (msgspec.ValidationError, RecursionError):
-            body = None
-    return Entry(view.seq, view.run_id, view.at, body)
 
 
 def waterfall_lines(page: RunPage) -> list[str]:

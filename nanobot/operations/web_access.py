@@ -39,11 +39,11 @@ class PageLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebAdmin(Protocol):
-    """What is known of who may ask over HTTP."""
+    """Tokens and browsers that have access over HTTP."""
 
     def link(self, name: str = "", role: Role = Role.OWNER) -> PageLink:
-        """A new link for somebody of that name ("": an owner without one). Raises UsageError for a
-        name that cannot be, and where nothing is served."""
+        """A new link for a person with this name ("": an owner without a name). Raises UsageError
+        for an invalid name, and if the gateway does not serve HTTP."""
         ...
 
     async def tokens(self) -> list[AccessView]:

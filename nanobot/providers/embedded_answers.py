@@ -1,5 +1,5 @@
 """Questions that the embedded model does not get: who it is, what it cannot do, what nanobot costs
-and stores. A model of its size would invent all of that; these answers are prepared (see
+and stores. A model of its size would invent the answers; these answers are prepared (see
 `answers`).
 """
 

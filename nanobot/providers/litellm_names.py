@@ -1,8 +1,8 @@
 """The providers that litellm reaches, by its names for them (version 1.106); data, without
 importing it.
 
-Only providers with chat models, and none of litellm's internal ones. A missing name still works
-with `client = "litellm"`.
+Only providers with chat models, without litellm's internal ones. A missing name still works with
+`client = "litellm"`.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ import msgspec
 
 from nanobot.errors import ModelMissing, ModelProtocolError
 from nanobot.ports import Clock
+from nanobot.propagation import sent
 from nanobot.providers.addresses import unversioned, versioned
 from nanobot.providers.base import (
     Completion,
@@ -293,6 +294,8 @@ class LiteLLMProvider(LLMProvider):
         request = msgspec.structs.replace(request, effort=effort)
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)
+        if headers := sent():
+            body["extra_headers"] = {**headers}
         received = 0
         async with asyncio.timeout(policy.first_token_seconds):
             stream = await library.acompletion(**body)

@@ -6,6 +6,7 @@ import io
 
 import aiohttp
 
+from nanobot.propagation import sent
 from nanobot.system import proxy_for, trusted_authorities
 
 _CONNECTIONS = 256
@@ -35,8 +36,9 @@ class EndpointClient:
         """The response, when its head has arrived; raises aiohttp's errors."""
         # In pieces if it is large, as aiohttp recommends (it warns otherwise).
         data = io.BytesIO(body) if len(body) > _PIECE else body
-        return await self._open().post(
-            self._url + path, data=data, allow_redirects=False, proxy=self._proxy
+        session = self._open()
+        return await session.post(
+            self._url + path, data=data, headers=sent(), allow_redirects=False, proxy=self._proxy
         )
 
     async def get(self, path: str = "") -> aiohttp.ClientResponse:
@@ -70,8 +72,8 @@ def words(problem: Exception) -> str:
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         reason = getattr(problem.certificate_error, "verify_message", "") or "unknown authority"
         return (
-            f"its certificate is not trusted ({reason}); if somebody you trust signs the "
-            "certificates here, put theirs into a file and set SSL_CERT_FILE to it"
+            f"its certificate is not trusted ({reason}); if you trust the authority that signs "
+            f"certificates here, put its certificate into a file and set SSL_CERT_FILE to it"
         )
     if _speaks_no_tls(problem):
         return "it does not speak TLS there; write http:// instead of https://"

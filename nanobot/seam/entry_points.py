@@ -27,13 +27,17 @@ PLUGINS = "nanobot.plugins"
 
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
+    "claims",
+    "diagnostics",
     "evals",
     "events",
+    "fork",
     "heartbeat",
     "hooks",
     "metrics",
     "proof",
     "quiet",
+    "reader",
     "replay",
     "traces",
     "voice",

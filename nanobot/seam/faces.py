@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NewType, Protocol
 
 import msgspec
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view of the page, for owners. `script` is a JavaScript module whose default export is a
-    function: it gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`,
-    `Fetched`, `useFetched`, `read`, `change`, `t`, `tell`) and returns a component."""
+    """A view of the page. `script` is a JavaScript module whose default export is a function: it
+    gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`, `Fetched`,
+    `useFetched`, `read`, `change`, `t`, `tell` ...) and returns a component. `place`: a view
+    of its own in the menu; a button among the results of doctor (Settings, Health); a part of the
+    view of each run, which gets `run` and `entries`; or a part of each step of a run, which gets
+    `run` and `entry`. `needs`: the operation that a person must be allowed to use; empty: it is
+    for owners."""
 
     title: str
     script: str
     name: str = "main"
     icon: str = "info"
+    place: Literal["menu", "health", "run", "step"] = "menu"
+    needs: str = ""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A command of the command line. `run` is a function for typer, whose docstring is the help;
+    its `typer.Context` has the environment as `obj`. `examples`: command lines."""
+
+    name: str
+    run: Callable[..., Any]
+    examples: tuple[str, ...] = ()
+
+
+Environment = NewType("Environment", Mapping[str, str])
+"""The environment of the process that serves."""
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -39,6 +58,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[tuple[tuple[str, str], ...], float | Distribution]
     kind: Literal["counter", "gauge", "histogram"] = "gauge"
     whole: bool = False
+
+
+class CurrentMetrics(Protocol):
+    """The metrics of all plugins that are on."""
+
+    async def collect(self) -> Sequence[Metric]:
+        """All families with their full names, as they are now."""
+        ...
 
 
 class Http:

@@ -19,9 +19,20 @@ Part: TypeAlias = Callable[..., Any] | str
 `offers`."""
 
 FUNCTIONS = (
-    *("operations", "tools", "policy", "triggers", "run_types", "stages", "store_hooks"),
+    *(
+        "operations",
+        "tools",
+        "results",
+        "stand_in",
+        "policy",
+        "triggers",
+        "run_types",
+        "stages",
+        "store_hooks",
+    ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
-    *("deliveries", "exposures"),
+    *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
+    "propagation",
 )
 """The fields that hold a Part."""
 
@@ -63,6 +74,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
     """Gives tools for the model."""
+    stand_in: Part | None = None
+    """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
+    results: Part | None = None
+    """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None
     """Gives policy rules, which apply after those of the configuration."""
     triggers: Part | None = None
@@ -81,12 +96,23 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives what takes requests of other services; see `nanobot.seam.faces.Deliveries`."""
     exposures: Part | None = None
     """Gives what `nanobot security audit` says of it."""
+    remarks: Part | None = None
+    """Gives functions of a run's entries that give remarks on it, which people see with the run."""
+    answer_checks: Part | None = None
+    """Gives functions of a run's entries that say what is wrong with its answer before it is given;
+    the model is then asked once more."""
+    propagation: Part | None = None
+    """Gives the object that decides which headers accompany the requests of a run, and what is kept
+    of the request that began it; see `nanobot.propagation.Propagator`."""
     page: Part | None = None
     """Gives views of the page."""
     metrics: Part | None = None
     """Gives families of metrics for `/metrics`."""
     checks: Part | None = None
     """Gives the results for `nanobot doctor`."""
+    commands: Part | None = None
+    """Gives commands of the command line that work without a gateway and without a store; see
+    `nanobot.seam.faces.Command`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 from aiohttp import web
 
 from nanobot.boundary import boundary
-from nanobot.server.admission import Admission
+from nanobot.messages import Role
+from nanobot.propagation import Propagation
+from nanobot.server.admission import Admission, principal_of
 from nanobot.server.path_prefix import own_path
-from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on
+from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on, headers_of
 
 _IDLE_SECONDS = 15.0
 _LINGER_SECONDS = 2.0
@@ -46,11 +49,13 @@ class Application:
         self,
         routes: Sequence[Route],
         admission: Admission,
+        propagation: Propagation | None = None,
         *,
         idle_seconds: float = _IDLE_SECONDS,
         ending: asyncio.Event | None = None,
     ) -> None:
         self._admission = admission
+        self._propagation = propagation or Propagation()
         self._ending = ending or asyncio.Event()
         app = web.Application(middlewares=[_errors, self._guard])
         for route in routes:
@@ -110,7 +115,12 @@ class Application:
                 await self._admission.admit(request)
             if self._ending.is_set() and not route.always:
                 raise Problem(503, "draining", "It is stopping.", {"Retry-After": "10"})
-            return await route.handler(request)
+            if route.open or route.method != "POST":
+                return await route.handler(request)
+            trusted = principal_of(request).role is Role.OWNER
+            headers = partial(headers_of, request)
+            with self._propagation.receiving(headers, trusted=trusted):
+                return await route.handler(request)
 
         return handle
 

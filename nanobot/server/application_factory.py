@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nanobot import __version__
 from nanobot.config.settings.channels import WebSettings
 from nanobot.ports import Clock
+from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries
 from nanobot.server.access import Access
 from nanobot.server.admission import Admission
@@ -37,7 +38,7 @@ from nanobot.server.watching import Watching
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What is served. Without `api`: only health, deliveries and the endpoints of channels."""
+    """The routes to serve. Without `api`: only health, deliveries and the endpoints of channels."""
 
     settings: WebSettings
     access: Access
@@ -50,20 +51,22 @@ class Served:
     watching: Watching | None
     push: PushService | None
     doors: Doors | None = None
+    propagation: Propagation = field(default_factory=Propagation)
 
 
 async def application_of(served: Served) -> Application:
     """The application over it, ready for connections."""
     admission = Admission(served.settings, served.access, served.clock)
     routes = await routes_of(served, admission)
-    return await Application(routes, admission, ending=served.ending).start()
+    application = Application(routes, admission, served.propagation, ending=served.ending)
+    return await application.start()
 
 
 async def routes_of(served: Served, admission: Admission) -> list[Route]:
     """All routes."""
     routes = health(served.ready, served.role)
     for path, deliveries in served.deliveries.items():
-        routes += deliveries_route(path, deliveries)
+        routes += deliveries_route(path, deliveries, propagation=served.propagation)
     if served.doors is not None:
         routes += channel_routes(served.doors)
     if served.api is not None and served.watching is not None:

@@ -83,7 +83,10 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
     _check_format("response_format", getattr(request, "response_format", None))
     _check_format("text", (getattr(request, "text", None) or {}).get("format"))
     if getattr(request, "conversation", None) is not None:
-        raise UsageError("conversation: go on with previous_response_id, or say X-Session-Key")
+        raise UsageError(
+            "conversation is not supported: continue with previous_response_id, or "
+            "set X-Session-Key"
+        )
     if request.model != MODEL:
         raise no_model(request.model)
     return request

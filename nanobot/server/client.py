@@ -166,7 +166,7 @@ class ControlClient:
             raw = b""
         if not raw:
             raise Disconnected(
-                "the connection to nanobot ended; what was asked is kept and goes on"
+                "the connection to nanobot ended; the request is stored and continues"
             )
         answer: Answer = _answers.decode(raw)
         return answer

@@ -8,9 +8,9 @@ from nanobot.session.runs import Run
 
 
 class CurrentRuns(Subscription):
-    """The events that describe the runs driven here: that they began, which calls are in progress,
-    and what they wait for. Each is recorded as it is emitted, so a client that subscribes right
-    after asking for them misses none.
+    """The events that describe this process's active runs: their start, the calls in progress, and
+    the approvals that they wait for. Each event is recorded when it is emitted, so a client that
+    subscribes right after reading them misses none.
     """
 
     def __init__(self) -> None:

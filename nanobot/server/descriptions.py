@@ -36,7 +36,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """It was done."""
+    """Success."""
 
     ok: bool
 
@@ -55,7 +55,7 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to go on."""
+    """The position to continue from."""
 
     after: Annotated[
         str, Meta(description="The id of the last item that is known; empty: from a snapshot on.")
@@ -63,7 +63,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to go on, as browsers say it."""
+    """The position to continue from, in the header that browsers send."""
 
     last_event_id: Annotated[str, Meta(description="The same as `after`, and before it.")] = (
         msgspec.field(default="", name="Last-Event-ID")
@@ -122,7 +122,7 @@ _BROWSERS = (
         method="post",
         path="/api/push/subscribe",
         name="push_subscribe",
-        summary="Notifies the browser of what waits for its person, until it logs out.",
+        summary="Notifies the browser of pending approvals and answers, until it logs out.",
         takes=json_of(NewSubscription),
         answers=json_of(Done),
         refusals=TYPED,
@@ -152,7 +152,7 @@ _SESSIONS = (
         method="get",
         path="/api/sessions/{key}/notices",
         name="session_notices",
-        summary="Shows what was answered beside the log of a conversation: commands, refusals.",
+        summary="Lists answers outside the log of a conversation: to commands, and refusals.",
         query=Span,
         answers=json_of(list[NoticeView]),
         refusals=(400, 404),

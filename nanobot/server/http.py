@@ -17,6 +17,7 @@ from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.messages import Address
 from nanobot.ports import Clock
+from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries, Http
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
@@ -38,16 +39,18 @@ class HttpService(Http):
     these. The application is loaded at the first connection.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         config: Config,
         clock: Clock,
         redact: Redactor,
         deliveries: Callable[[], Mapping[str, Deliveries]],
         tokens: SqlAccessTokens,
+        propagation: Propagation,
         roles: str = "all",
     ) -> None:
         self._roles = roles
+        self._propagation = propagation
         self.ready = False
         self.channel = WebChannel(self._show)
         self._watching: Watching | None = None
@@ -160,6 +163,7 @@ class HttpService(Http):
             watching=self._watching,
             push=self.push,
             doors=doors,
+            propagation=self._propagation,
         )
         answering: Answering = await face.application_of(served)
         return answering

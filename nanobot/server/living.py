@@ -89,7 +89,7 @@ class Living:
             if held.left > 0:
                 strangers |= not self._presence.seen(name)
             elif self._presence.drop(name):
-                logger.warning("another process is silent: what it held is free soon")
+                logger.warning("another process is silent: its leases will be free soon")
                 self._looks.stir()
         return strangers
 
@@ -113,7 +113,7 @@ class Living:
     async def _end(self, owners: list[str]) -> None:
         for owner in owners:
             if await self._beats.leases.free_dead(owner):
-                logger.warning("another process has died: what it held is free")
+                logger.warning("another process has died: its leases are free")
                 self._presence.drop(name_of(owner))
                 self._telling.say("", Dead(name_of(owner)))
                 self._looks.stir()

@@ -22,12 +22,12 @@ _LIMIT = 4_096
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks. `person` is what they are called, "" where nobody said. `session` is the
-    conversation that is theirs; `own` is the prefix of further ones that they may begin, "" if they
-    may not. `everything`: they see the conversations of others, too. `operations` are those that
-    they may perform, each with the arguments that they may give. `csrf` goes into X-CSRF-Token with
-    every change that a browser asks for. `page` names the files of the page as they are served
-    now: one that was loaded from others is to be reloaded. `views` are those that plugins add."""
+    """The logged-in person. `person` is their name, "" if unknown. `session` is their conversation;
+    `own` is the prefix of other conversations that they may start, "" if they may not.
+    `everything`: they see the conversations of others, too. `operations` are the operations that
+    they may call, each with the arguments that they may pass. A browser sends `csrf` as
+    X-CSRF-Token with every change. `page` identifies the current files of the page: a page loaded
+    from other files has to reload. `views` are the views that plugins add."""
 
     name: str
     person: str
@@ -53,6 +53,7 @@ def _me(
     principal: Principal, page: str, operations: Sequence[Operation], views: Sequence[PluginPage]
 ) -> Me:
     caller, role = caller_of(principal), principal.role
+    allowed = {each.name: each.arguments_of(role) for each in operations if each.may(role)}
     return Me(
         name=principal.name,
         person=principal.person,
@@ -61,14 +62,14 @@ def _me(
         own=f"{WEB}:" if role is Role.OWNER else caller.own,
         everything=caller.sessions is None,
         operations={
-            operation.name: operation.arguments_of(role)
-            for operation in operations
-            if operation.listed and operation.may(role)
+            each.name: allowed[each.name]
+            for each in operations
+            if each.listed and each.name in allowed
         },
         expires_at=principal.expires_at,
         csrf=principal.csrf,
         page=page,
-        views=list(views) if role is Role.OWNER else [],
+        views=[view for view in views if role is Role.OWNER or view.needs in allowed],
     )
 
 

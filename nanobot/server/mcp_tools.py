@@ -65,7 +65,7 @@ class OfferedTools(ABC):
         return Server(
             "nanobot",
             version=__version__,
-            instructions="A personal assistant with conversations of its own.",
+            instructions="A personal assistant that keeps its conversations.",
             on_list_tools=self._listed,
             on_call_tool=self._call,
         )
@@ -123,9 +123,9 @@ class OfferedTools(ABC):
                 result = await self._run(request, observe)
         except TimeoutError:
             raise NanobotError(
-                f"no answer within {message.wait:g} s. The message is kept and run "
-                f"{request.run_id} goes on while a nanobot serves this home: runs_show tells its "
-                "state."
+                f"no answer within {message.wait:g} s. The message is stored, and run "
+                f"{request.run_id} continues while a nanobot serves this home: runs_show shows "
+                f"its state."
             ) from None
         if result.error is not None:
             raise NanobotError(f"{result.message}\n(run {result.run_id}: {result.error})")
@@ -160,7 +160,7 @@ class McpTools(OfferedTools):
                 if isinstance(item, RunResult):
                     return item
                 observe(item)
-        raise NanobotError("it is stopping; the run goes on at the next start")
+        raise NanobotError("nanobot is stopping; the run resumes at the next start")
 
 
 def _described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) -> types.Tool:

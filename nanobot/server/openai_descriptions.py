@@ -31,7 +31,7 @@ from nanobot.server.route_description import (
 
 
 class OpenAIHeaders(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes beside a chat or a response."""
+    """The headers of a chat or a response."""
 
     session: Annotated[str, Meta(description="The session to say the last message in.")] = (
         msgspec.field(default="", name="X-Session-Key")
@@ -40,7 +40,7 @@ class OpenAIHeaders(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern="^[A-Za-z0-9_-]{0,64}$",
-            description="Names the run: what is asked twice with the same key is one run.",
+            description="Identifies the run: requests with the same key share one run.",
         ),
     ] = msgspec.field(default="", name="Idempotency-Key")
 

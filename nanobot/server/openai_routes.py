@@ -160,7 +160,7 @@ class OpenAIRoutes:
             async for item in items:
                 if isinstance(item, RunResult):
                     return _check(item)
-        raise Problem(503, "stopping", "It is stopping; the run goes on.")
+        raise Problem(503, "stopping", "nanobot is stopping; the run resumes at the next start.")
 
     async def _streamed(
         self, request: web.Request, run: RunInput, pieces: AsyncGenerator[bytes, None]

@@ -77,7 +77,7 @@ class ChatCompletion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """What is new."""
+    """The new part of an answer."""
 
     role: Literal["assistant"] | None = None
     content: str = ""
@@ -175,6 +175,6 @@ class EmbeddingList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transcription(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said in a recording."""
+    """The text of a recording."""
 
     text: str

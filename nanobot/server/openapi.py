@@ -34,17 +34,17 @@ _REFUSALS = {
     400: ("BadRequest", "Something is missing, unknown or not as it must be."),
     401: ("Unauthorized", "Missing or invalid credentials."),
     403: ("Forbidden", "Not allowed for this role, or the Host or Origin is not accepted."),
-    404: ("NotFound", "What was named is not there."),
-    406: ("NotAcceptable", "Who asks takes no form that there is."),
-    408: ("TooSlow", "The body was not there in time."),
-    409: ("Conflict", "As things stand it cannot be done."),
-    413: ("TooLarge", "The body is larger than is taken."),
-    415: ("UnsupportedType", "The body is of another kind than is taken, or compressed."),
-    426: ("UpgradeRequired", "It has to be asked for as a WebSocket."),
-    429: ("TooManyRequests", "Too often, or a limit of spending."),
-    501: ("NotInstalled", "What it needs is not installed."),
+    404: ("NotFound", "Not found."),
+    406: ("NotAcceptable", "The client accepts none of the available media types."),
+    408: ("TooSlow", "The body did not arrive in time."),
+    409: ("Conflict", "Not possible in the current state."),
+    413: ("TooLarge", "The body is too large."),
+    415: ("UnsupportedType", "The body has an unsupported type, or is compressed."),
+    426: ("UpgradeRequired", "This route needs a WebSocket."),
+    429: ("TooManyRequests", "Too many requests, or a spending limit is reached."),
+    501: ("NotInstalled", "A required package is not installed."),
     502: ("BadGateway", "A model cannot be used."),
-    503: ("Unavailable", "The store cannot be used, or it is starting or stopping."),
+    503: ("Unavailable", "The store does not work, or nanobot is starting or stopping."),
 }
 _HEADERS = {
     401: ("WWW-Authenticate", False, "How to say who asks."),
@@ -283,8 +283,8 @@ def _event(schema: _Json, error: str) -> _Json:
 
 def _answer(content: Mapping[str, Any]) -> _Json:
     if not content:
-        return {"description": "It goes on as a WebSocket."}
-    return {"description": "It was done.", "content": content}
+        return {"description": "The connection becomes a WebSocket."}
+    return {"description": "Success.", "content": content}
 
 
 def _refused(statuses: Sequence[int], prefix: str = "") -> _Json:
@@ -328,7 +328,8 @@ def _schemes(cookie: str) -> _Json:
             "type": "apiKey",
             "in": "header",
             "name": CSRF,
-            "description": "What GET /api/me calls csrf; goes with every change beside the cookie.",
+            "description": "The value of csrf in GET /api/me; required with the cookie for every "
+            "change.",
         },
     }
 

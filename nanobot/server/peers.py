@@ -311,7 +311,7 @@ class PeerProcesses(Peers):
         for signal in signals:
             if not isinstance(signal, Here | Watches):
                 self.looks.stir()
-            with boundary("a word of another process"):
+            with boundary("a notification of another process"):
                 self._take(sender, signal)
 
     def _take(self, sender: str, signal: Signal) -> None:

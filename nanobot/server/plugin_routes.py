@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from aiohttp import web
@@ -33,12 +33,16 @@ _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
 class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a plugin adds to the page; `script` is the path of its module."""
+    """A view that a plugin adds to the page; `script` is the path of its module. `place`: where it
+    is shown; `needs`: the operation that a person must be allowed to use (empty: it is for owners).
+    """
 
     name: str
     title: str
     icon: str
     script: str
+    place: Literal["menu", "health", "run", "step"] = "menu"
+    needs: str = ""
 
 
 def routes_of_plugins(each: Each) -> list[Route]:
@@ -78,10 +82,16 @@ def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
         for view in views:
             path = f"/plugins/{found.name}/views/{view.name}.js"
             page = PluginPage(
-                name=f"{found.name}-{view.name}", title=view.title, icon=view.icon, script=path
+                name=f"{found.name}-{view.name}",
+                title=view.title,
+                icon=view.icon,
+                script=path,
+                place=view.place,
+                needs=view.needs,
             )
             pages.append(page)
-            routes.append(Route(method="GET", path=path, handler=_script(view.script)))
+            script = _script(view.script, everyone=bool(view.needs))
+            routes.append(Route(method="GET", path=path, handler=script))
 
     each("page", use)
     return pages, routes
@@ -109,6 +119,16 @@ async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
 
     await each("metrics", use, METRICS_SECONDS)
     return metrics
+
+
+class PluginMetrics:
+    """See nanobot.seam.faces.CurrentMetrics."""
+
+    def __init__(self, each: EachAwaited) -> None:
+        self._each = each
+
+    async def collect(self) -> Sequence[Metric]:
+        return await metrics_of_plugins(self._each)
 
 
 def _fits(kind: str, value: Any) -> bool:
@@ -150,9 +170,10 @@ def _response(given: Any) -> web.StreamResponse:
     return given
 
 
-def _script(text: str) -> Handler:
+def _script(text: str, *, everyone: bool) -> Handler:
     async def give(request: web.Request) -> web.StreamResponse:
-        owners_only(request)
+        if not everyone:
+            owners_only(request)
         headers = {**QUIET, "Cache-Control": "no-cache"}
         return web.Response(text=text, content_type="text/javascript", headers=headers)
 

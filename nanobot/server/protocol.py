@@ -25,9 +25,9 @@ class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
     """A message. The same `key` is accepted only once. `attended`: a person is present who can be
-    asked for approval; if not, the message gets a run of its own, with `key` as its id. `images`
-    are absolute paths of attached pictures: any client that may open this socket may read every
-    file that this process can. `files` are those whose content is in the text; `outside`: the text
+    asked for approval; if not, the message gets a separate run, with `key` as its id. `images` are
+    absolute paths of attached pictures: any client that may open this socket may read every file
+    that this process can. `files` are those whose content is in the text; `outside`: the text
     contains something that no person typed.
     """
 
@@ -71,7 +71,7 @@ class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
-    """Attached. `model` is a line about the model in use, or about what is wrong. `gateway`: it
+    """Attached. `model` is a line about the current model, or about its problem. `gateway`: it
     serves until it is stopped; otherwise a terminal serves, only until its person leaves. The
     session's log had `entries` entries before, the last of them written at `changed_at` (unix
     seconds).
@@ -86,7 +86,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
 
 
 class Taken(msgspec.Struct, frozen=True, tag="taken", tag_field="op"):
-    """The message is on disk. `answered`: its answer is a message of its own, not of a run."""
+    """The message is on disk. `answered`: its answer is a separate message, not the answer of a
+    run."""
 
     key: str
     inbound_id: int
@@ -156,5 +157,5 @@ Answer: TypeAlias = (
 
 
 def encode(answer: Request | Answer) -> bytes:
-    """One object as it is sent over the socket."""
+    """Encode one object for the socket."""
     return msgspec.json.encode(answer) + b"\n"

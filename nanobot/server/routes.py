@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 
+from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries
 from nanobot.server.application import Handler, Route
-from nanobot.server.wire import Problem, answer, body_of
+from nanobot.server.wire import Problem, answer, body_of, headers_of
 
 _BODY_SECONDS = 30.0
 
@@ -33,19 +35,23 @@ def health(ready: Callable[[], bool], role: str = "all") -> list[Route]:
 
 
 def deliveries_route(
-    path: str, deliveries: Deliveries, body_seconds: float = _BODY_SECONDS
+    path: str,
+    deliveries: Deliveries,
+    body_seconds: float = _BODY_SECONDS,
+    propagation: Propagation | None = None,
 ) -> list[Route]:
     """PATH/NAME, which has its own secrets. A body must arrive in time."""
-    handler = _taking(deliveries, body_seconds)
+    handler = _taking(deliveries, body_seconds, propagation or Propagation())
     return [Route(method="POST", path=f"{path}/{{name}}", handler=handler, open=True)]
 
 
-def _taking(deliveries: Deliveries, body_seconds: float) -> Handler:
+def _taking(deliveries: Deliveries, body_seconds: float, propagation: Propagation) -> Handler:
     async def take(request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
         headers = {key.lower(): value for key, value in request.headers.items()}
         body = await body_of(request, deliveries.limit(name), body_seconds)
-        reply = await deliveries.take(name, headers, body)
+        with propagation.receiving(partial(headers_of, request), trusted=False):
+            reply = await deliveries.take(name, headers, body)
         return answer(reply.status, reply.body, reply.headers)
 
     return take

@@ -59,8 +59,8 @@ class SentFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is said. With the same `client_request_id` it is taken once. `deliver`: the answer goes
-    to the session's chat, too, where it has one; else it is read here alone."""
+    """A new message. The server accepts a `client_request_id` once. `deliver`: the answer also goes
+    to the session's chat, if it has one; otherwise only clients see it."""
 
     text: Annotated[str, Meta(max_length=MAX_TEXT)] = ""
     client_request_id: _Ids = ""
@@ -69,9 +69,9 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is on disk. `fresh` False: it was there already, and its `inbound_id` is 0.
-    `answered`: its answer is a message of its own, which comes with the session's events, and not
-    of a run."""
+    """A stored message. `fresh` False: it was already stored, and its `inbound_id` is 0.
+    `answered`: its answer is a separate message among the session's events, not the answer of a
+    run."""
 
     session_key: str
     inbound_id: int
@@ -82,8 +82,8 @@ class TakenMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SaidMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody said by HTTP, for the others who watch: `by` is who they are, `name` what they
-    are called."""
+    """A message over HTTP, for other watching clients: `by` is the id of its sender, `name` their
+    name."""
 
     text: str
     by: str

@@ -1,4 +1,4 @@
-"""What is told to who watches, and what is said over /ws, for the description of the HTTP API."""
+"""The events for clients and the messages over /ws, for the description of the HTTP API."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class _Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionSnapshot(_Item, frozen=True, kw_only=True, tag="snapshot", tag_field="type"):
-    """How a session stands."""
+    """The state of a session."""
 
     snapshot: Snapshot
 
 
 class OverviewSnapshot(_Item, frozen=True, kw_only=True, tag="snapshot", tag_field="type"):
-    """How all sessions stand."""
+    """The state of all sessions."""
 
     snapshot: Overview
 
@@ -37,7 +37,7 @@ class EventItem(_Item, frozen=True, kw_only=True, tag="event", tag_field="type")
 
 
 class SaidItem(_Item, frozen=True, kw_only=True, tag="said", tag_field="type"):
-    """Somebody said something by HTTP."""
+    """A person sent a message over HTTP."""
 
     said: SaidMessage
 

@@ -15,7 +15,7 @@ from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.streams import Item, Stream, Streams, Whose
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.views import EntryView, RunView, SessionView
+from nanobot.session.views import EntryView, Remark, RunView, SessionView
 
 _ENTRIES = 30
 _SESSIONS = 50
@@ -26,18 +26,20 @@ _ALIVE_SECONDS = 15.0
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """How a session stands: the end of its log, what its run is at (`events`), what the model has
-    said so far of an answer in the making, and what waits for a decision."""
+    said so far of an answer in the making, and what waits for a decision. `remarks`: of plugins, on
+    the answers among the entries."""
 
     session: SessionView | None
     entries: tuple[EntryView, ...]
     events: tuple[RunEvent, ...]
     partial: ReplyEntry | None
     approvals: tuple[Approval, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """How everything stands: the sessions that changed last, the runs that are alive, and what
-    waits for a decision."""
+    """The state of everything: the sessions that changed last, the active runs, and the pending
+    approvals."""
 
     sessions: tuple[SessionView, ...]
     runs: tuple[RunView, ...]
@@ -129,4 +131,5 @@ class Watching:
             events=(),
             partial=None,
             approvals=tuple(approvals),
+            remarks=await self._engine.remarks.on_answers(records, entries),
         )

@@ -53,6 +53,12 @@ class Problem(Exception):
         return {"error": {**detail, "type": kind, "param": param}}
 
 
+def headers_of(request: web.Request) -> dict[str, str]:
+    """Its headers by lower-case names; repeated ones as a list."""
+    headers = request.headers
+    return {name.lower(): ", ".join(headers.getall(name)) for name in headers}
+
+
 def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> web.Response:
     """A JSON response; a large one is encoded in pieces while it is sent."""
     return web.Response(

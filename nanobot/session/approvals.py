@@ -49,9 +49,9 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     for a call. `host`: the internet host that the call contacts. `here`: the person who requested
     the call may approve it. `direct`: a program asks, and no chat does. `approvers`: see
     `may_answer`. `asked_in`: the chats that show the question. `version`: of the tool, if an MCP
-    server describes it; `unaccepted`: no owner has accepted that version. `label`: of the run's
-    context. `seen`: the people who were shown the whole call where the question is too short for
-    it (`fits`). Times are unix seconds.
+    server describes it; `unaccepted`: no owner has accepted that version. `rule`: of the policy,
+    for the log. `label`: of the run's context. `seen`: the people who were shown the whole call
+    where the question is too short for it (`fits`). Times are unix seconds.
     """
 
     id: int = 0
@@ -79,6 +79,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     seen: tuple[str, ...] = ()
     version: str = ""
     unaccepted: bool = False
+    rule: str = ""
     label: str = ""
     asked_at: float
     expires_at: float
@@ -299,7 +300,7 @@ def outcome(approval: Approval) -> str:
     if approval.state in ("approved", "denied", "answered"):
         return f"#{approval.id} was already {approval.state} by {approval.decided_by}"
     return {
-        "expired": f"#{approval.id} has expired: nobody answered in time",
+        "expired": f"#{approval.id} has expired: no one answered in time",
         "void": f"#{approval.id} is void: its run was stopped",
     }.get(approval.state, f"#{approval.id} waits for an answer")
 
@@ -307,7 +308,7 @@ def outcome(approval: Approval) -> str:
 def _word(approval: Approval) -> str:
     """The decision, and who made it."""
     if approval.state == "expired":
-        return "Nobody answered in time"
+        return "No one answered in time"
     reply = f": {approval.answer}" if approval.question and approval.answer else ""
     return f"{approval.state.capitalize()} by {approval.decided_by}{reply}"
 

@@ -8,7 +8,8 @@ salted digest of its payload, so a payload can be erased and the chain stays val
 from __future__ import annotations
 
 import hashlib
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -65,7 +66,7 @@ QUARANTINE = "quarantine"
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
     """One message in the log. `sent_at` and `zone` tell the model the time. `quote`: the text it
     replies to. `edited`: it replaces the person's earlier text. `group`: several people read the
-    chat. `tainted`: it contains content from outside."""
+    chat. `tainted`: it contains content from outside. `kept`: as in InboundMessage."""
 
     text: str
     address: Address
@@ -87,6 +88,7 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
+    kept: str = ""
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
@@ -131,6 +133,15 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     request: str = ""
 
 
+class ObjectionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="objection"):
+    """Why the reply of that `call` is not given as the answer: the model is asked again, once in a
+    run. `by`: the plugin whose check said so."""
+
+    call: int
+    text: str
+    by: str
+
+
 class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_started"):
     """Written before a call that affects the outside world."""
 
@@ -143,7 +154,9 @@ class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
     """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
-    `attachments`: pictures it returned. `addresses`: web addresses that it found or read."""
+    `attachments`: pictures it returned, and texts that are kept apart. `addresses`: web addresses
+    that it found or read. `usage`: of model calls that the tool made, with `profile`. `facts`: how
+    it was made, and the verdict of the policy with its rule; for people only."""
 
     call: int
     index: int
@@ -155,17 +168,21 @@ class ToolResultEntry(
     label: str = ""
     attachments: tuple[Attachment, ...] = ()
     addresses: tuple[str, ...] = ()
+    facts: Mapping[str, str] = {}
+    usage: Usage | None = None
+    profile: ModelProfile | None = None
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval", omit_defaults=True):
     """Written before a person is asked to approve a call. `digest` identifies the exact call,
-    `version` the tool's description, if an MCP server wrote it."""
+    `version` the tool's description, if an MCP server wrote it; `rule` of the policy asks."""
 
     id: int
     call: int
     index: int
     digest: str
     version: str = ""
+    rule: str = ""
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="decision"):
@@ -284,11 +301,26 @@ class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
         return self.by == QUARANTINE
 
 
+class ForkEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fork", omit_defaults=True):
+    """The first entry of a fork: the run `run` of `session`, of whose log it shares the entries up
+    to `entry`. `head`: the hash of that chain at that entry, in hexadecimal. `otherwise`: what
+    happens to calls that the run has not made; `results`: given results, by tool."""
+
+    session: str
+    run: str
+    entry: int
+    head: str
+    by: str
+    otherwise: str
+    results: dict[str, str] = {}
+
+
 Body: TypeAlias = (
     UserEntry
     | PromptEntry
     | ModelCallEntry
     | ReplyEntry
+    | ObjectionEntry
     | ToolStartedEntry
     | ToolResultEntry
     | ApprovalEntry
@@ -308,6 +340,7 @@ Body: TypeAlias = (
     | TriageEntry
     | RememberEntry
     | FeedbackEntry
+    | ForkEntry
     | ErasedEntry
 )
 
@@ -352,6 +385,11 @@ def decode(payload: bytes) -> Body:
 def kind_of(body: Body) -> str:
     """The name of an entry's type, as stored."""
     return str(type(body).__struct_config__.tag)
+
+
+def kinds() -> list[str]:
+    """The names of all types of entries that this version knows."""
+    return [str(body.__struct_config__.tag) for body in get_args(Body)]
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:

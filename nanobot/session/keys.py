@@ -37,6 +37,8 @@ JOBS = Keys("cron")
 """One per job: its session. With a time: its post; with an attempt too: its run's message."""
 TASKS = Keys("task")
 """One per background run: its session."""
+FORKS = Keys("fork")
+"""One per fork of a run: its session."""
 
 PAIRED = Keys("paired")
 """One per person and code: the welcome after they are let in."""
@@ -50,6 +52,11 @@ EDITED, FULL, PAUSED = Keys("edited"), Keys("full"), Keys("paused")
 """Notices: a message was edited too late, a lane is full, jobs were paused."""
 GREETINGS = Keys("greeting")
 """One per person and time of their previous message: a greeting."""
+
+
+def is_fork(session_key: str) -> bool:
+    """Whether a session is a fork. Nothing that happens there may have an effect elsewhere."""
+    return session_key.startswith("fork:")
 
 
 ONCE = "once"

@@ -25,8 +25,9 @@ _SPEAKERS = {
     Role.MEMBER: Speaker.MEMBER,
     Role.GUEST: Speaker.GUEST,
 }
-# Tools whose results are public. Every other tool reads personal content.
-_OF_THE_WEB = ("web_fetch", "web_search")
+PUBLIC_TOOLS = ("web_fetch", "web_search", "read_document")
+"""Tools whose results are public, unless their output says more. Every other tool reads personal
+content."""
 _OF_THE_CHAT = ("message", "ask_user", "cron", "spawn", "find_tools", "skill")
 
 
@@ -50,6 +51,8 @@ def of_message(message: InboundMessage, role: Role) -> Label:
     label = label.join(labels.of(_SPEAKERS[role], privacy=Privacy.CONVERSATION))
     if message.origin is Origin.WEBHOOK:
         label = label.join(labels.of(Speaker.OUTSIDE))
+    if labels.is_marked_secret(message.text):
+        label = label.join(labels.of(privacy=Privacy.SECRET))
     if passed_on(message.address, message.attachments):
         label = label.join(labels.of(Speaker.PASSED_ON))
     return label
@@ -63,7 +66,7 @@ def passed_on(address: Address, attachments: tuple[Attachment, ...]) -> bool:
 
 def of_result(tool: str, *, tainted: bool) -> Label:
     """The label of a tool call's result."""
-    if tool in _OF_THE_WEB:
+    if tool in PUBLIC_TOOLS:
         privacy = Privacy.PUBLIC
     else:
         privacy = Privacy.CONVERSATION if tool in _OF_THE_CHAT else Privacy.PERSON

@@ -24,6 +24,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import RunUsage
 
+_COUNTED = (ReplyEntry, SummaryEntry, TriageEntry, ToolResultEntry)
 _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 """Entries after a call that produced nothing."""
 
@@ -163,7 +164,7 @@ def run_cost(bodies: Iterable[Body]) -> float | None:
     for body in bodies:
         if isinstance(body, ModelCallEntry):
             price = body.profile.price
-        elif isinstance(body, ReplyEntry | SummaryEntry | TriageEntry) and body.usage is not None:
+        elif isinstance(body, _COUNTED) and body.usage is not None:
             other = None if isinstance(body, ReplyEntry) else body.profile
             price_of_call = price if other is None else other.price
             if price_of_call is None:
@@ -186,7 +187,7 @@ def run_usage(bodies: Iterable[Body]) -> RunUsage:
         elif isinstance(body, SummaryEntry | TriageEntry | AuxiliaryFailedEntry):
             usage, ms = _plus(usage, body.usage), ms + body.ms
         elif isinstance(body, ToolResultEntry):
-            tools, ms = tools + 1, ms + body.ms
+            usage, tools, ms = _plus(usage, body.usage), tools + 1, ms + body.ms
         elif isinstance(body, CancelEntry):
             usage, estimate = usage.plus(Usage(estimate)), 0
         elif isinstance(body, _DEAD):

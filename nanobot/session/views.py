@@ -44,11 +44,23 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any] | None
 
 
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plugin remarks on a run. `by`: the plugin. `entry`: the entry that it is about; 0: the
+    run. `failed`: the plugin could not look, and why."""
+
+    by: str
+    run_id: str
+    text: str
+    entry: int = 0
+    failed: bool = False
+
+
 class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with entries of its log, in order."""
+    """A session with entries of its log, in order. `remarks`: on the answers among them."""
 
     session: SessionView
     entries: tuple[EntryView, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +99,7 @@ class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer on its way to a chat; `settled_at` is None as long as it is."""
+    """An answer on its way to a chat; `settled_at` is None until then."""
 
     channel: str
     state: str
@@ -169,7 +181,7 @@ class Records(Protocol):
         ...
 
     async def load(self, now: float) -> Load:
-        """What there is to do, and what was done within the last minute."""
+        """Pending work, and the work of the last minute."""
         ...
 
     async def sessions(
@@ -235,7 +247,7 @@ class Records(Protocol):
         ...
 
     async def deliveries(self, run_id: str) -> tuple[Delivery, ...]:
-        """The answer of one run on its way to its chat; nothing where none is owed."""
+        """The answer of one run on its way to its chat; empty if the run has none."""
         ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:

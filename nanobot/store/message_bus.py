@@ -100,7 +100,7 @@ class MessageBus(Bus):
 
     def _private(self) -> Store:
         if self._own is None:
-            raise UsageError("this bus works over a store that somebody else opened")
+            raise UsageError("this bus uses a store that it did not open")
         return self._own
 
     async def close(self) -> None:
@@ -132,7 +132,7 @@ class MessageBus(Bus):
     async def consume_inbound(self) -> InboundMessage:
         """Take the oldest pending message; waits for one. This call settles the previous message.
         Until then, no other message of that session is handed out or answered. Cancelling the call
-        loses nothing: the next call hands out what it took.
+        loses nothing: the next call hands out the message that it took.
         """
         while True:
             self._came.clear()
@@ -159,7 +159,7 @@ class MessageBus(Bus):
 
     async def publish_outbound(self, message: OutboundMessage) -> None:
         """When it returns, the message is queued for its chat, once per key, and is in the log of
-        the chat's session, so that the model knows what was said.
+        the chat's session, so that the model knows it.
         """
         await self.journal.post(session_key(message.address, "", "chat"), message)
         self.owed(message.address)

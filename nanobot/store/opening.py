@@ -214,6 +214,6 @@ def check(path: Path, *, thorough: bool = False) -> None:
     if rows != [("ok",)]:
         problems = "; ".join(" ".join(str(row[0]).split()) for row in rows)
         raise StoreCorrupt(
-            f"{path} is damaged ({problems}): move it away and put a backup (*.bak beside it) "
-            "in its place"
+            f"{path} is damaged ({problems}): move it away and replace it with a backup "
+            "(*.bak next to it)"
         )

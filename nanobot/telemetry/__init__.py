@@ -1,1 +1,1 @@
-"""How what is measured leaves the machine: OTLP over HTTP."""
+"""Sends traces and metrics to a collector: OTLP over HTTP."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -27,12 +29,21 @@ _SERVICE_NAME, _SERVICE_VERSION = "service.name", "service.version"
 
 class NotTaken(NanobotError):
     """The collector did not take what was sent. `pause`: how long it asks to be left alone, in
-    seconds (None: it does not say); `useless`: it will not take it another time either."""
+    seconds (None: it does not say); `useless`: it will not take it another time either, and
+    `too_large`: perhaps in smaller pieces."""
 
-    def __init__(self, why: str, *, pause: float | None = None, useless: bool = False) -> None:
+    def __init__(
+        self,
+        why: str,
+        *,
+        pause: float | None = None,
+        useless: bool = False,
+        too_large: bool = False,
+    ) -> None:
         super().__init__(why)
         self.pause = pause
         self.useless = useless
+        self.too_large = too_large
 
 
 class Collector(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +57,7 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
     resource: Mapping[str, Value]
 
     async def post(self, body: bytes) -> bytes:
-        """Send a request as it is encoded; what the collector answers. Raises NotTaken."""
+        """Send an encoded request and return the collector's answer. Raises NotTaken."""
         headers = {**self.headers, "Content-Type": self.kind}
         if self.compressed:
             body, headers["Content-Encoding"] = gzip.compress(body), "gzip"
@@ -67,10 +78,8 @@ class Collector(msgspec.Struct, frozen=True, kw_only=True):
             return
         why = f"{self.url} answers {status}"
         if status in _AGAIN:
-            known = retry_after.isdigit() and len(retry_after) < 7
-            pause = min(float(retry_after), _LONGEST_PAUSE) if known else None
-            raise NotTaken(why, pause=pause)
-        raise NotTaken(why, useless=status in (400, 413, 422))
+            raise NotTaken(why, pause=_pause(retry_after))
+        raise NotTaken(why, useless=status in (400, 413, 422), too_large=status == 413)
 
 
 def collector(signal: Signal, endpoint: str, api_key: str, environ: Mapping[str, str]) -> Collector:
@@ -95,6 +104,18 @@ def collector(signal: Signal, endpoint: str, api_key: str, environ: Mapping[str,
         seconds=min(int(timeout), 600_000) / 1000 if timeout.isdigit() else _SECONDS,
         resource=_resource(environ),
     )
+
+
+def _pause(retry_after: str) -> float | None:
+    """The seconds that a header names, also as a date; None if it says nothing usable."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text), _LONGEST_PAUSE)
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), _LONGEST_PAUSE)
 
 
 def switched_off(environ: Mapping[str, str]) -> bool:

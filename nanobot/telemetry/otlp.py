@@ -6,7 +6,6 @@ bits are text.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pkgutil import resolve_name
@@ -18,6 +17,9 @@ from nanobot.optional import absent
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 Value: TypeAlias = str | bool | int | float | Sequence[str]
+_IDS = frozenset({"traceId", "spanId", "parentSpanId"})
+_WHOLE = frozenset({1, 2, 3, 4})
+"""The kinds of integers, with the numbers of protobuf's `cpp_type`."""
 _MOST_NUMBER = 2**63 - 1
 _MOST_SECONDS = 9_000_000_000.0  # nanoseconds of it fit into 63 bits
 
@@ -66,26 +68,39 @@ def _complaint_in_protobuf(answer: bytes, message: str) -> str:
 
 
 def _protobuf(request: dict[str, Any], message: str) -> bytes:
-    from google.protobuf.json_format import (  # type: ignore[import-untyped]  # noqa: PLC0415
-        ParseDict,
-    )
-
-    written: bytes = ParseDict(_with_base64(request), resolve_name(message)()).SerializeToString()
+    made = resolve_name(message)()
+    _fill(made, request)
+    written: bytes = made.SerializeToString()
     return written
 
 
-def _with_base64(value: Any) -> Any:
-    """Ids as protobuf's own JSON writes bytes."""
-    if isinstance(value, list):
-        return [_with_base64(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: base64.b64encode(bytes.fromhex(item)).decode()
-        if key in ("traceId", "spanId", "parentSpanId")
-        else _with_base64(item)
-        for key, item in value.items()
-    }
+def _fill(message: Any, values: dict[str, Any]) -> None:
+    """Put the values of OTLP's JSON into a message: several times faster than protobuf's own reader
+    of JSON, which takes ids for base64 besides."""
+    fields = message.DESCRIPTOR.fields_by_camelcase_name
+    for key, value in values.items():
+        field = fields[key]
+        name = field.name
+        if isinstance(value, dict):
+            below = getattr(message, name)
+            below.SetInParent()
+            _fill(below, value)
+        elif isinstance(value, list):
+            several = getattr(message, name)
+            for item in value:
+                if isinstance(item, dict):
+                    _fill(several.add(), item)
+                else:
+                    several.append(_scalar(item, field.cpp_type))
+        elif key in _IDS:
+            setattr(message, name, bytes.fromhex(value))
+        else:
+            setattr(message, name, _scalar(value, field.cpp_type))
+
+
+def _scalar(value: Any, kind: int) -> Any:
+    """A number of 64 bits is text in JSON."""
+    return int(value) if kind in _WHOLE and isinstance(value, str) else value
 
 
 def attributes(known: Mapping[str, Value]) -> list[dict[str, Any]]:

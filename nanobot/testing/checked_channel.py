@@ -14,7 +14,8 @@ from nanobot.testing.intake import RecordingIntake
 
 
 class Platform(Protocol):
-    """The platform's side: a person who writes in a chat of their own, and what they see there."""
+    """The platform's side: a person who writes in a private chat, and the messages that they see
+    there."""
 
     def channel(self) -> Channel:
         """A new channel called "checked", connected to this platform."""
@@ -27,8 +28,8 @@ class Platform(Protocol):
         ...
 
     async def again(self) -> None:
-        """Deliver again what was not acknowledged. Do nothing if that happens automatically once
-        the channel runs again.
+        """Deliver unacknowledged messages again. Do nothing if that happens automatically once the
+        channel runs again.
         """
         ...
 

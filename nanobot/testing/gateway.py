@@ -13,7 +13,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.runner import Before
+from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.stages import Stages
 from nanobot.agent.tasks.builtin import agent_type
@@ -100,6 +100,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     spawn: bool = False
     receipts: bool = True
     before: Callable[[FakeGateway], Before] = lambda _: Stages()
+    check: Check | None = None
 
 
 class Unaudited:
@@ -168,6 +169,7 @@ class FakeGateway:
                 settings=options.settings,
                 background=background,
                 before=options.before(self),
+                check=options.check,
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,

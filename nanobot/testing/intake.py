@@ -12,8 +12,8 @@ from nanobot.testing.machine import PATIENCE
 
 
 class RecordingIntake:
-    """An intake that records what it is offered. It accepts no message until `opened`, and the next
-    offers fail with `troubles`.
+    """An intake that records each offered message. It accepts no message until `opened`, and the
+    next offers fail with `troubles`.
     """
 
     def __init__(self) -> None:

@@ -34,15 +34,15 @@ class CallSite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nobody_to_ask(decision: PolicyDecision) -> str:
-    """The result for the model if there is nobody to ask."""
+    """The result for the model if no person can be asked."""
     return NOBODY.format(why=f"It was to be asked because {decision.why}.")
 
 
 def approval(
     tools: ToolRegistry, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
-    """The request for approval; None if nobody can be asked: the requester of the run waits for its
-    end, or the run was not started by a person and the call puts a question. A program that
+    """The request for approval; None if no person can be asked: the requester of the run waits for
+    its end, or the run was not started by a person and the call puts a question. A program that
     approves every call itself is asked by an event.
     """
     run, settings = place.run, tools.policy.settings
@@ -66,6 +66,7 @@ def approval(
         arguments=call.arguments,
         digest=digest(call.name, call.arguments),
         why=decision.why,
+        rule=decision.rule,
         question=question.text,
         choices=question.choices,
         address=run.address,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -19,6 +19,8 @@ from nanobot.messages import (
     OutboundMessage,
     Role,
 )
+from nanobot.providers.base import ModelProfile, Usage
+from nanobot.session.auxiliary import CallAccount
 from nanobot.session.entries import Entry
 from nanobot.session.labelling import rights
 from nanobot.session.store_write import StoreWrite
@@ -56,8 +58,9 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     configuration allows it. `origin`: the source of the message that the run answers. `replies`:
     the tools that each model reply of the run has called so far. `logged`: the result goes into a
     session's log, so that files kept for it are removed with the log. `entries`: the log entries
-    that the model sees. `label`: who contributed to them, and how private they are. `desk`:
-    receives the arguments of `keep` and `send`.
+    that the model sees. `label`: who contributed to them, and how private they are. `account`:
+    where model calls of the tool are charged; what settles them belongs into the `writes` of the
+    ToolOutput. `desk`: receives the arguments of `keep` and `send`.
     """
 
     run_id: str
@@ -69,6 +72,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     private: bool = False
     tainted: bool = False
     label: Label = NOTHING
+    account: CallAccount | None = None
     approved: bool = False
     origin: Origin = Origin.USER
     replies: tuple[tuple[str, ...], ...] = ()
@@ -107,8 +111,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def alone(self) -> bool:
-        """Whether the call is for an owner whom no other reader overhears, so that owners' data may
-        be shown.
+        """Whether the call is for an owner in a chat without other readers, so that owners' data
+        may be shown.
         """
         return self.private and self.role is Role.OWNER
 
@@ -146,7 +150,10 @@ class ToolOutput(msgspec.Struct, frozen=True):
     with it. `tainted`: this result is untrusted content. `attachments` are images, already stored
     as blobs, shown with the text to models that accept images. `failed`: the call failed, like a
     ToolError, but with attachments. `addresses`: the web addresses that the call found or read.
-    `label`: additional information on who wrote the content and how private it is.
+    `label`: additional information on who wrote the content and how private it is. `usage`: of
+    model calls that the tool made, with the model's `profile`. `facts`: how the call was made, for
+    those who look into it later, such as the session of an MCP server. The log keeps them with the
+    result, and no model sees them.
     """
 
     text: str
@@ -157,6 +164,19 @@ class ToolOutput(msgspec.Struct, frozen=True):
     failed: bool = False
     addresses: tuple[str, ...] = ()
     label: Label = NOTHING
+    facts: Mapping[str, str] = {}
+    usage: Usage | None = None
+    profile: ModelProfile | None = None
+
+
+class ResultFilter(Protocol):
+    """Changes the result of a call before it is recorded and the model sees it."""
+
+    async def __call__(self, tool: str, output: ToolOutput, context: CallContext) -> ToolOutput:
+        """The result that takes the place of `output`, whose `tainted` says whether it may contain
+        content from outside. Its text is complete, without known secrets. If this raises, the call
+        fails, so that nothing unfiltered is recorded."""
+        ...
 
 
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
@@ -189,7 +209,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
 
     `parameters`: a JSON schema from another source, shown unchanged; `args` is then RawArgs,
     validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
-    prompt lists none of them, and the model finds them with `find_tools`.
+    prompt does not list them, and the model finds them with `find_tools`.
 
     `version`: the digest of the tool's description and schema, if an MCP server wrote them. An
     approved call is made only if the version is still the same. `unaccepted`: why an owner has to

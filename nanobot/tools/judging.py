@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from nanobot.tools.base import CallContext
+from nanobot.labels import Privacy
+from nanobot.session.labelling import label_of
+from nanobot.tools.base import AnyTool, CallContext
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
+
+_OF_A_SERVER = "mcp__"
 
 
 def decided(
     policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
 ) -> PolicyDecision:
     """The verdict. `goes_out`: the call may reach an internet host. A call that a person typed in
-    this very message is judged by that person's role, whoever else speaks in the conversation.
+    this very message is judged by that person's role, even if others speak in the conversation.
     """
     if not context.entries:
         return policy.judge(call)
@@ -35,6 +41,36 @@ def decided(
         because = asked_by(call.arguments, context.entries)
         return policy.judge(msgspec.structs.replace(call, asked_by=because))
     return decision
+
+
+def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContext) -> PolicyInput:
+    """The call with the source of a secret that it could carry outside. A secret is in the context,
+    or in a file that the call names. What is said about a tainted context applies: the call may be
+    made for the sake of what it sends."""
+    wary = msgspec.structs.replace(context, tainted=True)
+    outside = (
+        call.elsewhere
+        or (call.foreign and (call.risky or tool.name.startswith(_OF_A_SERVER)))
+        or (tool.sends is not None and tool.sends(args, wary))
+    )
+    if not outside:
+        return call
+    from nanobot.workspace.secret_files import secret_file_in  # noqa: PLC0415 - only for calls that go out
+
+    source = secret_file_in(call.arguments)
+    if not source and context.label.privacy is Privacy.SECRET:
+        source = _source(context)
+    return msgspec.structs.replace(call, secret=source)
+
+
+def _source(context: CallContext) -> str:
+    """The name of the latest secret piece."""
+    from nanobot.tools.evidence import name_of  # noqa: PLC0415 - only for questions
+
+    for entry in reversed(context.entries):
+        if label_of(entry.body).privacy is Privacy.SECRET:
+            return name_of(entry, context.entries)
+    return "what this conversation has read"
 
 
 def _is_typed(call: PolicyInput, context: CallContext) -> bool:

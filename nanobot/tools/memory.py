@@ -68,7 +68,7 @@ class _Tools:
         hits = await self._memory.search(_scope(context), args.query, TOP_K)
         if not hits:
             return ToolOutput("nothing is remembered about that")
-        label = joined(hit.provenance.spoken for hit in hits)
+        label = joined(hit.label for hit in hits)
         lines = (_line(hit, day_of(hit.created_at, self._memory.zone)) for hit in hits)
         return ToolOutput("\n".join([_MATERIAL, *lines]), tainted=label.tainted, label=label)
 
@@ -130,7 +130,7 @@ def memory_tools(
         ),
         Tool(
             name="memory_forget",
-            description="Remove for good something you remember that is wrong or not wanted.",
+            description="Permanently delete a memory that is wrong or unwanted.",
             args=MemoryForget,
             run=bodies.forget,
             effect=Effect.STORE,

@@ -23,15 +23,8 @@ from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
 PROMPT_FILES = (
-    "AGENTS.md",
-    "SOUL.md",
-    "USER.md",
-    "TOOLS.md",
-    "IDENTITY.md",
-    "MEMORY.md",
-    "HEARTBEAT.md",
-    "BOOT.md",
-    "SHUTDOWN.md",
+    *("AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "MEMORY.md"),
+    *("HEARTBEAT.md", "BOOT.md", "SHUTDOWN.md"),
 )
 """The model's instructions about itself come from these workspace files."""
 # Ends a shell command, or runs another one within it.
@@ -55,7 +48,8 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     package. `danger`: why this call is dangerous, if it is. `unusual`: why the tool requires
     approval, if it does. `typed`: a person typed it in the message that the run answers.
     `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source
-    of private words that it would send to the host `to`, which nobody named. `joined_by_members`:
+    of private words that it would send to the host `to`, which nobody named. `secret`: the source
+    of a secret in the context, if the call may carry it outside. `joined_by_members`:
     members or guests contributed to the context of an owner's run. `unaccepted`: see Tool."""
 
     tool: str
@@ -77,6 +71,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     asked_by: str = ""
     carries: str = ""
     to: str = ""
+    secret: str = ""
     joined_by_members: bool = False
     unaccepted: str = ""
 
@@ -112,6 +107,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
     foreign: bool | None = None
     typed: bool | None = None
     leaks: bool | None = None
+    secret: bool | None = None
     unaccepted: bool | None = None
 
     def matches(self, call: PolicyInput) -> bool:
@@ -126,6 +122,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             (self.foreign, call.foreign),
             (self.typed, call.typed),
             (self.leaks, bool(call.carries)),
+            (self.secret, bool(call.secret)),
             (self.unaccepted, bool(call.unaccepted)),
         )
         return (
@@ -140,10 +137,13 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
         if self.dangerous or self.unaccepted:
             return call.danger or call.unaccepted
         why = call.unusual if self.unusual else self.why
+        if self.secret:
+            why = f"it could send {call.secret} outside, which is secret"
+            return f"{call.asked_by} asks for it, and {why}" if call.asked_by else why
         if call.asked_by and (self.tainted or (self.leaks and call.tainted)):
             why = f"{call.asked_by} asks for it"
         if call.carries:
-            sends = f"it would send words of {call.carries} to {call.to}, which nobody named"
+            sends = f"it would send text from {call.carries} to {call.to}, which no one named"
             return sends if self.leaks and why == self.why else f"{why}, and {sends}"
         if call.joined_by_members and self.roles == _MEMBER:
             return f"{why}, and others than owners speak in this conversation"
@@ -162,12 +162,13 @@ _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
 DEFAULTS: tuple[_Rule, ...] = (
     _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
     _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
-    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="nobody accepted this tool"),
+    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="no owner accepted this"),
+    _Rule(name="secrets", secret=True, typed=False, verdict=_ASK, why="it could send a secret"),
     _Rule(
         name="private words",
         leaks=True,
         verdict=_ASK,
-        why="it would send private words to a host that nobody named",
+        why="it would send private words to a host that no one named",
     ),
     _Rule(
         name="tainted: other chats",
@@ -216,7 +217,7 @@ DEFAULTS: tuple[_Rule, ...] = (
         tainted=True,
         typed=False,
         verdict=_ASK,
-        why=f"it may send what I have read to somebody outside, and {_SEEN}",
+        why=f"it may send text that I have read to others, and {_SEEN}",
     ),
     _Rule(name="unusual", unusual=True, verdict=_ASK, why="the tool asks for it"),
     _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),
@@ -303,8 +304,7 @@ class Policy:
                 return PolicyDecision(verdict=verdict, rule="a plugin's rule", why=why)
         for default in DEFAULTS:
             if default.matches(call):
-                name = f"built-in: {default.name}"
-                why = default.why_of(call)
+                name, why = f"built-in: {default.name}", default.why_of(call)
                 return PolicyDecision(verdict=default.verdict, rule=name, why=why)
         return PolicyDecision(
             verdict=Verdict.DENY, rule="built-in: nothing else", why="no rule says so"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, UsageError
-from nanobot.labels import Label, Speaker, of
+from nanobot.labels import Label, Privacy, Speaker, of
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
@@ -15,7 +15,8 @@ from nanobot.tools.policy import Verdict
 if TYPE_CHECKING:
     from nanobot.tools.registry import ToolRegistry
 
-_OPTIONS = ("role", "channel", "chat", "tainted", "spoken")
+_OPTIONS = ("role", "channel", "chat", "tainted", "spoken", "privacy")
+_PRIVACY = {step.name.lower(): step for step in Privacy}
 _SPEAKERS = {speaker.name.lower().replace("_", "-"): speaker for speaker in Speaker}
 _ROLES = tuple(str(role) for role in Role)
 _YES = ("yes", "true", "on", "1")
@@ -43,6 +44,7 @@ class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):
     chat: str = ""
     tainted: bool = False
     spoken: str = ""
+    privacy: str = ""
 
 
 async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplanation:
@@ -50,7 +52,7 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
     question = _with_options(question)
     if question.role not in _ROLES:
         raise UsageError(f"role: {question.role[:40]!r} is not one of {', '.join(_ROLES)}")
-    label = _label(question.spoken)
+    label = _label(question.spoken, question.privacy)
     names = tools.arguments_of(question.tool)
     text = question.text.strip()
     if text and not text.startswith("{"):
@@ -79,13 +81,16 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
     )
 
 
-def _label(spoken: str) -> Label:
-    """The label of these speakers. Raises UsageError for an unknown one."""
+def _label(spoken: str, privacy: str) -> Label:
+    """The label of these speakers and this privacy. Raises UsageError for unknown ones."""
     names = [name for name in spoken.lower().replace("_", "-").split(",") if name]
     for name in names:
         if name not in _SPEAKERS:
             raise UsageError(f"spoken: {name[:40]!r} is not one of {', '.join(_SPEAKERS)}")
-    return of(*(_SPEAKERS[name] for name in names))
+    if privacy and privacy.lower() not in _PRIVACY:
+        raise UsageError(f"privacy: {privacy[:40]!r} is not one of {', '.join(_PRIVACY)}")
+    step = _PRIVACY[privacy.lower()] if privacy else Privacy.PUBLIC
+    return of(*(_SPEAKERS[name] for name in names), privacy=step)
 
 
 def _with_options(question: PolicyQuestion) -> PolicyQuestion:

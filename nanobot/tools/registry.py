@@ -17,14 +17,15 @@ from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
     ToolError,
-    ToolTimeout,
     ToolUnknown,
     UnknownId,
     UsageError,
 )
 from nanobot.messages import Role
+from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.providers.openai_messages import ToolDefinition
+from nanobot.session.keys import is_fork
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -34,6 +35,7 @@ from nanobot.tools.base import (
     Effect,
     Question,
     RawArgs,
+    ResultFilter,
     Tool,
     ToolExecutor,
     ToolOutput,
@@ -42,9 +44,10 @@ from nanobot.tools.base import (
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
-from nanobot.tools.judging import decided
+from nanobot.tools.judging import decided, with_secret
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
+from nanobot.tools.running import as_secret, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import StandIn
 
@@ -57,6 +60,11 @@ MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 _LEFT_TO_EXECUTE = PolicyDecision(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
+)
+
+
+_NO_FORK = PolicyDecision(
+    verdict=Verdict.DENY, rule="forks", why="a fork makes no calls where the plugin fork is off"
 )
 
 
@@ -78,6 +86,8 @@ class ToolRegistry:
         """Stores files made by calls; without it they cannot be stored."""
         self.stand_in: StandIn | None = None
         """Answers calls instead of the tools, including calls of tools that are not registered."""
+        self.results: list[ResultFilter] = []
+        """Change results before they are recorded."""
         self.policy = policy or Policy()
         self.redact = redact or Redactor()
         self._max_result_chars = max_result_chars
@@ -202,8 +212,8 @@ class ToolRegistry:
         """
         decision = await self._judge(name, arguments, context)
         if self.stand_in is None:
-            return decision
-        return self.stand_in.judged(ToolCall("", name, arguments), context, decision)
+            return _NO_FORK if is_fork(context.session_key) else decision
+        return await self.stand_in.judged(ToolCall("", name, arguments), context, decision)
 
     async def _judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         tool = self._tools.get(name)
@@ -241,6 +251,7 @@ class ToolRegistry:
             foreign=self._sources[name] != BUILT_IN,
             unaccepted=tool.unaccepted,
         )
+        call = with_secret(call, tool, args, context)
         out = tool.host is not None or tool.sends is not None or call.foreign
         decision = decided(self.policy, call, context, goes_out=out)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
@@ -297,7 +308,8 @@ class ToolRegistry:
         """
         began, outcome = time.monotonic(), "failed inside"
         try:
-            done = await self._perform(name, arguments, context)
+            with calling(context.key):
+                done = await self._perform(name, arguments, context)
             outcome = f"refused: {done.text}" if done.failed else "done"
         except ToolError as error:
             outcome = f"refused: {error}"
@@ -327,10 +339,8 @@ class ToolRegistry:
         )
 
     async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
-        if self.stand_in is not None:
-            call = ToolCall("", name, arguments)
-            if (answer := await self.stand_in.answered(call, context)) is not None:
-                return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
+        if (answer := await self._instead(name, arguments, context)) is not None:
+            return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
         tool = self._tools.get(name)
         if tool is None:
             raise ToolUnknown(self._unknown(name, context.role))
@@ -339,29 +349,23 @@ class ToolRegistry:
         args = _parsed(tool, arguments)
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
-        limit = asyncio.timeout(tool.timeout)
-        try:
-            async with limit:
-                if self.executor is None:
-                    result = await tool.run(args, context)
-                else:
-                    result = await self.executor.execute(tool, args, context)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            # The call itself was not cancelled: something that the tool waits for was.
-            raise RuntimeError(f"{name} was cancelled from within") from error
-        except TimeoutError as error:
-            # A TimeoutError raised by the tool (by a socket, say) is the tool's fault, not this
-            # limit.
-            if not limit.expired():
-                raise
-            raise ToolTimeout(f"{name} took over {tool.timeout:g} s and was stopped") from error
-        done = result if isinstance(result, ToolOutput) else ToolOutput(result)
-        text = shorten(self.redact(clean(done.text)), self._max_result_chars, tool.rest)
+        run = ran_or_failed if self.results else ran
+        done = await run(tool, args, context, self.executor)
+        done = as_secret(name, args, done, self.redact(clean(done.text)))
+        for change in self.results:
+            tainted = done.tainted or self.taints(name, arguments, context)
+            done = await change(name, msgspec.structs.replace(done, tainted=tainted), context)
+        text = shorten(done.text, self._max_result_chars, tool.rest)
         sent = done.messages if desk is None else (*done.messages, *desk.sent)
         return msgspec.structs.replace(done, text=text, messages=sent)
+
+    async def _instead(self, name: str, arguments: str, context: CallContext) -> ToolOutput | None:
+        """The answer of the stand-in; None if the tool runs. Raises ToolError."""
+        if self.stand_in is not None:
+            return await self.stand_in.answered(ToolCall("", name, arguments), context)
+        if is_fork(context.session_key):
+            raise ToolDenied(_NO_FORK.why)
+        return None
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

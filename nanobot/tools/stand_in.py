@@ -16,7 +16,7 @@ class StandIn(Protocol):
         """Whether it has an answer to such a call."""
         ...
 
-    def judged(
+    async def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
         """The verdict on a call for which the policy decided `decision`."""

@@ -23,4 +23,4 @@ async def supervise(triggers: Mapping[str, tuple[Trigger, Publisher]], clock: Cl
 
 async def _ending(name: str, trigger: Trigger, publisher: Publisher) -> None:
     await trigger.run(publisher)
-    logger.info("trigger {} has ended by itself", name)
+    logger.info("trigger {} has ended", name)

@@ -91,7 +91,7 @@ class ConfinedFiles:
         if self.workspace.parent == self.workspace or self._key(self.workspace) in self._keys():
             raise ConfigError(
                 f"workspace: {workspace} holds more than the assistant's files: "
-                "name a folder of its own"
+                "name a separate folder"
             )
         self._named = (str(workspace.absolute()), str(self.workspace))
         self._everywhere = everywhere

@@ -9,8 +9,11 @@ import tempfile
 from pathlib import Path
 
 from nanobot.errors import ConfigError
+from nanobot.labels import without_secret_lines
 from nanobot.workspace import assets
 
+_LONGEST_LINE = 8_000
+"""Characters that are read behind a limit, for the mark at the end of a line there."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -38,11 +41,11 @@ def read(root: Path, path: str, limit: int) -> str:
 
 
 def clipped(root: Path, path: str, limit: int) -> str:
-    """The file's text without leading and trailing white space, "" if it does not exist; a longer
-    text is cut, with a note that says so.
+    """The file's text without leading and trailing white space and without lines that are marked as
+    secret, "" if it does not exist; a longer text is cut, with a note that says so.
     """
     try:
-        text = read(root, path, limit + 1).strip()
+        text = without_secret_lines(read(root, path, limit + _LONGEST_LINE)).strip()
     except OSError:
         return ""
     if len(text) > limit:

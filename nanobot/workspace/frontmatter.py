@@ -60,7 +60,7 @@ class FrontMatterField(msgspec.Struct, frozen=True):
     def table(self) -> dict[str, FrontMatterField]:
         """The value as nested keys and values."""
         if self.node.id != "mapping":
-            raise self.wrong("a table: keys in lines of their own, indented")
+            raise self.wrong("a table: keys in separate lines, indented")
         return _fields(self.node)
 
 

@@ -143,7 +143,7 @@ class Skills:
     def file(self, skill: Skill, name: str) -> str:
         """The text of another file of a skill. Raises ToolError if the file is not listed."""
         if name not in skill.files:
-            file_names = ", ".join(skill.files) or "none besides its page"
+            file_names = ", ".join(skill.files) or "only its page"
             raise ToolError(
                 f"the skill {skill.name} has no file {name[:100]!r}; it has {file_names}"
             )
@@ -159,10 +159,7 @@ class Skills:
         folder = source.parent if source.name == "SKILL.md" else source
         only = source.name == "SKILL.md"
         if not folder.is_dir():
-            raise UsageError(
-                f"{folder} is no folder; what is packed, or lies elsewhere, has to be unpacked on "
-                "this machine first"
-            )
+            raise UsageError(f"{folder} is not a folder. Unpack the skill on this machine first")
         if not (folder / "SKILL.md").is_file():
             raise UsageError(f"{folder} has no SKILL.md: that is what makes a folder a skill")
         files = [folder / "SKILL.md"] if only else _copied(folder)
@@ -173,7 +170,7 @@ class Skills:
         except (FrontMatterError, OSError) as error:
             raise UsageError(f"{bare.path}: {error}") from error
         if target.exists() and not replace:
-            raise UsageError(f"{target} is there already; say replace to put this in its place")
+            raise UsageError(f"{target} already exists; add replace to overwrite it")
         if target.exists() and target.resolve() == folder.resolve():
             raise UsageError(f"{folder} is that skill itself")
         try:
@@ -202,7 +199,8 @@ class Skills:
         text = read(root, path, MAX_BODY + 1)
         if len(text) > MAX_BODY:
             raise FrontMatterError(
-                f"it is longer than {MAX_BODY:,} characters; put the rest into files beside it"
+                f"it is longer than {MAX_BODY:,} characters; put the rest into other files of "
+                f"the folder"
             )
         fields, body = split(text)
         return self._skill(bare, fields, body, _others(folder))

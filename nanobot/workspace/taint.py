@@ -14,7 +14,7 @@ from pathlib import Path
 
 from loguru import logger
 
-from nanobot.labels import NOTHING, Label, Speaker, of
+from nanobot.labels import NOTHING, Label, Privacy, Speaker, of
 from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.text import pattern
@@ -29,6 +29,7 @@ from nanobot.workspace.changed_entries import (
 from nanobot.workspace.file_labels import FileLabels, restricts
 from nanobot.workspace.file_names import numbers_tell, say_much
 from nanobot.workspace.opened_files import CommandWatch, OpenedFiles
+from nanobot.workspace.secret_files import holds_secrets
 from nanobot.workspace.taint_marks import TaintMarks
 
 MAX_MARKED = 20_000
@@ -90,6 +91,8 @@ class TaintedFiles:
     async def label_of(self, path: str, digest: str = "", changed_at: float = 0.0) -> Label:
         """Who contributed to a file and how private it is, as far as that is known."""
         label = await self.labels.of(_places(path, digest))
+        if holds_secrets(path):
+            label = label.join(of(privacy=Privacy.SECRET))
         if label.tainted or not await self.is_marked(path, digest, changed_at):
             return label
         return label.join(of(Speaker.OUTSIDE))
@@ -109,7 +112,8 @@ class TaintedFiles:
         await self.labels.add(_places(path, digest), label)
 
     async def label(self, path: str, label: Label) -> None:
-        """Record that an untainted conversation with this label wrote this file as it is now."""
+        """Record that an untainted conversation with this label wrote the current version of this
+        file."""
         if restricts(label):
             digest, _ = await asyncio.to_thread(self._look, path)
             await self.labels.add(_places(path, digest), label)
@@ -213,8 +217,8 @@ class TaintedFiles:
     ) -> AsyncIterator[CommandWatch]:
         """Context for running a command. Afterwards, the files it changed are marked if its caller
         is `tainted`, if it read a marked file, or if it `brings` untrusted content itself (then
-        except for what it installs). The changed files get the combined label of the caller and of
-        the files that the command read.
+        except for files that it installs). The changed files get the combined label of the caller
+        and of the files that the command read.
         """
         await self._recover()
         began = self._clock.now(), self._clock.monotonic()

@@ -2,9 +2,10 @@
 
     api_types.py > gateway.d.ts
 
-`Reads` and `Changes` are the operations by name, those of plugins included, `Gets` and `Posts` the other routes by path, and
-`SessionGets` and `SessionPosts` those below one conversation by their last part: what each `takes`
-and `gives`. Below them are the schemas of the document, each under its own name.
+`Reads` and `Changes` are the operations by name, those of plugins included, `Gets` and `Posts` the
+other routes by path, and `SessionGets` and `SessionPosts` those below one conversation by their
+last part: what each `takes` and `gives`. Below them are the schemas of the document, each under its
+own name.
 """
 
 from __future__ import annotations

@@ -47,18 +47,26 @@ SIMPLE: dict[type[inspect.Type], st.SearchStrategy[Any]] = {
 
 def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
     """Everything that msgspec reads as this type."""
-    if isinstance(kind, inspect.StructType):
-        return st.builds(kind.cls, **{field.name: values(field.type) for field in kind.fields})
+    if isinstance(kind, inspect.StructType | inspect.DictType):
+        return _several(kind)
     if isinstance(kind, inspect.UnionType):
         return st.one_of(*map(values, kind.types))
     if isinstance(kind, inspect.VarTupleType):
         return st.lists(values(kind.item_type), max_size=2).map(tuple)
+    if isinstance(kind, inspect.DictType):
+        return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=2)
     if isinstance(kind, inspect.TupleType):
         return st.tuples(*map(values, kind.item_types))
     if isinstance(kind, inspect.EnumType | inspect.LiteralType):
         several = kind.cls if isinstance(kind, inspect.EnumType) else kind.values
         return st.sampled_from(list(several))
     return SIMPLE[type(kind)]
+
+
+def _several(kind: inspect.StructType | inspect.DictType) -> st.SearchStrategy[Any]:
+    if isinstance(kind, inspect.DictType):
+        return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=2)
+    return st.builds(kind.cls, **{field.name: values(field.type) for field in kind.fields})
 
 
 bodies = st.one_of([values(inspect.type_info(kind)) for kind in get_args(Body)])

@@ -139,7 +139,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
             "/pair approve ABCD-EFGH role=king",
             "`role` must be one of member, owner, guest, not 'king'",
         ),
-        ("/pair revoke nobody", "Nobody called nobody was let in by pairing"),
+        ("/pair revoke nobody", "No one called nobody has access by pairing"),
         (
             "/pair",
             "Nothing found. People who write to the assistant for the first time appear here.",

@@ -49,12 +49,12 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
 }
 ABLE: dict[str, type] = {
-    "Answers are shown while they are written": Editing,
+    "Shows answers while it writes them": Editing,
     "Files from you": Fetching,
     "Files to you": Filing,
     "Reactions, with `marks = true`": Reacting,
     "Commands in the platform's menu": Commanding,
-    "What concerns one person of a group is theirs alone": Confiding,
+    "Private notes to one person in a group": Confiding,
     "`nanobot doctor` tries the account": SelfChecking,
 }
 
@@ -108,7 +108,8 @@ async def test_what_works_is_what_the_adapter_can_do(kind: str) -> None:
     assert documented["Buttons"].startswith("yes") is able.buttons
     assert documented['"Typing"'].startswith("yes") is able.typing
     assert (
-        documented["An answer that may be lost is looked up"].startswith("yes") is able.reconciles
+        documented["The bot looks up an answer that may be lost"].startswith("yes")
+        is able.reconciles
     )
 
 
@@ -116,11 +117,11 @@ async def test_what_works_is_what_the_adapter_can_do(kind: str) -> None:
 async def test_rates_and_heartbeats_are_those_of_the_adapter(kind: str) -> None:
     able: Capabilities = (await opened(kind)).capabilities
     documented = column(kind)
-    assert documented["Sends to a chat, once it complained"] == shown(able.chat_rate)
-    assert documented["Sends in all, once it complained"] == shown(able.bot_rate)
+    assert documented["Sends to a chat after a complaint"] == shown(able.chat_rate)
+    assert documented["Sends in all after a complaint"] == shown(able.bot_rate)
     if able.edit_rate is not None:
         assert documented["Edits in all, half of them for answers"] == shown(able.edit_rate)
-    heard = documented["Silence of the platform is noticed by"]
+    heard = documented["Silence of the platform is detected by"]
     if able.heartbeat is None:
         assert "heartbeat" not in heard
     else:

@@ -189,7 +189,7 @@ async def test_a_port_that_is_taken_is_a_channel_that_is_down() -> None:
 
 async def test_where_nobody_asked_nothing_can_be_sent() -> None:
     async with receiving(FakeIntake()) as (channel, _):
-        with pytest.raises(Refused, match="nobody of the session nightly has asked anything"):
+        with pytest.raises(Refused, match="no program has sent a request in the session nightly"):
             await channel.send(Address("udp", "nightly"), OutboundPart(text="x"))
         with pytest.raises(NotSent):
             await channel.send(Address("udp", "127.0.0.1:99999"), OutboundPart(text="x"))

@@ -25,7 +25,7 @@ async def test_skills_are_listed_shown_and_added(world: World, tmp_path: Path) -
     assert {"bread", "git", "tmux", "weather"} <= {row["name"] for row in listed}
     assert (await run_in(world, "skills", "show", "bread")).out.endswith("Use flour.\n")
     again = await run_in(world, "skills", "add", str(source))
-    assert (again.code, "say replace" in again.err) == (2, True)
+    assert (again.code, "add replace" in again.err) == (2, True)
     assert (await run_in(world, "skills", "add", str(source), "--replace")).code == 0
     assert (await run_in(world, "skills", "show", "brad")).code == 1
 

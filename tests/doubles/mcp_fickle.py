@@ -1,7 +1,7 @@
 """An MCP server that another program updates: what it offers is what a file says.
 
 python -m tests.doubles.mcp_fickle FOLDER: FOLDER/tools.json holds descriptions by tool. Each call
-is noted in FOLDER/calls.
+is noted in FOLDER/calls, and answered with FOLDER/answer.txt if there is one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def result(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         case "tools/call":
             with (folder / "calls").open("a") as calls:
                 calls.write(f"{params['name']} {json.dumps(params.get('arguments'))}\n")
-            return {"content": [{"type": "text", "text": "It is kept."}]}
+            said = folder / "answer.txt"
+            text = said.read_text() if said.exists() else "It is kept."
+            return {"content": [{"type": "text", "text": text}]}
         case _:
             return {}
 

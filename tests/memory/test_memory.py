@@ -298,7 +298,7 @@ async def test_a_scope_whose_files_no_folder_can_have_hides_nobody_elses(
     (tmp_path / f"memory/{EVE}/{TODAY}.md").write_text("- Eve collects coins.\n")
     rows = await memory(home, tmp_path).listed(scopes=None)
     assert {row.text for row in rows} == {"Zoe", "Eve collects coins."}
-    with pytest.raises(NanobotError, match="'telegram:0' is nobody's memory"):
+    with pytest.raises(NanobotError, match="'telegram:0' has no memory"):
         await mem.listed(scopes=["telegram:0"])
 
 

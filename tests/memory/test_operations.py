@@ -96,7 +96,7 @@ async def test_a_scope_that_is_no_scope_is_refused(tmp_path: Path) -> None:
             "people/a/b/c",
             "chats",
         ):
-            with pytest.raises(NanobotError, match="is nobody's memory"):
+            with pytest.raises(NanobotError, match="has no memory"):
                 await call(bot, "memory list", scope=scope)
             assert await call(bot, "memory search", text="tea", scope=scope) == []
         with pytest.raises(UsageError, match="NUL"):

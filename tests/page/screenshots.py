@@ -14,6 +14,7 @@ from tests.page.conftest import CHROMIUM, House
 from tests.process.harness import World, open_world
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+PLATFORMS = ("Telegram", "Discord", "Slack", "Matrix", "E-mail", "WhatsApp", "Mattermost")
 _FLIGHTS = """\
 The cheapest way to **Lisbon** in May:
 
@@ -56,6 +57,12 @@ def _answer(body: dict[str, Any]) -> Answer:
     return Answer(text="Water on Tuesday, and the tomatoes want to be tied up.", pace=0.01)
 
 
+def _without_chats(config: Path) -> None:
+    """As for somebody who connects the first one."""
+    before, _, rest = config.read_text("utf-8").partition("[channels.telegram]")
+    config.write_text(f"{before}[web]{rest.partition('[web]')[2]}", "utf-8")
+
+
 async def _fill(world: World) -> None:
     for session, text in _SAID.items():
         ended = await world.run("send", "--session", session.replace("web:", "cli:"), text)
@@ -76,6 +83,14 @@ async def _take(house: House) -> None:
         await page.get_by_role("button", name="The coming week").click()
         await page.wait_for_timeout(1_500)
         await page.screenshot(path=PICTURES / "page-week.png")
+    for platform in PLATFORMS:
+        async with house.looking("channels", size=(720, 1_400)) as page:
+            await page.get_by_role("button", name="Connect a chat").click()
+            dialog = page.get_by_role("dialog")
+            await dialog.get_by_role("button", name=platform, exact=True).click()
+            await dialog.get_by_text("Try it, and keep it").wait_for()
+            await page.wait_for_timeout(500)
+            await dialog.screenshot(path=PICTURES / f"connect-{platform.lower()}.png")
     async with house.looking("chat/cli:release", size=(390, 780), scheme="dark") as page:
         await page.wait_for_timeout(1_500)
         await page.screenshot(path=PICTURES / "page-phone.png")
@@ -87,6 +102,7 @@ async def main() -> None:
         async with open_world(Path(folder)) as world, async_playwright() as playwright:
             world.model.script = _answer
             world.configure(more="[web]\nport = 0")
+            _without_chats(world.home / "config.toml")
             line = await (await world.launch()).ready()
             url = next(word[4:] for word in line.split() if word.startswith("web="))
             await _fill(world)

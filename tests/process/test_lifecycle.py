@@ -125,7 +125,7 @@ async def test_a_start_that_was_killed_is_resumed_once(world: World) -> None:
     write(world, "BOOT.md", "say:never asked")
     second = await world.start()
     await world.asked(2)
-    assert "goes on instead of a new one" in world.log
+    assert "no new run begins" in world.log
     await second.kill()
 
 

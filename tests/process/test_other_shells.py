@@ -107,7 +107,7 @@ async def test_the_doctor_sees_owners_who_were_paired(world: World) -> None:
 
     async def warned() -> bool:
         findings = json.loads((await world.run("doctor", "--json")).output)
-        return any("nobody is named" in one["text"] for one in findings)
+        return any("no owner is configured" in one["text"] for one in findings)
 
     await world.start()
     assert await warned()

@@ -68,7 +68,7 @@ async def test_a_second_signal_ends_it_at_once_and_loses_nothing(world: World) -
     world.telegram.say(1, "say:resumed")
     await world.asked()
     gateway.signal(signal.SIGTERM)
-    await world.eventually(lambda: "stopping: what runs gets" in world.log)
+    await world.eventually(lambda: "stopping: active runs have" in world.log)
     gateway.signal(signal.SIGTERM)
     assert await gateway.ended() == 1
 

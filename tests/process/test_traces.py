@@ -3,114 +3,57 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from aiohttp import web
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from nanobot.telemetry.ids import trace_id
+from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import PATIENCE, World
-
-CHAT = 1
-ASKING = f"""
-[[policy.rules]]
-tool = "exec"
-chats = ["{CHAT}"]
-verdict = "ask"
-"""
-COMMAND = json.dumps({"command": "echo x >> effects"})
-
-
-class Collector:
-    """A collector as the OTLP specification describes it."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.spans: list[Any] = []
-        self.refused = 0
-        self.headers: list[dict[str, str]] = []
-        self.away = False
-
-    async def take(self, request: web.Request) -> web.Response:
-        if self.away:
-            self.refused += 1
-            return web.Response(status=503, headers={"Retry-After": "0"})
-        message = ExportTraceServiceRequest.FromString(await request.read())
-        self.headers.append(dict(request.headers))
-        for resource in message.resource_spans:
-            for scope in resource.scope_spans:
-                self.spans += scope.spans
-        return web.Response(body=b"", content_type="application/x-protobuf")
-
-    def named(self, name: str) -> list[Any]:
-        found = [span for span in self.spans if span.name == name]
-        return sorted(found, key=lambda span: span.start_time_unix_nano)
-
-    async def until(self, name: str, count: int = 1) -> list[Any]:
-        async with asyncio.timeout(PATIENCE):
-            while len(self.named(name)) < count:  # noqa: ASYNC110 - it comes over HTTP
-                await asyncio.sleep(0.02)
-        return self.named(name)
-
-
-@asynccontextmanager
-async def collecting() -> AsyncIterator[Collector]:
-    collector = Collector()
-    app = web.Application()
-    app.router.add_post("/v1/traces", collector.take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    collector.url = f"http://{host}:{port}/v1/traces"
-    try:
-        yield collector
-    finally:
-        await runner.cleanup()
+from tests.process.trace_picture import PICTURE, drawn, killed_turn, tracing
 
 
 @pytest.fixture
 async def collector(world: World) -> AsyncIterator[Collector]:
     async with collecting() as opened:
-        traces = f'[traces]\nenabled = true\nendpoint = "{opened.url}"\ninterval = 0.2'
-        world.configure(more=f"{ASKING}\n{traces}\n")
+        tracing(world, opened)
         yield opened
-
-
-def attributes(span: Any) -> dict[str, str]:
-    return {pair.key: pair.value.string_value for pair in span.attributes}
 
 
 async def test_a_run_that_was_killed_and_had_to_wait_is_one_trace(
     world: World, collector: Collector
 ) -> None:
-    first = await world.launch(crash_at="start_tool:after")
-    world.telegram.say(CHAT, f"tool:list_dir:{{}}\ntool:exec:{COMMAND}\nsay:done")
-    await world.answered(CHAT)
-    world.telegram.press(world.telegram.messages(CHAT)[0], "Approve")
-    await first.died()
-    second = await world.start()
-    await world.eventually(lambda: any("done" in text for text in world.texts(CHAT)))
-    (*_, last) = await collector.until("invoke_agent nanobot", 2)
-    assert await second.stop() == 0
-    run_id = attributes(last)["nanobot.run.id"]
-    spans = [span for span in collector.spans if span.trace_id.hex() == trace_id(run_id)]
+    spans = await killed_turn(world, collector)
     assert len({span.span_id for span in spans}) == len(spans)
     segments = [span for span in spans if span.name == "invoke_agent nanobot"]
-    assert [len(span.links) for span in sorted(segments, key=lambda s: s.start_time_unix_nano)] == [
-        0,
-        1,
-    ]
+    segments.sort(key=lambda span: span.start_time_unix_nano)
+    first, second = segments
+    assert list(first.links) == []
+    assert [link.span_id for link in second.links] == [first.span_id]
+    asked, decided = first.events[0], second.events[0]
+    assert text_attributes(asked)["nanobot.policy.verdict.type"] == "ask"
+    assert text_attributes(asked)["nanobot.policy.rule"] == "policy.rules, rule 1"
+    assert text_attributes(decided)["nanobot.approval.verdict"] == "approved"
     names = {span.name for span in spans}
     assert {"chat scripted", "execute_tool exec", "execute_tool list_dir"} <= names
-    assert {"process telegram", "send telegram"} <= names
+    (received,) = (span for span in spans if span.name == "process telegram")
+    sent = [span for span in spans if span.name == "send telegram"]
+    assert {link.span_id for span in sent for link in span.links} == {received.span_id}
     (command,) = (span for span in spans if span.name == "execute_tool exec")
-    assert attributes(command)["gen_ai.tool.name"] == "exec"
+    about = text_attributes(command)
+    assert (about["gen_ai.tool.name"], about["error.type"]) == ("exec", "interrupted")
+    assert command.parent_span_id == second.span_id
+    assert all(span.end_time_unix_nano >= span.start_time_unix_nano for span in spans)
+    picture = drawn(spans)
+    ElementTree.fromstring(picture)
+    assert all(f">{span.name}<" in picture for span in spans)
+
+
+def test_the_picture_in_the_documentation_is_of_such_a_trace() -> None:
+    picture = PICTURE.read_text("utf-8")
+    for shown in ("invoke_agent nanobot", "execute_tool exec", "interrupted", "send telegram"):
+        assert shown in picture
+    assert picture.count(">invoke_agent nanobot<") == 2
 
 
 async def test_what_happened_while_the_collector_was_away_is_sent_later_and_once(

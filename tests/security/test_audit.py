@@ -67,7 +67,7 @@ async def test_a_plain_configuration_has_no_danger(tmp_path: Path) -> None:
         ),
         ("web page", "danger", '[policy]\nhosts = ["*"]', "ask * anything"),
         ("web page", "risk", '[tools.web]\nallow_private = ["10.0.0.0/8"]', "10.0.0.0/8"),
-        ("web page", "risk", '[tools.exec]\nsandbox = "off"', "without a sandbox once"),
+        ("web page", "risk", '[tools.exec]\nsandbox = "off"', "without a sandbox after"),
         ("MCP server", "danger", '[mcp.it]\nurl = "http://it.example/mcp"', "unencrypted"),
         ("MCP server", "note", '[mcp.it]\ncommand = "server"', "no files but its own"),
         ("MCP server", "risk", '[mcp.it]\ncommand = "x"\nwrite = ["/srv"]', "reaches /srv"),

@@ -327,14 +327,14 @@ async def gateway(world: World, site: WebServer) -> World:
     return world
 
 
-async def begin(world: World, site: WebServer) -> None:
+async def begin(world: World, site: WebServer, **environ: str) -> None:
     """A gateway at work, and what waits for it on the site."""
     world.configure(more=SETTINGS.format(url=site.url(""), port=site.port))
     site.page(CANARY, b"caught")
     site.page("/page", f"<p>{ORDER}".encode())
     hits = [{"title": "Owls", "url": site.url("/owls"), "content": ORDER}]
     site.page("/search", json.dumps({"results": hits}).encode(), "application/json")
-    await world.start()
+    await world.start(**environ)
 
 
 @pytest.mark.parametrize(

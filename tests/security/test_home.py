@@ -94,7 +94,7 @@ async def test_a_workspace_that_holds_the_home_is_refused(tmp_path: Path, above:
     home = tmp_path / "user" / "home"
     home.mkdir(parents=True)
     (tmp_path / "user" / "link").symlink_to(tmp_path)
-    with pytest.raises(ConfigError, match="name a folder beside or below the home"):
+    with pytest.raises(ConfigError, match="name a folder next to the home or below it"):
         await start(home, f'workspace = "{home / above}"')
 
 

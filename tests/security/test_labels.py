@@ -44,7 +44,7 @@ async def test_private_words_go_unasked_to_hosts_alone_that_somebody_named(
     assert any(CODE in path for _, path in site.asked) is named
     if not named:
         assert result.startswith(QUESTION)
-        assert "it would send words of private.md to 127.0.0.1" in result
+        assert "it would send text from private.md to 127.0.0.1" in result
 
 
 async def test_a_question_names_the_line_that_asks(world: World, site: WebServer) -> None:

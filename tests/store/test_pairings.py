@@ -104,7 +104,7 @@ async def test_whoever_is_revoked_may_only_ask_again(pairings: SqlPairingStore) 
     assert await pairings.role("telegram", "666") is None
     with pytest.raises(NanobotError, match="was used already"):
         await pairings.approve(request.code, Role.OWNER, "1001")
-    with pytest.raises(NanobotError, match="Nobody called 666 was let in by pairing"):
+    with pytest.raises(NanobotError, match="No one called 666 has access by pairing"):
         await pairings.revoke("666", "1001")
     assert (await asked(pairings)).code != request.code
 

@@ -216,7 +216,7 @@ def test_one_that_is_there_is_replaced_only_when_told(tmp_path: Path) -> None:
     source, skills = write(tmp_path / "from"), Skills(tmp_path / "to")
     skills.add(str(source), replace=False)
     (source / "SKILL.md").write_text(PAGE.format(name="bread", more="always: true\n"))
-    with pytest.raises(UsageError, match="is there already; say replace"):
+    with pytest.raises(UsageError, match="already exists; add replace"):
         skills.add(str(source), replace=False)
     assert skills.add(str(source / "SKILL.md"), replace=True).always
     with pytest.raises(UsageError, match="is that skill itself"):
@@ -319,7 +319,7 @@ async def test_a_long_page_is_read_to_its_end_in_pieces(tmp_path: Path) -> None:
     ("arguments", "why"),
     [
         ({"name": "brad"}, "there is no skill 'brad'; there are bread, broken, git"),
-        ({"name": "bread", "file": "../../secret"}, "has no file '../../secret'; it has none"),
+        ({"name": "bread", "file": "../../secret"}, "has no file '../../secret'; it has only"),
         ({"name": "broken"}, "the skill broken cannot be read: line 1"),
     ],
 )

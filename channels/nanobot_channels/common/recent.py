@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 
 class Recent(OrderedDict[_Key, _Value]):
-    """A mapping that drops the oldest entry once it has more than `most`."""
+    """A mapping of at most `most` entries, which drops the oldest."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Checks the types of a platform's data, none of which is certain."""
+"""Checks the types of a platform's data, which nanobot does not trust."""
 
 from __future__ import annotations
 

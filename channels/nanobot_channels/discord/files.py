@@ -19,8 +19,8 @@ Upload = tuple[str, bytes]
 
 
 def together(files: Sequence[Attachment]) -> int:
-    """How many of these files, from the first on, fit into one message. A recording is a voice
-    message of its own, and a file that is too large is refused alone.
+    """How many of these files, from the first on, fit into one message. A recording is a separate
+    voice message, and a file that is too large is sent alone, so that its refusal affects no other.
     """
     size = count = 0
     for file in files[:MOST_FILES]:

@@ -41,7 +41,7 @@ class History:
             if refusal.status not in {400, 403, 404}:
                 raise
             logger.warning(
-                "{}: what was said in {} while nanobot was away cannot be read: {}",
+                "{}: cannot read the messages of {} from the downtime: {}",
                 self._name,
                 channel_id,
                 refusal,

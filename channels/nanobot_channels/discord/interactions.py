@@ -193,7 +193,7 @@ def _alone(text: str) -> dict[str, Any]:
 
 
 NOT_KEPT = _alone(
-    "I could not keep this: the disk or the database takes nothing now. Do it again later."
+    "I could not save this, because the disk is full or the database is down. Try again later."
 )
 """The response to a press or a command that was not committed."""
 

@@ -41,7 +41,7 @@ def render(message: OutboundMessage, *, components: bool = True) -> list[Outboun
 
     The first part is the reply; the last one carries the choices as buttons. With `components`
     questions (and their replacements) are in a box, and so are tables; a text that is too long for
-    content has twice the room. Attachments are not included: the host makes each a part of its own.
+    content has twice the room. Attachments are not included: the host makes each a separate part.
     """
     buttons, others = buttons_of(message.choices)
     others_say = (f"{other.label}: {other.say}" for other in others)
@@ -118,7 +118,7 @@ def reference(part: OutboundPart) -> dict[str, Any] | None:
 
 
 def nonce_of(part: OutboundPart) -> str | None:
-    """At most 25 characters that stand for the part's key; None without a key."""
+    """At most 25 characters that identify the part's key; None without a key."""
     if not part.key:
         return None
     digest = hashlib.sha256(part.key.encode()).digest()

@@ -286,7 +286,7 @@ class Receiver:
             return
         self._warned = True
         logger.warning(
-            "{}: Discord withholds what is said (message {}): on "
+            "{}: Discord withholds the text of message {}: on "
             "discord.com/developers/applications choose your application, Bot, and switch on "
             "Message Content Intent",
             self._name,

@@ -61,7 +61,7 @@ class SentMessages:
             return str(min(after))
         about = [number for number, moment in moments.items() if moment > since - CLOCK_MARGIN]
         if about:
-            error = Uncertain("the same text stands there from about the time of the send")
+            error = Uncertain("the chat has the same text twice from about the time of the send")
             error.perhaps = tuple(about)
             raise error
         return None

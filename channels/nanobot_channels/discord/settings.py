@@ -23,8 +23,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 def token_of(table: Table) -> str:
     """The bot's token. Raises ConfigError, as all of these."""
     source = (
-        "on discord.com/developers/applications choose your application, Bot, Reset Token, and put "
-        "what it shows there."
+        "on discord.com/developers/applications choose your application, Bot, Reset Token, and "
+        "put that token there."
     )
     return table.token("token", r"(Bot )?[!-~]+", source).removeprefix("Bot ")
 

@@ -31,7 +31,7 @@ SETUP = Setup(
         ),
         SetupField(
             key="sent_folder",
-            asks="Folder where the provider keeps copies of what is sent",
+            asks="Folder where the provider stores sent mail",
             optional=True,
         ),
     ),

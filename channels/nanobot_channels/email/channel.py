@@ -99,7 +99,7 @@ class EmailChannel:
             return ""
         return (
             f"Its newest mails were checked by {', '.join(sorted(set(checkers)))}, which is not in "
-            f"channels.{self._name}.trusted_authserv, so nobody will be heard: put it there"
+            f"channels.{self._name}.trusted_authserv, so no mail will be read: add it there"
         )
 
     def render(self, message: OutboundMessage) -> list[OutboundPart]:

@@ -149,7 +149,7 @@ class Mailbox:
     def _refused(self, reason: str) -> Exception:
         name = self._server.name
         if _PASSING.search(reason):
-            return ChannelDown(f"{self._server.host} lets nobody in now: {reason}")
+            return ChannelDown(f"{self._server.host} accepts no login now: {reason}")
         return BadCredentials(
             f"{self._server.host} refuses the login of {self._server.user}: {reason}. Check "
             f"channels.{name}.user and channels.{name}.password; many providers want an app "

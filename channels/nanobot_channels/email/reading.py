@@ -107,7 +107,7 @@ class Reader:
             return bounce
         sender = author(headers)
         if sender is None:
-            return Ignored("its From names nobody, or several, or is ambiguous", warn=True)
+            return Ignored("its From names no one, several people, or is ambiguous", warn=True)
         robot = _automatic(headers, sender.address, self._address)
         if robot:
             return Ignored(f"from {sender.address}: {robot}")

@@ -67,7 +67,7 @@ def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"channels.{name}: {error}. It needs imap_host, smtp_host, user, password and "
-            "trusted_authserv; docs/channels/email.md says what they are"
+            "trusted_authserv; docs/channels/email.md explains them"
         ) from None
     for key in ("imap_host", "smtp_host", "user", "password", "folder"):
         if not getattr(converted, key).strip() or re.search(r"[\r\n\0]", getattr(converted, key)):

@@ -14,9 +14,8 @@ from nanobot_channels.matrix.sync import invitation
 
 _TRIES = 20
 _NOTICE = (
-    "This room is encrypted, and I cannot read what is said here. Please make a room without "
-    "encryption (it is a switch when a room is made, and cannot be turned off later), and invite "
-    "me there."
+    "This room is encrypted, and I cannot read it. Please create a room without encryption (you "
+    "can only choose this when you create it), and invite me there."
 )
 
 

@@ -286,7 +286,9 @@ def receiving_error(name: str, error: ApiRefusal | NoAnswer, account: Account) -
     if isinstance(error, NoAnswer):
         return ChannelDown(f"{error}. {_where(name, account)}" if not error.sent else str(error))
     if error.code in _SHUT_OUT:
-        return BadCredentials(f"{error}. Ask whoever runs {account.homeserver} to open it again.")
+        return BadCredentials(
+            f"{error}. Ask the administrator of {account.homeserver} to reactivate it."
+        )
     if error.code in _LOST_TOKEN:
         if account.access_token:
             return BadCredentials(
@@ -294,8 +296,8 @@ def receiving_error(name: str, error: ApiRefusal | NoAnswer, account: Account) -
                 f"into channels.{name}.access_token, or use channels.{name}.password instead."
             )
         return ChannelDown(
-            f"{error}. The session was ended over there; signing in again. If this comes back, "
-            "another nanobot uses the same account: give each one of its own."
+            f"{error}. The homeserver ended the session; signing in again. If this happens "
+            f"repeatedly, another nanobot uses the same account: give each a separate account."
         )
     if error.status == HTTPStatus.NOT_FOUND:
         return ChannelDown(f"{error}. {_where(name, account)}")

@@ -22,7 +22,7 @@ from nanobot_channels.slack.api import (
 from nanobot_channels.slack.events import is_direct, is_ts
 
 _TITLE_LIMIT = 80
-_LOADING = ("Thinking...", "Reading what was said...", "Working on it...")
+_LOADING = ("Thinking...", "Reading the conversation...", "Working on it...")
 _MOST_WAITING = 100
 
 

@@ -215,7 +215,7 @@ class SlackChannel:
         """
         recipient = self._receiving and self._receiving.writers.of(address.chat_id, reply_to)
         if not recipient and not is_direct(address.chat_id):
-            raise Refused("it is not known for whom")
+            raise Refused("its recipient is unknown")
         ts = await self._streams.start(address, steps, recipient or {})
         self._joined(address)
         return ts

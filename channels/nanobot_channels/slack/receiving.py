@@ -53,7 +53,9 @@ PROMPTS = (
 _TRIES = 5
 _MOST_REACTING = 100
 _BACKOFF = Backoff(1.0, 16.0)
-_NOT_KEPT = "I could not keep this: the disk or the database takes nothing now. Do it again later."
+_NOT_KEPT = (
+    "I could not save this, because the disk is full or the database is down. Try again later."
+)
 _MESSAGES = {"message", "app_mention"}
 
 _Arrived: TypeAlias = tuple[dict[str, Any], str, asyncio.Future[None]]
@@ -187,7 +189,7 @@ class Receiver:
         try:
             result = await self._look_up(place, timestamp(since))
         except ApiRefusal as error:
-            logger.warning("{}: what was missed in {} is unknown: {}", self._name, chat, error)
+            logger.warning("{}: cannot read the missed messages of {}: {}", self._name, chat, error)
             return Missed()
         messages = []
         for raw in result.messages:
@@ -215,7 +217,7 @@ class Receiver:
                 failures += 1
                 wait = _BACKOFF.delay(failures)
             if failures == _TRIES:
-                raise ChannelDown(f"what was missed cannot be looked up: {reason}")
+                raise ChannelDown(f"cannot read the missed messages: {reason}")
             await self._clock.sleep(wait)
 
     async def _read(

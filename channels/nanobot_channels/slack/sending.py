@@ -91,7 +91,7 @@ class Outgoing:
         that needs an answer by a button is refused.
         """
         if any(block.get("type") == "actions" for block in payload_of(part).blocks):
-            raise Refused("what waits for an answer has to stay")
+            raise Refused("a message that waits for an answer must not disappear")
         place = {"channel": address.chat_id, "user": person, "thread_ts": root or None}
         part = msgspec.structs.replace(part, key="")  # it cannot be found again
         try:

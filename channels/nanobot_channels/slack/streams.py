@@ -109,7 +109,7 @@ class Streams:
         stream = self._open.get(message_id)
         chunks = None if stream is None or not stream.sure else _chunks(stream.shown, steps)
         if stream is None or chunks is None:
-            raise Refused("what was streamed is not how it goes on")
+            raise Refused("the new text does not continue the streamed text")
         length = sum(map(_length, chunks))
         if stream.length + length > MARKDOWN_LIMIT:
             raise Refused("a stream takes no more than one message does")

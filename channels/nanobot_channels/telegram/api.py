@@ -122,7 +122,7 @@ def _refusal(error: ApiRefusal) -> DeliveryError:
     if not error.from_api:
         return answered_by_proxy(error.status, text)
     if error.new_chat is not None:
-        return ChatMoved(f"{text}: the chat goes on as {error.new_chat}", str(error.new_chat))
+        return ChatMoved(f"{text}: the chat's new id is {error.new_chat}", str(error.new_chat))
     if error.status == HTTPStatus.FORBIDDEN:
         return ChatGone(text)
     if error.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}:

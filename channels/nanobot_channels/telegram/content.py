@@ -1,4 +1,4 @@
-"""A message's content besides text: attachments, and content described in words."""
+"""A message's content other than text: attachments, and content described in words."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def render(message: OutboundMessage, *, rich: bool = True) -> list[OutboundPart]
     blocks. In groups, where others may have written meanwhile, the first part is a reply. The last
     one carries the choices as buttons; those that cannot be buttons are written out. The plain
     fallback has link targets written out where they fit. Attachments are not included: the host
-    makes each a part of its own.
+    makes each a separate part.
     """
     pressable, others = _sorted(message.choices)
     lines = [": ".join(filter(None, (other.label, other.say))) for other in others]
@@ -153,7 +153,7 @@ def _sorted(choices: Sequence[Choice]) -> tuple[list[Choice], list[Choice]]:
 
 
 def _rows(choices: Sequence[Choice]) -> list[list[Button]]:
-    """Two short ones in a row, others in rows of their own, all in order."""
+    """Two short buttons in a row, others in separate rows, all in order."""
     rows: list[list[Button]] = []
     for choice in choices:
         button = Button(label(choice.label) or clean(choice.say), clean(choice.say))

@@ -125,7 +125,7 @@ class PersonalMessages:
         """Replace a message that only one person saw, if it is one; see ports.Editing."""
         number, _, person = receipt.removeprefix(_EPHEMERAL).partition(".")
         if not (number.isdecimal() and person.isdecimal()):
-            raise Refused("what was shown over a button is gone")
+            raise Refused("the text above a button has disappeared")
         where = {"receiver_user_id": int(person), "ephemeral_message_id": int(number)}
         await self.messages.edit_ephemeral(address, where, part)
 

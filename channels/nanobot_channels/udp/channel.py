@@ -122,7 +122,7 @@ class UdpChannel:
     async def _send(self, peer: str, **answer: object) -> None:
         host, _, port = peer.rpartition(":")
         if not port.isdecimal():
-            raise Refused(f"nobody of the session {peer} has asked anything")
+            raise Refused(f"no program has sent a request in the session {peer}")
         try:
             loop, there = asyncio.get_running_loop(), (host, int(port))
             await loop.sock_sendto(self.listen(), msgspec.json.encode(answer), there)

@@ -23,4 +23,8 @@ def _ids_of(active: ActiveRun) -> Ids:
         ids["messages"] = messages
     if call := active.partial_reply().call:
         ids["call"] = call
+    if active.kept:
+        from nanobot.telemetry.ids import trace_id  # noqa: PLC0415 - few runs have one
+
+        ids["trace"] = trace_id(active.run.id, active.kept)
     return ids

@@ -37,8 +37,8 @@ class RecordedResult(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
 
     def output(self) -> ToolOutput:
-        """The result as a tool returns it. Whoever runs the call puts the word `error` before the
-        text of one that failed, which is therefore taken off here."""
+        """The result as a tool returns it. The caller adds the word `error` before the text of a
+        failed call, so this function removes it."""
         return ToolOutput(
             self.text if self.ok else self.text.removeprefix(_ERROR),
             tainted=self.tainted,
@@ -119,7 +119,7 @@ class RecordedTools:
         """Whether such a call is in the recording."""
         return bool(self.recorded.get(signature(name, arguments)))
 
-    def judged(
+    async def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
         """A recorded call is allowed, because nothing happens. Any other is never allowed more
@@ -148,8 +148,8 @@ class RecordedTools:
 
 
 def earlier(entries: Sequence[Entry], key: str, call: ToolCall) -> int:
-    """How many calls of the same signature a log holds before the one with this key. The log alone
-    says it, so a run that was interrupted goes on with the same results."""
+    """How many calls of the same signature a log holds before the one with this key. The number
+    depends only on the log, so an interrupted run continues with the same results."""
     wanted, count = signature(call.name, call.arguments), 0
     for entry in entries:
         for index, asked in enumerate(_calls(entry.body)):

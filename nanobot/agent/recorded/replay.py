@@ -1,7 +1,7 @@
-"""A log once more, without models and tools: each request and step must be what it was.
+"""Replays a log without models and tools, and compares each request and step with the log.
 
-Pure: recorded replies and results take the place of what gave them, so that the only thing that
-can differ is this program. What cannot be compared is counted and named, never passed over.
+Pure: recorded replies and results replace models and tools, so that only this program can differ. A
+replay counts and names entries that it cannot compare, and never skips them silently.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replay compared. `requests`: their digests by entry; `compared`: those that the log
-    has one of; `steps`: entries that the step function had to lead to; `skipped`: why what was not
-    compared."""
+    """The result of a replay. `requests`: digests of requests by entry; `compared`: those with a
+    digest in the log; `steps`: entries that the step function had to produce; `skipped`: the
+    entries that were not compared, with reasons."""
 
     runs: int = 0
     requests: dict[int, str] = {}
@@ -120,7 +120,7 @@ class _Replay:
         return sum(self._only in ("", name) for name in self._runs if name)
 
     def _step(self, run: _Run, entry: Entry) -> Iterator[Difference]:
-        """Whether the next step, by what came before, leads to this entry."""
+        """Whether the step function produces this entry from the entries before it."""
         body = entry.body
         led = isinstance(body, ModelCallEntry | ToolResultEntry)
         if not led or run.cancelled or run.erased:
@@ -161,7 +161,7 @@ class _Replay:
             yield _difference(entry, "request", wanted, got)
 
     def _start(self, position: int, window_from: int) -> int:
-        """Where a window begins: entries are numbered without gaps, but for what is archived."""
+        """The start of a window. Entries are numbered without gaps, except for archived ones."""
         first = self._entries[0].seq
         guess = min(max(window_from - first, 0), position)
         while guess > 0 and self._entries[guess].seq > window_from:

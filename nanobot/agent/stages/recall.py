@@ -94,7 +94,7 @@ class AutoRecall:
             text=text,
             memories=tuple(hit.id for hit in shown),
             tainted=any(hit.provenance.tainted for hit in shown),
-            label=joined(hit.provenance.spoken for hit in shown).encoded(),
+            label=joined(hit.label for hit in shown).encoded(),
             ms=max(int((self._clock.monotonic() - began) * 1000), 0),
         )
         await active.record([entry])
@@ -136,7 +136,7 @@ class AskingRecall:
         scope = scope_of(context.address, context.sender_id, context.role, private=context.private)
         hits = await self._recall.search(scope, need.query)
         text, shown = _as_notes(hits, _ALL_CHARS, self._recall.zone)
-        label = joined(hit.provenance.spoken for hit in shown)
+        label = joined(hit.label for hit in shown)
         return ToolOutput(text, tainted=label.tainted, label=label) if shown else _NOTHING
 
 

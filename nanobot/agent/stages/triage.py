@@ -154,7 +154,9 @@ class Triage:
             line = f"(I cannot start a task of the type {run.type}.)"
             return _kept(decision, f"{decision.reply_text}\n\n{line}".strip(), None, active)
         if run is not None and active.tainted:
-            raise UsageError("what came from outside is in view, so a person is to be asked")
+            raise UsageError(
+                "the conversation contains content from outside, so a person has to approve"
+            )
         return _kept(decision, decision.reply_text, run, active)
 
     def _seconds(self, active: ActiveRun) -> float:

@@ -53,7 +53,7 @@ async def _channel(
         findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     elif not settings.owners and not owned:
         heard = settings.members or settings.guests or settings.pairing
-        text = "nobody is named who may give it orders" if heard else "it listens to nobody"
+        text = "no owner is configured" if heard else "no person has access"
         remedy = f"Put your id into channels.{name}.owners"
         if settings.pairing:
             remedy += ", or write to it and run: nanobot pair approve CODE --role owner"

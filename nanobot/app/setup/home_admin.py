@@ -147,7 +147,7 @@ class LocalHome:
 
     def restart(self) -> None:
         if self._restart is None:
-            raise UsageError("only a gateway starts again by itself: leave this, and start it")
+            raise UsageError("only a gateway can restart itself: exit, and start it again")
         load(self._environ)  # if it could not start again, it continues instead
         self._restart()
 
@@ -305,10 +305,12 @@ class LocalHome:
 
         config, new = await self._new_channel(channel, name, settings)
         if new.name in self._config.channels:
-            raise UsageError(f"{new.name} is served: whoever writes to it is told a code.")
+            raise UsageError(
+                f"{new.name} is already connected: a person who writes to it gets a pairing code."
+            )
         if not new.setup.knock:
             raise UsageError(
-                f"{new.setup.title} cannot wait for somebody: write {new.setup.person}."
+                f"{new.setup.title} cannot wait for a message: enter {new.setup.person}."
             )
         filled = new.settings(config, self._environ)
         senders = {*filled.owners, *others}

@@ -62,7 +62,7 @@ def agent(  # noqa: PLR0913 - each is an option
     ] = None,
     session: Annotated[str, typer.Option(help="The session to talk in.")] = "",
     last: Annotated[
-        bool, typer.Option("--continue", "-c", help="Go on with this folder's last conversation.")
+        bool, typer.Option("--continue", "-c", help="Continue this folder's last conversation.")
     ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Choose one of this folder's conversations.")

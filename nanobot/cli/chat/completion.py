@@ -59,9 +59,7 @@ class Commands(Completer):
 
 
 def _words(command: MenuCommand) -> dict[str, None]:
-    """The literal words of a usage such as `/stop [all] [limit=LIMIT]`; capitals are
-    placeholders.
-    """
+    """The literal words in a usage like `/stop [all] [limit=LIMIT]`; capitals are placeholders."""
     words: dict[str, None] = {}
     for part in _BRACKETS.split(command.usage)[1 + command.name.count(" ") :]:
         name, equals, value = part.partition("=")

@@ -91,7 +91,7 @@ class Repl:
         stays = self._hello is not None and self._hello.gateway
         self._transcript.leave(stays=stays)
         if self._transcript.unsent:
-            self._page.note("What was not sent is lost; the history (arrow up) still has it.")
+            self._page.note("Unsent text is lost; the history (arrow up) still has it.")
         elif self._transcript.busy:
             command = "nanobot agent"
             if self._session != TERMINAL_SESSION:
@@ -170,8 +170,8 @@ class Repl:
         self._transcript.broken()
         if self._hello is not None and self._hello.gateway:
             self._page.note(
-                "The connection to nanobot ended. What you said is kept; I go on as soon as it is "
-                "back (`nanobot gateway` in another terminal starts it)."
+                "The connection to nanobot ended. Your messages are stored; the terminal "
+                "reconnects when nanobot is back (`nanobot gateway` in another terminal starts it)."
             )
 
     async def _again(self, stack: AsyncExitStack) -> ControlClient:

@@ -60,7 +60,7 @@ def greeting(hello: Hello, version: str, zone: str) -> list[str]:
         lines.append(
             f"{hello.session} goes on (last entry {ago}); `nanobot agent --new` begins another."
         )
-    return [*lines, "/help shows what I can do besides talking; Ctrl-D leaves."]
+    return [*lines, "/help lists the commands; Ctrl-D leaves."]
 
 
 async def page_line(client: ControlClient, hello: Hello) -> list[str]:
@@ -99,7 +99,7 @@ async def _chosen(client: ControlClient, rows: list[SessionView], zone: str) -> 
     for row in rows:
         lines = await last_lines(client, row.key)
         options.append("\n     ".join([str(cell("updated_at", row.updated_at, now)), *lines]))
-    number = choose("Which conversation goes on?", options)
+    number = choose("Which conversation do you want to continue?", options)
     say()
     return rows[number].key
 

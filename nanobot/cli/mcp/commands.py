@@ -43,14 +43,16 @@ def add_server(  # noqa: PLR0913 - each is an option
         list[str] | None, typer.Option(help="What a program may read; may come again.")
     ] = None,
     write: Annotated[
-        list[str] | None, typer.Option(help="What it may also write; may come again.")
+        list[str] | None, typer.Option(help="A path that it may also write (repeatable).")
     ] = None,
     host: Annotated[
         list[str] | None,
-        typer.Option(help="A host that it may reach besides package registries; may come again."),
+        typer.Option(
+            help="A host that it may reach, in addition to package registries (repeatable)."
+        ),
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option(help="For a URL, NAME=VALUE; may come again.")
+        list[str] | None, typer.Option(help="For a URL: a header, NAME=VALUE (repeatable).")
     ] = None,
 ) -> None:
     """Write a server into config.toml; values like ${NAME} and file:PATH are kept as they are."""

@@ -16,8 +16,8 @@ from nanobot.ports import Checked, SetupField
 
 _WAIT_SECONDS = 120.0
 NOBODY_YET = (
-    "It listens to nobody yet. Once it runs, write to it, and let yourself in with the code it "
-    "tells you: nanobot pair approve CODE --role owner"
+    "No one has access yet. Start nanobot, write to the bot, and let yourself in with the code "
+    "that it sends you: nanobot pair approve CODE --role owner"
 )
 
 
@@ -55,7 +55,7 @@ def _table(kind: ChannelType, config: Config) -> str:
     if not same:
         return kind.name if kind.name not in written else _new_name(kind.name, written)
     options = [f"change {name}" for name in same]
-    number = choose("There is one already:", [*options, "another one beside it"])
+    number = choose("There is one already:", [*options, "add another one"])
     return same[number] if number < len(same) else _new_name(kind.name, written)
 
 

@@ -21,14 +21,14 @@ System = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Add these commands to the command line."""
-    app.add_typer(service, name="service", help="Run the gateway for good, as a service.")
+    app.add_typer(service, name="service", help="Run the gateway permanently, as a service.")
 
 
 @service.command("install", epilog=example("nanobot service install"))
 def install(
     context: typer.Context,
     system: System = False,
-    user: Annotated[str, typer.Option(help="With --system: whom it runs as.")] = "",
+    user: Annotated[str, typer.Option(help="With --system: the user that it runs as.")] = "",
     show: Annotated[bool, typer.Option("--print", help="Print it; install nothing.")] = False,
 ) -> None:
     """Start the gateway now and at every boot.

@@ -30,7 +30,7 @@ def definition_of(
     if user and not system:
         raise UsageError("--user goes with --system; without it the service is your own")
     if system and not user:
-        raise UsageError("name whom the service runs as: --system --user NAME (not root)")
+        raise UsageError("name the user that the service runs as: --system --user NAME (not root)")
     if user:
         _check_user(user)
     definition = Definition(

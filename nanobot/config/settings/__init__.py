@@ -55,9 +55,7 @@ class Tables(Settings, frozen=True, kw_only=True):
     channels: Annotated[Mapping[str, ChannelSettings], about("Chat platforms.")] = {}
     web: Annotated[WebSettings, about("The page and the HTTP API.")] = WebSettings()
     tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
-    memory: Annotated[MemorySettings, about("What is remembered beyond a conversation.")] = (
-        MemorySettings()
-    )
+    memory: Annotated[MemorySettings, about("Memory beyond a conversation.")] = MemorySettings()
     policy: Annotated[PolicySettings, about("Which calls need an approval.", live=True)] = (
         PolicySettings()
     )

@@ -1,4 +1,4 @@
-"""Who answers, with which models, and what is kept in mind."""
+"""Settings of the agent, its models and its memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     model: Annotated[
         str,
         about(
-            "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.",
+            "Model that answers: PROVIDER/MODEL, `embedded`, or `auto` for the first one "
+            "available.",
             live=True,
         ),
     ] = "auto"
@@ -115,9 +116,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     when_busy: Annotated[
         Literal["steer", "queue", "collect", "interrupt"],
         about(
-            "What happens to a message that arrives during an answer: it joins the answer, "
-            "waits for an answer of its own, is collected with those that follow, or "
-            "interrupts.",
+            "What happens to a message that arrives during an answer: it joins the answer, waits "
+            "for a separate answer, is collected with later ones, or interrupts.",
             live=True,
         ),
     ] = "steer"
@@ -143,7 +143,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     ] = 1.0
     session_policy: Annotated[
         Literal["chat", "thread", "sender"],
-        about("What is one conversation: a chat, each thread, or each sender."),
+        about("Whether each chat, each thread or each sender has one conversation."),
     ] = "chat"
     transcription_model: Annotated[
         str, about("Model that transcribes voice messages. Empty: recordings stay files.")
@@ -287,7 +287,7 @@ class ProviderSettings(Settings, frozen=True):
 
 
 class MemorySettings(Settings, frozen=True, kw_only=True):
-    """`[memory]`: what is remembered beyond a conversation, and how it is found."""
+    """`[memory]`: memory beyond a conversation, and its search."""
 
     enabled: Annotated[
         bool, about("Whether the assistant remembers things beyond a conversation.")

@@ -27,12 +27,12 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     """`[channels.NAME]`: one chat platform.
 
     `type` is the adapter's name (the table's name unless set). An empty list of owners, members or
-    guests lets nobody in; "*" among members or guests lets everyone in. `pairing`: strangers get a
-    code by which an owner can let them in. `groups` is what is heard in groups, `prefix` what
-    begins a message that is meant for the bot there. `preview`: answers are shown while they are
-    written, `show_tools`: with the tool at work, `marks`: messages get reactions; each where the
-    platform can. `link_previews`: links in answers show what is behind them. `settings` holds what
-    belongs to the adapter (token, api_root ...), as written, references resolved.
+    guests gives no one access; "*" among members or guests gives everyone access. `pairing`:
+    strangers get a code, and an owner can approve it. `groups` selects the messages that the bot
+    reads in groups; a message with the `prefix` addresses the bot there. `preview`: the bot shows
+    answers while it writes them, with the current tool if `show_tools` is set. `marks`: messages
+    get reactions. Each needs support by the platform. `link_previews`: links in answers have
+    previews. `settings` contains the adapter's keys (token, api_root ...) with references resolved.
     """
 
     type: Annotated[str, about("Adapter of this channel.")]
@@ -57,7 +57,7 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
         Meta(max_length=64),
         about("How a message in a group begins that is meant for the assistant."),
     ] = ""
-    chats: Annotated[Mapping[str, ChatSettings], about("Groups with settings of their own.")] = {}
+    chats: Annotated[Mapping[str, ChatSettings], about("Groups with separate settings.")] = {}
     preview: Annotated[bool, about("Whether answers are shown while they are written.")] = True
     show_tools: Annotated[bool, about("Whether a preview shows the tool at work.")] = False
     marks: Annotated[bool, about("Whether messages get reactions that show their state.")] = False
@@ -89,13 +89,13 @@ PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 
 
 class WebSettings(Settings, frozen=True, kw_only=True):
-    """`[web]`: what is served over HTTP. `hosts` are the names it is reached by, besides addresses
-    and localhost. An empty token is made at the first start. `health_port`: where a process without
-    the role web serves its health; 0: nowhere. `trusted_proxies` are the addresses whose
-    X-Forwarded headers count. `public_url` is the address that people use, where a proxy has
-    another one than this machine; `base_path` the path below which that proxy serves the gateway
-    (empty: the path of `public_url`). `trusted_programs` are names of tokens; `owner` is
-    `token`, and `mcp serve` that command."""
+    """`[web]`: the HTTP server. `hosts` are its host names, in addition to addresses and localhost.
+    The first start creates an empty token. `health_port`: the port where a process without the role
+    web serves its health; 0: none. `trusted_proxies` are the addresses whose X-Forwarded headers
+    count. `public_url` is the address that people use if a proxy has another one than this machine;
+    `base_path` is the path below which that proxy serves the gateway (empty: the path of
+    `public_url`). `trusted_programs` are names of tokens; `owner` means `token`, and `mcp serve`
+    means that command."""
 
     enabled: Annotated[bool, about("Whether the page and the HTTP API are served.")] = True
     host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
@@ -107,7 +107,7 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     ] = ""
     hosts: Annotated[
         tuple[str, ...],
-        about("Names that the gateway is reached by, besides addresses and localhost."),
+        about("Host names of the gateway, in addition to addresses and localhost."),
     ] = ()
     health_port: Annotated[
         int,
@@ -133,7 +133,7 @@ class WebSettings(Settings, frozen=True, kw_only=True):
     ] = False
 
     push_details: Annotated[
-        bool, about("Whether notifications on phones say what is asked, and not only that.")
+        bool, about("Whether notifications on phones contain the question.")
     ] = False
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class WebSettings(Settings, frozen=True, kw_only=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The host names that the gateway is reached by, besides addresses and localhost."""
+        """The host names of the gateway, in addition to addresses and localhost."""
         public = urlsplit(self.public_url).hostname
         return (*self.hosts, public) if public else self.hosts
 

@@ -8,6 +8,6 @@ from nanobot.config.settings.base import Settings, about
 
 
 class PluginsSettings(Settings, frozen=True, kw_only=True):
-    """`[plugins]`: what is installed is on, unless it is named in `off`."""
+    """`[plugins]`: every installed plugin is on, unless `off` names it."""
 
     off: Annotated[tuple[str, ...], about("Plugins that are switched off, by name.")] = ()

@@ -1,4 +1,4 @@
-"""`[retention]`: how long the store keeps what was said."""
+"""`[retention]`: how long the store keeps messages."""
 
 from __future__ import annotations
 

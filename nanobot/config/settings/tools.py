@@ -99,9 +99,10 @@ class McpSettings(Settings, frozen=True, kw_only=True):
     tools that are offered; `members`: also to members.
     `pin`: the tools that an owner has to accept before prompts list them.
 
-    A program runs in a sandbox (`sandbox`: "auto" without it where that does not work, "bwrap" not
-    at all then, "off" always without): of files it sees the system, itself, and what it may `read`
-    and `write`, of the network what `network` and `hosts` say."""
+    A program runs in a sandbox (`sandbox`: with "auto" it runs without one if the sandbox does not
+    work, with "bwrap" it does not run then, with "off" it always runs without one). It sees the
+    files of the system and of its installation, the paths in `read` and `write`, and the network
+    that `network` and `hosts` allow."""
 
     enabled: Annotated[bool, about("Whether this server is connected.")] = True
     command: Annotated[str, about("Program to start.")] = ""
@@ -154,7 +155,7 @@ class McpSettings(Settings, frozen=True, kw_only=True):
 
 class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule of `[policy]`: `tool` is a pattern, and so are `channels`, `chats` and the values of
-    `args`; what is left out fits everything."""
+    `args`; a key that is left out matches everything."""
 
     verdict: Annotated[
         Literal["allow", "ask", "deny"],
@@ -182,7 +183,7 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
     """`[policy]`: which calls are made, which need a person's approval, and whose.
 
     `hosts` are patterns of those that conversations with content from outside may ask anything.
-    `approvers`: besides owners; "members", or CHANNEL:ID."""
+    `approvers`, in addition to owners: "members", or CHANNEL:ID."""
 
     rules: Annotated[
         tuple[RuleSettings, ...],
@@ -193,7 +194,7 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
         about("Hosts that even conversations with content from outside may ask.", live=True),
     ] = ()
     approvers: Annotated[
-        tuple[str, ...], about("People who may approve calls besides owners.", live=True)
+        tuple[str, ...], about("People who may approve calls, in addition to owners.", live=True)
     ] = ()
     approval_seconds: Annotated[
         float,

@@ -1,4 +1,4 @@
-"""What happens by itself."""
+"""Settings of triggers, which start runs without a message from a person."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class LifecycleSettings(Settings, frozen=True, kw_only=True):
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):
     """`[triggers.NAME]`: a trigger of another package. `type` is its entry point's name (the
-    table's unless set), `to` the chat that hears the answers, as CHANNEL:ID ("": nobody does).
-    `settings` holds what belongs to it, as written, references resolved."""
+    table's unless set), `to` the chat that gets the answers, as CHANNEL:ID ("": none). `settings`
+    contains the trigger's keys, with references resolved."""
 
     type: Annotated[str, about("Trigger of a package.")]
     enabled: Annotated[bool, about("Whether this trigger is on.")] = True

@@ -12,7 +12,7 @@ def _idle(settings: EventsSettings) -> str:
 
 PLUGIN = Plugin(
     name="events",
-    summary="What is watched on this machine.",
+    summary="Watches this machine.",
     settings=EventsSettings,
     idle=_idle,
     fits="nanobot.plugins.events.service:fits",

@@ -50,7 +50,7 @@ def disks(mounts: Sequence[str]) -> Mapping[str, Measure]:
         detail = f"{amount(usage.free)} of {amount(usage.total)} are free"
         measured[place] = Measure(usage.percent, detail)
     if mounts and not measured:
-        raise SensorUnreadable(f"none of the mounts is there: {', '.join(mounts)}")
+        raise SensorUnreadable(f"these mounts do not exist: {', '.join(mounts)}")
     return measured
 
 

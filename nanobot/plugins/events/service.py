@@ -42,14 +42,14 @@ def check_chat(config: Config) -> None:
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
             f"{key} is {to[:60]!r}, which is no chat of a channel that is served: "
-            f"write CHANNEL:ID ({addresses}), or leave it out, and nobody is written to."
+            f"write CHANNEL:ID ({addresses}), or remove the key to write to no one."
         )
 
 
 def triggers(
     settings: EventsSettings, config: Config, cron: CronService, zone: Zone, store: Store
 ) -> dict[str, tuple[Trigger, Publisher]]:
-    """The trigger for machine events. Untrusted text has a plan and a session of its own."""
+    """The trigger for machine events. Untrusted text has a separate plan and session."""
     sensors, lacking = sensors_of(settings)
     for sentence in lacking:
         logger.warning("{}", sentence)
@@ -76,7 +76,7 @@ def triggers(
 
 
 class _EventPublisher:
-    """Publishes machine events. If nobody reads the answer, or only an owner, the run uses the
+    """Publishes machine events. If only an owner or no one reads the answer, the run uses the
     owners' memory, because the machine is theirs.
     """
 

@@ -1,4 +1,4 @@
-"""What is watched on this machine."""
+"""The table `[events]`: the watcher of this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LITTER = (
 
 
 class WatchSettings(Settings, frozen=True, kw_only=True):
-    """What every watch has. `prompt`: what the model is to do about what it tells."""
+    """The keys of every watch. `prompt`: instructions for the model about its reports."""
 
     enabled: Annotated[bool, about("Whether this is watched.")] = True
     prompt: Annotated[str, about("What the model is asked to do about it.")] = ""
@@ -46,7 +46,7 @@ class LevelSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class DiskSettings(LevelSettings, frozen=True, kw_only=True):
-    """`[events.disk]`: what is used of each of `mounts` (none: all disks of this machine)."""
+    """`[events.disk]`: the used space of each of `mounts` (none: all disks of this machine)."""
 
     mounts: Annotated[tuple[str, ...], about("Mount points to watch. Empty: all disks.")] = ()
     over: Annotated[Share, about("Disk use at which it begins.", unit="%")] = 90.0
@@ -55,7 +55,7 @@ class DiskSettings(LevelSettings, frozen=True, kw_only=True):
 
 
 class MemoryWatchSettings(LevelSettings, frozen=True, kw_only=True):
-    """`[events.memory]`: what is used of the memory, without what caches would give back."""
+    """`[events.memory]`: the used memory, without caches that the system can release."""
 
     over: Annotated[Share, about("Memory use at which it begins.", unit="%")] = 90.0
     under: Annotated[Share, about("Memory use at which it ends.", unit="%")] = 80.0
@@ -63,7 +63,7 @@ class MemoryWatchSettings(LevelSettings, frozen=True, kw_only=True):
 
 
 class SwapSettings(LevelSettings, frozen=True, kw_only=True):
-    """`[events.swap]`: what is used of the swap space."""
+    """`[events.swap]`: the used swap space."""
 
     over: Annotated[Share, about("Swap use at which it begins.", unit="%")] = 80.0
     under: Annotated[Share, about("Swap use at which it ends.", unit="%")] = 60.0
@@ -136,11 +136,11 @@ class LogSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class EventsSettings(Settings, frozen=True, kw_only=True):
-    """`[events]`: what happens on this machine, told to the model. Its answer goes to the chat `to`
-    (CHANNEL:ID; "": to the log alone).
+    """`[events]`: reports events of this machine to the model. Its answer goes to the chat `to`
+    (CHANNEL:ID; "": only to the log).
 
-    What happens within `fold_seconds` is told at once, and there are no more than
-    `prompts_per_hour`; what is over waits and is told with the next."""
+    One report contains all events within `fold_seconds`. There are at most `prompts_per_hour`
+    reports; other events wait for the next one."""
 
     enabled: Annotated[bool, about("Whether this machine is watched.")] = False
     to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (

@@ -83,7 +83,9 @@ class Events:
             try:
                 self._queue = msgspec.json.decode(body, type=EventQueue)
             except msgspec.DecodeError as error:
-                logger.warning("what was kept of events cannot be read; it begins anew: {}", error)
+                logger.warning(
+                    "the stored events cannot be read; the watcher starts without them: {}", error
+                )
         self._saved_queue = self._queue
 
     # Noticing

@@ -152,14 +152,14 @@ class Heartbeat:
             return reason
         chat = self._schedule.to or await self._chats.home()
         if chat is None:
-            return "no owner has spoken in a chat of their own yet"
+            return "no owner has written in a private chat yet"
         around = await self._chats.around(chat, MOST_SAID)
         reason = await self._hindered(chat, around, now)
         if reason:
             return reason
         greeting = await self._greeting(around, now)
         if not (tasks or greeting):
-            return f"{FILE} asks for nothing, and there is nobody to greet"
+            return f"{FILE} has no tasks, and no one is to be greeted"
         zone = self._schedule.zone
         text = greeting_prompt(around, zone, now) if greeting else prompt(tasks, around, zone)
         await self._into(chat, around).publish(text, key=greeting or f"{at:.0f}")
@@ -206,7 +206,7 @@ class Heartbeat:
     def _log(self, reason: str) -> None:
         """Log why heartbeats are skipped, once per reason."""
         if reason != self._last_reason:
-            logger.info("no heartbeat: {}" if reason else "the heartbeat goes on{}", reason)
+            logger.info("no heartbeat: {}" if reason else "the heartbeat continues{}", reason)
         self._last_reason = reason
 
 
@@ -224,14 +224,14 @@ def trouble(workspace: Path) -> str:
     path = workspace / FILE
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return f"{path} is no file: write what is to be looked after into a file of that name"
+            return f"{path} is not a file: write the tasks into a file with that name"
         with path.open("rb") as file:
             # A cut at the end is not the writer's mistake.
             codecs.getincrementaldecoder("utf-8")().decode(file.read(4 * FILE_LIMIT))
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        return f"{path} is not UTF-8: what is not will be read as \N{REPLACEMENT CHARACTER}"
+        return f"{path} is not UTF-8: invalid bytes are read as \N{REPLACEMENT CHARACTER}"
     except OSError as error:
         return f"{path} cannot be read ({error.strerror})"
     return ""

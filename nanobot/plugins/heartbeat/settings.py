@@ -31,7 +31,7 @@ class HeartbeatSettings(Settings, frozen=True, kw_only=True):
     active_seconds: Annotated[
         float,
         Meta(ge=0, le=86_400),
-        about("Nothing happens this long after somebody wrote in the chat.", unit="s"),
+        about("No heartbeat for this long after a message in the chat.", unit="s"),
     ] = 300.0
     model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
     max_iterations: Annotated[Count, about("Most model calls each time.")] = 10

@@ -1,4 +1,4 @@
-"""The heartbeat's view of chats: who wrote there, what is in progress, the latest messages."""
+"""The heartbeat's view of chats: the senders, the active runs, the latest messages."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def exposures(hooks: Mapping[str, HookSettings]) -> Iterator[Exposure]:
         yield Exposure(
             attacker="stranger",
             level=level,
-            reaches=f"hooks.{name}: whoever knows its secret has a tainted run as {hook.role}"
+            reaches=f"hooks.{name}: anyone with its secret can start a tainted run as {hook.role}"
             + (f", and the secret has {len(hook.secret)} characters" if weak else ""),
             remedy=f'Set hooks.{name}.role = "guest" and a longer secret.'
             if level != "note"

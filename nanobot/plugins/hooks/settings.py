@@ -12,8 +12,8 @@ _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 
 
 class HookSettings(Settings, frozen=True, kw_only=True):
-    """`[hooks.NAME]`: what other services tell by HTTP. `secret` is what they sign with, or show.
-    The answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
+    """`[hooks.NAME]`: a webhook for another service. The service signs its requests with `secret`,
+    or sends it. The answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
 
     enabled: Annotated[bool, about("Whether this webhook accepts deliveries.")] = True
     style: Annotated[
@@ -28,7 +28,7 @@ class HookSettings(Settings, frozen=True, kw_only=True):
     events: Annotated[tuple[str, ...], about("Kinds of events that count. Empty: all.")] = ()
     session: Annotated[
         Literal["own", "chat"],
-        about("Where runs happen: in a conversation of their own, or in that of the chat."),
+        about("Where runs happen: in a separate conversation, or in the chat's conversation."),
     ] = "own"
     role: Annotated[Literal["owner", "member", "guest"], about("Role that the sender has.")] = (
         "member"

@@ -1,4 +1,4 @@
-"""Where metrics are sent, besides /metrics."""
+"""Where nanobot sends metrics, in addition to /metrics."""
 
 from __future__ import annotations
 

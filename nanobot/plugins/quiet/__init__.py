@@ -7,7 +7,7 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="quiet",
-    summary="How many messages come that nobody asked for.",
+    summary="Limits notifications.",
     settings=QuietSettings,
     fits="nanobot.plugins.quiet.service:fits",
     store_hooks="nanobot.plugins.quiet.store:hook",

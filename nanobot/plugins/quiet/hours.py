@@ -91,6 +91,6 @@ def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:
             "",
             *lines,
             "",
-            f"They stand here in full for whoever asks me, and in `sessions show {session_key}`.",
+            f"You can ask me for the full texts, or run `sessions show {session_key}`.",
         ]
     )

@@ -18,16 +18,14 @@ class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fie
     max_per_hour: Annotated[
         Messages | None,
         about(
-            "Most messages in an hour that nobody asked for. 0: no limit.",
+            "Most notifications in an hour. 0: no limit.",
             unit="messages",
             live=True,
         ),
     ] = None
     max_per_day: Annotated[
         Messages | None,
-        about(
-            "Most messages in a day that nobody asked for. 0: no limit.", unit="messages", live=True
-        ),
+        about("Most notifications in a day. 0: no limit.", unit="messages", live=True),
     ] = None
 
 
@@ -39,7 +37,7 @@ class QuietSettings(Settings, frozen=True, kw_only=True):
     max_per_hour: Annotated[
         Messages,
         about(
-            "Most messages in an hour that nobody asked for, in each chat. 0: no limit.",
+            "Most notifications in an hour, in each chat. 0: no limit.",
             unit="messages",
             live=True,
         ),
@@ -47,7 +45,7 @@ class QuietSettings(Settings, frozen=True, kw_only=True):
     max_per_day: Annotated[
         Messages,
         about(
-            "Most messages in a day that nobody asked for, in each chat. 0: no limit.",
+            "Most notifications in a day, in each chat. 0: no limit.",
             unit="messages",
             live=True,
         ),

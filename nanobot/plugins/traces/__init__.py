@@ -16,4 +16,5 @@ PLUGIN = Plugin(
     settings=TracesSettings,
     idle=_idle,
     start="nanobot.plugins.traces.service:start",
+    propagation="nanobot.plugins.traces.propagator:propagator",
 )

@@ -13,8 +13,10 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.traces.content import Content
+from nanobot.plugins.traces.sampling import Sampler
 from nanobot.plugins.traces.span import Span
-from nanobot.plugins.traces.spans import spans_of
+from nanobot.plugins.traces.spans import kept_of, spans_of
 from nanobot.plugins.traces.store import Progress, TracedRuns
 from nanobot.ports import Clock
 from nanobot.telemetry.collector import NotTaken
@@ -49,9 +51,18 @@ class Keeps(Protocol):
 class Exporter:
     """Sends the spans of a store's runs to a collector."""
 
-    def __init__(
-        self, runs: TracedRuns, state: Keeps, collector: Takes, clock: Clock, interval: float
+    def __init__(  # noqa: PLR0913 - each is a part of its own
+        self,
+        runs: TracedRuns,
+        state: Keeps,
+        collector: Takes,
+        clock: Clock,
+        interval: float,
+        sampler: Sampler = Sampler(),  # noqa: B008 - frozen
+        content: Content = Content(),  # noqa: B008 - frozen
     ) -> None:
+        self._sampler = sampler
+        self._content = content
         self._runs = runs
         self._state = state
         self._collector = collector
@@ -95,9 +106,7 @@ class Exporter:
             ended += await self._runs.ended(among[first : first + _OPEN_AT_ONCE])
         done = set[str]()
         try:
-            for run_id in ended:
-                await self._send(run_id)
-                done.add(run_id)
+            await self._send(ended, done)
         finally:
             if following or done:
                 after = following[-1] if following else progress.after
@@ -127,19 +136,41 @@ class Exporter:
             there += await self._runs.there(left[first : first + _OPEN_AT_ONCE])
         return tuple(sorted(there)[-_MOST_OPEN:])
 
-    async def _send(self, run_id: str) -> None:
-        traced = await self._runs.read(run_id)
-        if traced is None:
-            return
+    async def _send(self, ended: Sequence[str], done: set[str]) -> None:
+        """Send the spans of these runs, several in one request; those that were sent are added to
+        `done`."""
+        together: list[str] = []
         spans: list[Span] = []
+        for run_id in ended:
+            spans += await self._spans(run_id)
+            together.append(run_id)
+            if len(spans) >= _SPANS_AT_ONCE or run_id == ended[-1]:
+                for first in range(0, len(spans), _SPANS_AT_ONCE):
+                    await self._give(spans[first : first + _SPANS_AT_ONCE])
+                done.update(together)
+                together, spans = [], []
+
+    async def _spans(self, run_id: str) -> list[Span]:
+        traced = await self._runs.read(run_id)
+        if traced is None or not self._sampler.takes(run_id, kept_of(traced.entries)):
+            return []
         with boundary(f"the trace of run {run_id}"):
-            spans = spans_of(traced.run, traced.entries, traced.sent)
-        for first in range(0, len(spans), _SPANS_AT_ONCE):
-            try:
-                complaint = await self._collector.take(spans[first : first + _SPANS_AT_ONCE])
-            except NotTaken as error:
-                if not error.useless:
-                    raise
-                complaint = str(error)
-            if complaint:
-                logger.warning("the collector left out spans of run {}: {}", run_id, complaint)
+            return spans_of(traced.run, traced.entries, traced.sent, self._content)
+        return []
+
+    async def _give(self, spans: Sequence[Span]) -> None:
+        """Send these, in smaller pieces if they are too many for the collector."""
+        try:
+            complaint = await self._collector.take(spans)
+        except NotTaken as error:
+            if error.too_large and len(spans) > 1:
+                half = len(spans) // 2
+                await self._give(spans[:half])
+                await self._give(spans[half:])
+                return
+            if not error.useless:
+                raise
+            complaint = str(error)
+        if complaint:
+            trace = spans[0].trace
+            logger.warning("the collector left out spans of trace {}: {}", trace, complaint[:500])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.traces.content import Content
 from nanobot.plugins.traces.exporter import Exporter
 from nanobot.plugins.traces.otlp import SpanCollector
+from nanobot.plugins.traces.sampling import sampler_of
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.store import TracedRuns
 from nanobot.ports import Clock
@@ -12,9 +14,12 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import environment
 from nanobot.telemetry.collector import collector, switched_off
+from nanobot.tools.registry import ToolRegistry
 
 
-def start(settings: TracesSettings, works: Works, store: Store, clock: Clock) -> None:
+def start(
+    settings: TracesSettings, works: Works, store: Store, clock: Clock, tools: ToolRegistry
+) -> None:
     """Send traces while the gateway serves, unless OTEL_SDK_DISABLED is true."""
     environ = environment()
     if switched_off(environ):
@@ -25,5 +30,7 @@ def start(settings: TracesSettings, works: Works, store: Store, clock: Clock) ->
         SpanCollector(collector("traces", settings.endpoint, settings.api_key, environ)),
         clock,
         settings.interval,
+        sampler_of(environ),
+        Content(tools.redact, whole=settings.content),
     )
     works.add("traces", exporter.run)

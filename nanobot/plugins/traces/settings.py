@@ -21,6 +21,13 @@ class TracesSettings(Settings, frozen=True, kw_only=True):
     api_key: Annotated[
         str, about("Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.")
     ] = ""
+    content: Annotated[
+        bool, about("Send messages, arguments and results of tools too, without known secrets.")
+    ] = False
+    propagate: Annotated[
+        bool,
+        about("Tell models, MCP servers and commands the trace, and continue those of programs."),
+    ] = True
     interval: Annotated[
         float, Meta(ge=0.2, le=3600), about("How often ended runs are looked for.", unit="s")
     ] = 5.0

@@ -27,7 +27,8 @@ class SpanEvent(msgspec.Struct, frozen=True):
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """One span. Ids are hexadecimal, times are seconds since 1970. `error`: "" if there was none.
-    `links`: the (trace, span) pairs that preceded it elsewhere.
+    `links`: the (trace, span) pairs that preceded it elsewhere. It never ends before it starts,
+    whatever the clock did.
     """
 
     trace: str

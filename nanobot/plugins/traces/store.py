@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,7 +10,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.plugins.traces.span import Sent
-from nanobot.session.entries import Entry, decode
+from nanobot.session import keys
+from nanobot.session.entries import ApprovalEntry, Entry, ToolResultEntry, decode
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.journal import runs
@@ -18,6 +20,8 @@ from nanobot.store.verbs import SqlStore, transaction
 _r, _e, _o = schema.runs, schema.entries, schema.outbound
 _RUNS = 50
 _MOST_ENTRIES = 5_000
+_MOST_KEYS = 300
+_MOST_FILES = 3
 _SETTLE_SECONDS = 120.0
 """How long the spans of an ended run wait for the receipts of its answers."""
 
@@ -55,12 +59,16 @@ class TracedRuns(SqlStore):
     def ended(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
         """Those of these runs that can be sent now: they and their deliveries have ended."""
         now = self.writer.clock.now()
-        owed = sa.exists().where(_o.c.run_id == _r.c.id, schema.OUTBOUND_OPEN)
-        late = sa.or_(_r.c.ended_at < now - _SETTLE_SECONDS, _r.c.ended_at > now)
-        query = sa.select(_r.c.id).where(
-            _r.c.id.in_(among), _r.c.ended_at.is_not(None), sa.or_(late, ~owed)
+        unsent = sa.select(_o.c.run_id).where(schema.OUTBOUND_OPEN, _o.c.run_id.in_(among))
+        owed = set(connection.scalars(unsent))
+        query = sa.select(_r.c.id, _r.c.ended_at).where(
+            _r.c.id.in_(among), _r.c.ended_at.is_not(None)
         )
-        return list(connection.scalars(query.order_by(_r.c.id)))
+        return [
+            identity
+            for identity, ended_at in connection.execute(query.order_by(_r.c.id))
+            if identity not in owed or not now - _SETTLE_SECONDS <= ended_at <= now
+        ]
 
     @transaction()
     def there(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
@@ -79,8 +87,26 @@ class TracedRuns(SqlStore):
         )
         found = connection.execute(query.order_by(_e.c.seq).limit(_MOST_ENTRIES)).all()
         entries = [Entry(seq, run_id, at, _body(payload)) for seq, at, payload in found]
-        rows = connection.execute(sa.select(_o).where(_o.c.run_id == run_id)).all()
+        # By their unique keys: messages have no index by run.
+        named = tuple(message_keys(run_id, entries))[:_MOST_KEYS]
+        sent = sa.select(_o).where(_o.c.key.in_(named), _o.c.run_id == run_id)
+        rows = connection.execute(sent.order_by(_o.c.id)).all()
         return TracedRun(run, entries, [_sent(row) for row in rows])
+
+
+def message_keys(run_id: str, entries: Iterable[Entry]) -> Iterable[str]:
+    """The keys of the messages that a run may have sent: its answer, the parts of it that were
+    shown before a question, and those that its tools sent."""
+    yield keys.answer(run_id)
+    for entry in entries:
+        match entry.body:
+            case ApprovalEntry(id=approval):
+                yield keys.answer(run_id, approval)
+            case ToolResultEntry(call=call, index=index):
+                yield f"{run_id}:{call}:{index}:message"
+                yield from (f"{run_id}:{call}:{index}:sent:{n}" for n in range(_MOST_FILES))
+            case _:
+                pass
 
 
 def _body(payload: bytes | None) -> Any:

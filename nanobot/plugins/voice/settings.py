@@ -10,9 +10,9 @@ from nanobot.config.settings.base import Settings, Unfit, about
 
 
 class VoiceSettings(Settings, frozen=True, kw_only=True):
-    """`[voice]`: answers as voice messages, besides their text: to voice messages (`on`) or to
-    whatever a person says (`always`). `model` speaks, as `voice`, what has at most
-    `max_characters`."""
+    """`[voice]`: answers as voice messages, in addition to their text: to voice messages (`on`) or
+    to every message of a person (`always`). `model` speaks answers of at most `max_characters` with
+    the voice `voice`."""
 
     answers: Annotated[
         Literal["off", "on", "always"],

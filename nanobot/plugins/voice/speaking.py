@@ -118,7 +118,7 @@ class Speaking:
         works: dict[str, Work] = {
             "speaking: answers": self._watch,
             "speaking: leftovers": self._tick,
-            "speaking: what is due": self._speak,
+            "speaking: due recordings": self._speak,
         }
         await side_by_side(works, self._clock)
 

@@ -16,7 +16,7 @@ import { theme, turn } from "./theme.js";
 /**
  * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`.
  * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>,
- *   needs?: keyof import("./gateway.js").Reads }>}
+ *   needs?: keyof import("./gateway.js").Reads, hidden?: boolean }>}
  */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
@@ -50,12 +50,18 @@ export const VIEWS = {
 
 /** The views that this person may use. */
 const views = () => {
-  for (const { name, title, icon, script } of me.value?.views ?? []) {
+  for (const { name, title, icon, script, place, needs } of me.value?.views ?? []) {
+    if (place === "run" || place === "step") continue;
     const load = async () => (await import("./kit.js")).made(script);
-    VIEWS[name] ??= { name: title, icon, load, needs: "plugins list" };
+    // What a person may not use, the gateway does not name.
+    const owners = needs ? undefined : "plugins list";
+    VIEWS[name] ??= { name: title, icon, load, needs: owners, hidden: place !== "menu" };
   }
   return Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
 };
+
+/** Those of them that the menu names; the others have a button elsewhere. */
+const inMenu = () => Object.entries(views()).filter(([, { hidden }]) => !hidden);
 
 /** @type {import("./vendor/signals-core.js").Signal<Record<string, View>>} */
 const loaded = signal({});
@@ -90,7 +96,7 @@ function Navigation({ view }) {
         <span>nanobot</span>
       </a>
       <ul>
-        ${Object.entries(views()).map(([name, { name: text, icon }]) => {
+        ${inMenu().map(([name, { name: text, icon }]) => {
           const mark = marks[name]?.() ?? 0;
           return html`
             <li>
@@ -194,7 +200,7 @@ function keys(event) {
     palette.value = !palette.value;
   } else if (event.altKey && /^[1-7]$/.test(event.key)) {
     event.preventDefault();
-    const name = Object.keys(views())[Number(event.key) - 1];
+    const [name] = inMenu()[Number(event.key) - 1] ?? [];
     if (name) go(name);
   }
 }

@@ -32,6 +32,7 @@ const CHANGES = {
     ...run,
     state,
     told: state === "retrying" ? why : state === "fallback" ? `${model}: ${why}` : (text ?? ""),
+    text: state === "objected" ? "" : run.text,
     approval: state === "running" ? null : run.approval,
   }),
   model_delta: (run, { text, reasoning }) => ({

@@ -2,6 +2,7 @@
 
 /**
  * @typedef {import("./gateway.js").EntryView} Entry
+ * @typedef {import("./gateway.js").Remark} Remark
  * @typedef {import("./gateway.js").NoticeView} Notice a command with its answer, or a refusal
  * @typedef {import("./gateway.js").Attachment} Attachment
  * @typedef {{
@@ -14,7 +15,7 @@
  * }} PersonItem
  * @typedef {Base & {
  *   type: "answer", text: string, reasoning?: string, partial?: boolean, model?: string,
- *   ms?: number,
+ *   ms?: number, replaced?: boolean, remarks?: string[],
  * }} AnswerItem
  * @typedef {Base & { type: "post" | "notice" | "summary", text: string }} TextItem
  * @typedef {Base & { type: "note", tone: string, text: string, more?: string }} NoteItem
@@ -39,6 +40,8 @@ function noteOf(body) {
       return ["plain", "Cancelled"];
     case "decision":
       return [body.verdict === "denied" ? "bad" : "good", body.verdict, body.by];
+    case "objection":
+      return ["plain", "The model was asked again", body.text];
     case "recall":
       return ["plain", "Added from memory", body.text];
     default:
@@ -76,11 +79,17 @@ function calls(runId, reply, results, started) {
   });
 }
 
-/** @param {Entry[]} entries in order @returns {Item[]} */
-export function itemsOf(entries) {
+/**
+ * @param {Entry[]} entries in order
+ * @param {Remark[]} [remarks] what plugins remark on some of them
+ * @returns {Item[]}
+ */
+export function itemsOf(entries, remarks = []) {
   const results = new Map();
   const started = new Set();
+  const replaced = new Set();
   for (const { kind, body, run_id } of entries) {
+    if (kind === "objection" && body) replaced.add(`${run_id}:${body.call}`);
     if (kind === "tool_result" && body) results.set(`${run_id}:${body.call}:${body.index}`, body);
     if (kind === "tool_started" && body) started.add(`${run_id}:${body.call}:${body.index}`);
   }
@@ -116,6 +125,8 @@ export function itemsOf(entries) {
           partial: body.partial,
           model,
           ms: body.ms,
+          replaced: replaced.has(`${runId}:${body.call}`),
+          remarks: remarks.filter((each) => each.entry === seq).map(({ text }) => text),
         });
       }
       const tools = calls(runId, body, results, started);

@@ -34,13 +34,13 @@ def as_store_error(cause: BaseException | None) -> StoreError:
         )
     if code in _DAMAGED:
         return StoreCorrupt(
-            f"the database is damaged ({text}): move it away and put a backup (*.bak beside it) "
-            "in its place"
+            f"the database is damaged ({text}): move it away and replace it with a backup (*.bak "
+            f"next to it)"
         )
     if code in _BUSY:
         return StoreError(
-            f"the database is held up ({text.strip()}): another process keeps what is needed, or "
-            "the server is slow; it is tried again"
+            f"the database is held up ({text.strip()}): another process has a lock on it, or the "
+            f"server is slow; nanobot tries again"
         )
     if str(code).startswith(_DATA) or _NOT_TEXT in text:
         return RowUnreadable(f"the database cannot read a value ({text.strip()})")

@@ -1,4 +1,4 @@
-"""The table of what is known about files of the workspace."""
+"""The table of labels of workspace files."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def move(
         _go_on_counting(source, target, table)
     for table in schema.metadata.sorted_tables:
         if _content(target, table) != copied[table.name]:
-            raise StoreCorrupt(f"the copy of the table {table.name} differs from what was read")
+            raise StoreCorrupt(f"the copy of the table {table.name} differs from the original")
     for key in source.scalars(sa.select(schema.sessions.c.key)).all():
         if verify(source, key) != verify(target, key):
             raise StoreCorrupt(f"the log of {key} ends otherwise in the copy")

@@ -102,6 +102,7 @@ def _entries(approval: Approval) -> list[Body]:
             index=approval.index,
             digest=approval.digest,
             version=approval.version,
+            rule=approval.rule,
         ),
         DecisionEntry(id=approval.id, verdict="approved", by=approval.decided_by),
     ]

@@ -217,6 +217,7 @@ def as_entry(
         label=label.encoded(),
         command=message.command,
         options=message.options,
+        kept=message.kept,
     )
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session import keys
-from nanobot.session.entries import Body, ReplyEntry
+from nanobot.session.entries import Body, ObjectionEntry, ReplyEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
@@ -66,11 +66,10 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
     key = keys.answer(run.id, number)
     connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
     entries = log.read(connection, run.session_key, run.first_seq)
-    texts = [
-        entry.body.text
-        for entry in entries
-        if entry.run_id == run.id and isinstance(entry.body, ReplyEntry) and entry.body.text.strip()
-    ]
+    own = [entry.body for entry in entries if entry.run_id == run.id]
+    held = {body.call for body in own if isinstance(body, ObjectionEntry)}
+    replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
+    texts = [reply.text for reply in replies if reply.text.strip()]
     # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
     text = texts[-1] if texts else f"{row.message.text}\n\n{STOPPED_LINE}"
     message = msgspec.structs.replace(row.message, text=text, key=key)

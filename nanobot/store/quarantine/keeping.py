@@ -142,7 +142,7 @@ def restore(
             raw.insert(connection, schema.metadata.tables[kept.table], kept.columns)
         except IntegrityError as error:
             raise UsageError(
-                f"row {identity} cannot be put back: {kept.table} has another row in its place."
+                f"row {identity} cannot be put back: {kept.table} has another row with its key."
             ) from error
     connection.execute(sa.update(_q).where(_q.c.id == identity).values(state="restored"))
     return msgspec.structs.replace(_view(row), state="restored")

@@ -54,7 +54,7 @@ def tell_chat(
 
 
 def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address]:
-    """Tell owners once what was quarantined. Returns the chats of these and of all other unsent
+    """Tell owners once about quarantined rows. Returns the chats of these and of all other unsent
     notices.
     """
     query = sa.select(_q.c.id, _q.c.of_table, _q.c.row_key, _q.c.of_column, _q.c.reason)

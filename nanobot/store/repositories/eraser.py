@@ -133,9 +133,9 @@ class Eraser(SqlStore):
         if self._archives is not None:
             with now.each("erasing from archives"):
                 now.failed |= await self._erased_archived(self._archives)
-        with now.each("erasing words of memories"):
+        with now.each("erasing the index of memories"):
             await self._forget_words(erasures.WORDS, full_text.MEMORIES)
-        with now.each("erasing words of conversations"):
+        with now.each("erasing the index of conversations"):
             await self._forget_words(erasures.LOG_WORDS, full_text.LOGS)
         with now.each("writing the log of the database back"):
             logged = await self._noted(erasures.LOGGED)
@@ -181,7 +181,7 @@ class Eraser(SqlStore):
         `soon`, and delete old single-message conversations from the shell every day.
         """
         works: dict[str, Work] = {
-            "erasing: what is noted": self._finishing,
+            "erasing: noted erasures": self._finishing,
             "erasing: one-shot conversations": self._forgetting,
         }
         await side_by_side(works, self.writer.clock)
@@ -212,7 +212,7 @@ class Eraser(SqlStore):
             try:
                 await self.finish()
             except StoreError as error:
-                logger.warning("erasing goes on in {:g} s: {}", AGAIN_SECONDS, error)
+                logger.warning("erasing continues in {:g} s: {}", AGAIN_SECONDS, error)
                 await self.writer.clock.sleep(AGAIN_SECONDS)
             else:
                 if self._stuck:

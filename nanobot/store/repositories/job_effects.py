@@ -81,7 +81,9 @@ class Effects:
             self._stopped += own._stopped
             self._watched |= own._watched
 
-    def begin(self, job: Job, scheduled_at: float, text: str, attempt: int = 1) -> None:
+    def begin(
+        self, job: Job, scheduled_at: float, text: str, attempt: int = 1, kept: str = ""
+    ) -> None:
         """Queue a message in the job's session, which a run will answer."""
         plan, session = job.plan, session_of(job)
         message = InboundMessage(
@@ -95,6 +97,7 @@ class Effects:
             tainted=plan.tainted,
             label=plan.label,
             options=plan.options,
+            kept=kept,
         )
         log.ensure_session(self.connection, self.writer, session, plan.name)
         admitted = Admission(message=message, session_key=session, role=plan.role)

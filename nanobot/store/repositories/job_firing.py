@@ -134,7 +134,15 @@ def _waits_for_another(effects: Effects, job: Job) -> bool:
     return admits(job.plan, unended) == "skip"
 
 
-def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal: str = "") -> bool:
+def _do(  # noqa: PLR0913 - what a job is fired with
+    effects: Effects,
+    job: Job,
+    at: float,
+    text: str,
+    key: str = "",
+    refusal: str = "",
+    kept: str = "",
+) -> bool:
     """Fire a job for a time, if its running occurrences allow it and it is not refused. Returns
     False if that time already has a row.
     """
@@ -158,7 +166,7 @@ def _do(effects: Effects, job: Job, at: float, text: str, key: str = "", refusal
         for occurrence in unended:
             effects.call_off(job, occurrence, "replaced by the next")
     if verdict in {"run", "replace"}:
-        effects.begin(job, at, text)
+        effects.begin(job, at, text, kept=kept)
     return True
 
 
@@ -170,7 +178,7 @@ def _unended(connection: sa.Connection, job: Job) -> list[Occurrence]:
     return [row for row in rows if row.end is None or repeats(job, row.end, row.attempt)]
 
 
-def trigger(
+def trigger(  # noqa: PLR0913 - the parameters of the port
     connection: sa.Connection,
     writer: StoreContext,
     job_id: int,
@@ -178,6 +186,7 @@ def trigger(
     at: float | None,
     key: str,
     text: str,
+    kept: str = "",
 ) -> tuple[Taken, Fired]:
     alone(connection, "cron")
     effects = Effects(connection, writer)
@@ -192,12 +201,12 @@ def trigger(
         unreachable = chats.unreachable(connection, job.plan.address)
     refusal = f"{job.plan.address} cannot be reached ({unreachable})" if unreachable else ""
     if at is not None:
-        taken: Taken = "taken" if _do(effects, job, at, text, key, refusal) else "known"
+        taken: Taken = "taken" if _do(effects, job, at, text, key, refusal, kept) else "known"
         return taken, effects.fired()
     if job.plan.overlap == "queue" and len(_unended(connection, job)) >= job.plan.waiting:
         return "full", effects.fired()
     at = round(effects.now, 3)
-    while not _do(effects, job, at, text, key, refusal):
+    while not _do(effects, job, at, text, key, refusal, kept):
         # Rounded for every due time: otherwise two times less than a millisecond apart would share
         # a message's key.
         at = round(at + 0.001, 3)

@@ -31,13 +31,13 @@ def as_job(row: Any) -> Job:
         return _job(row, plan_of(row.body))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"what is kept of the job #{row.id} ({row.name}) cannot be read ({error}): remove it, "
+            f"the stored job #{row.id} ({row.name}) cannot be read ({error}): remove it, "
             "and add it again."
         ) from error
 
 
 def shown_job(row: Any) -> Job:
-    """A job, as far as it is readable."""
+    """The readable parts of a job."""
     try:
         return as_job(row)
     except UsageError:

@@ -114,7 +114,7 @@ class SqlBudgetLedger:
     def retry(
         self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
     ) -> None:
-        """Settle the failed request in a row of its own; the reservation remains for the next
+        """Settle the failed request in a separate row; the reservation remains for the next
         request. Raises OverBudget.
         """
         if lane is not None:
@@ -285,7 +285,7 @@ def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLim
 def _settle_all(
     connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
 ) -> Any:
-    """Settle the ended calls; the last call without a known usage as it was reserved."""
+    """Settle the ended calls; if the last call has no known usage, at its reservation."""
     last = None
     for row in calls:
         done = outcome(row.call, _reserved(row), bodies, ended)

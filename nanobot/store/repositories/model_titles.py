@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from nanobot.agent.stages.titling import Untitled
 from nanobot.messages import TERMINAL, Origin
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
-from nanobot.session.keys import ONCE
+from nanobot.session.keys import ONCE, is_fork
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
@@ -74,8 +74,9 @@ class SqlTitles(SqlAfterRuns):
 
 
 def _once(key: str) -> bool:
-    """Whether a single message from the shell began it. Few such conversations are continued."""
-    return key.startswith(f"{TERMINAL}:") and f"-{ONCE}-" in key
+    """Whether a single message from the shell began it, or it is a fork, which has a
+    title. Few such conversations are continued."""
+    return is_fork(key) or (key.startswith(f"{TERMINAL}:") and f"-{ONCE}-" in key)
 
 
 def _asks(entry: Entry) -> bool:

@@ -153,8 +153,9 @@ class SqlPairingStore(SqlStore):
         rows = connection.execute(query).all()
         if not rows:
             raise UnknownId(
-                f"Nobody called {who} was let in by pairing; `pair list` shows who was. Whom the "
-                "configuration names, only the configuration lets go."
+                f"No one called {who} has access by pairing; `pair list` shows the people who "
+                f"have. To revoke the access of a person in the configuration, change the "
+                f"configuration."
             )
         if len(rows) > 1:
             names = ", ".join(sorted(keys.person(row.channel, row.sender_id) for row in rows))

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.stages.remember import DueSession, Exchanges
 from nanobot.session.entries import RememberEntry
+from nanobot.session.keys import FORKS
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
@@ -34,6 +35,7 @@ class SqlRemembering(SqlAfterRuns):
         query = (
             sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
             .where(_s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
+            .where(~_s.c.key.startswith(FORKS.of("")))
             .order_by(_s.c.updated_at)
             .limit(_MOST_SESSIONS)
         )

@@ -157,7 +157,7 @@ class Retention(SqlStore):
         """Until cancelled: archive, and erase noted entries from archives."""
         works: dict[str, Work] = {
             "retention: old entries": self._archiving,
-            "retention: what is erased in archives": self._erasing,
+            "retention: erasures in archives": self._erasing,
         }
         await side_by_side(works, self.writer.clock)
 

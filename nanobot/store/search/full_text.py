@@ -16,7 +16,7 @@ _MERGED_PAGES_A_WRITE = 16
 
 
 class FullText:
-    """The index of that name. PostgreSQL has none of these and maintains its own."""
+    """A full-text index of SQLite. PostgreSQL maintains its indexes without this class."""
 
     def __init__(self, name: str) -> None:
         index = sa.table(name, sa.column(name), sa.column("rank"))
@@ -29,7 +29,7 @@ class FullText:
             self._merge.execute(connection, pages=_MERGED_PAGES_A_WRITE)
 
     async def forget(self, database: Database) -> None:
-        """Purge all words of removed rows. FTS5 only marks a removed row's words until the whole
+        """Purge all terms of removed rows. FTS5 only marks a removed row's terms until the whole
         index is merged into one segment; each step takes a few milliseconds.
         """
         if database.dialect == "sqlite":

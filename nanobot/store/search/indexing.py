@@ -51,7 +51,7 @@ class LogIndexing(SqlStore):
         works: dict[str, Work] = {
             "indexing: conversations that said something": partial(self._watch, bus),
             "indexing: all conversations": partial(self._look_often, bus),
-            "indexing: what was said": self._index_spoken,
+            "indexing: new messages": self._index_spoken,
         }
         await side_by_side(works, self.writer.clock)
 

@@ -141,8 +141,8 @@ def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEn
 
 
 def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> None:
-    """Remove the words of these entries. This transaction, which holds the session, has already
-    removed their payloads.
+    """Remove the index rows of these entries. This transaction, which holds the session, has
+    already removed their payloads.
     """
     theirs = sa.and_(_w.c.session_key == key, _w.c.seq.in_(numbers))
     if connection.execute(sa.delete(_w).where(theirs)).rowcount:
@@ -150,8 +150,8 @@ def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> Non
 
 
 def remove_some(connection: sa.Connection, key: str) -> bool:
-    """Remove some words of a session that is being removed, whose entries are already removed.
-    Returns False when none are left.
+    """Remove some index rows of a session that is being removed, after its entries. Returns False
+    when none are left.
     """
     log.HEAD.execute(connection, k=key)
     some = sa.select(_w.c.id).where(_w.c.session_key == key).limit(erasures.ROWS)
@@ -186,7 +186,7 @@ def find(
 
 def place(key: str) -> str:
     """A term that every row of a session has and no text contains, so that the index alone finds
-    the words of one conversation among those of all.
+    one conversation among all.
     """
     return f"k{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:20]}"
 

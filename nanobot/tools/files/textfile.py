@@ -201,11 +201,11 @@ def replace_once(text: str, old: str, new: str) -> tuple[str, int]:
             continue
         if text.find(sought, at + 1) >= 0:
             raise ToolError(
-                f"old_text stands there {_count(text, sought)} times: give more of the lines "
-                "around it, so that it stands there once"
+                f"old_text occurs {_count(text, sought)} times: add more of the lines around it, "
+                f"so that it occurs once"
             )
         return text[:at] + put + text[at + len(sought) :], _line_of(text, at, ends)
-    raise ToolError(f"old_text does not stand in the file.{_nearest(text, old)}")
+    raise ToolError(f"old_text does not occur in the file.{_nearest(text, old)}")
 
 
 def _line_ends(text: str) -> str:

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from nanobot import __version__
 from nanobot.config.settings.tools import McpSettings
+from nanobot.propagation import sent
 from nanobot.text import quoted
 from nanobot.tools.mcp import http, stdio
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
@@ -62,6 +63,11 @@ class McpConnection:
     def __init__(self, client: Client) -> None:
         self._client = client
 
+    @property
+    def protocol(self) -> str:
+        """The version of the protocol that both sides agreed on."""
+        return self._client.protocol_version
+
     async def tools(self) -> list[McpTool]:
         """Its tools, at most MAX_TOOLS."""
         if self._client.server_capabilities.tools is None:
@@ -83,7 +89,7 @@ class McpConnection:
         from the server, and the schema's patterns may take forever.
         """
         request = types.CallToolRequest(
-            params=types.CallToolRequestParams(name=name, arguments=arguments)
+            params=types.CallToolRequestParams(name=name, arguments=arguments, _meta=_meta())
         )
         try:
             result = await self._client.session.send_request(request, _called)
@@ -116,13 +122,13 @@ class McpConnection:
     async def read(self, uri: str) -> McpReply:
         """The content of a resource."""
         with _explained():
-            resource = await self._client.read_resource(uri)
+            resource = await self._client.read_resource(uri, meta=_meta())
         return await asyncio.to_thread(resource_reply, resource.contents)
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> McpReply:
         """A prompt, filled in."""
         with _explained():
-            prompt = await self._client.get_prompt(name, arguments)
+            prompt = await self._client.get_prompt(name, arguments, meta=_meta())
         return await asyncio.to_thread(prompt_reply, prompt.messages)
 
 
@@ -181,6 +187,13 @@ async def _connected(
             raise ServerTrouble(f"it does not answer: {words}") from error
         raise
     return McpConnection(client)
+
+
+def _meta() -> Any:
+    """What accompanies the request in its metadata, as the protocol has it; None if nothing does.
+    Requests over HTTP carry it in their headers too.
+    """
+    return dict(sent()) or None
 
 
 def _hearing(line: ConnectionState) -> Any:

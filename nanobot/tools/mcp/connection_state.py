@@ -24,13 +24,14 @@ class ServerTrouble(NanobotError):
 class ConnectionState:
     """One connection as its owner sees it: `news` is set when there is something to check.
     `exposed`: why its program runs without the sandbox, "" if it does not. `words`: the program's
-    output that may explain why it does not work.
+    output that may explain why it does not work. `session`: the id that a server gave it, if any.
     """
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.why = ""
         self.exposed = ""
+        self.session = ""
         self.words: Callable[[], str] = str
 
     @property

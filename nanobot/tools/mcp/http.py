@@ -1,4 +1,4 @@
-"""A server at a URL (streamable HTTP), with limits on what it sends."""
+"""A server at a URL (streamable HTTP), with limits on its messages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
+from nanobot.propagation import sent
 from nanobot.tools.mcp.connection_state import MAX_MESSAGE_BYTES, SECONDS, ConnectionState, Pace
 
 _CONNECT_SECONDS = 30.0
 # Servers may hold a stream of events open without sending anything.
 _READ_SECONDS = 300.0
+_SESSION, _MOST_SESSION = "mcp-session-id", 128
 
 
 class TooMuch(httpx2.TransportError):
@@ -54,12 +56,15 @@ class _Transport(httpx2.AsyncBaseTransport):
         self._line = line
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers.update(sent())  # the package posts in the context of the caller
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise TooMuch("it compressed its answer, which was not asked for")
         if not isinstance(response.stream, httpx2.AsyncByteStream):
             raise TooMuch("its answer cannot be read")
+        if session := response.headers.get(_SESSION):
+            self._line.session = session[:_MOST_SESSION]
         return httpx2.Response(
             response.status_code,
             headers=response.headers,

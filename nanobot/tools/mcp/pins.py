@@ -72,8 +72,8 @@ class Pins(Protocol):
         self, server: str, said: Mapping[str, Said], *, trusted_at_first: bool = False
     ) -> Mapping[str, str]:
         """Store the tools that a server lists now, and delete those that it no longer lists, except
-        accepted ones. With `trusted_at_first` all are accepted if none of the server has ever been.
-        Returns the accepted digests by tool. Raises StoreError."""
+        accepted ones. With `trusted_at_first`, it accepts all tools of a server without any
+        accepted tool. Returns the accepted digests by tool. Raises StoreError."""
         ...
 
     async def listed(self, server: str) -> list[Pin]:
@@ -87,7 +87,7 @@ class Pins(Protocol):
 
 
 def never_accepted(pins: Sequence[Pin]) -> bool:
-    """Whether none of these tools of a server has ever been accepted."""
+    """Whether no owner has ever accepted one of these tools of a server."""
     return all(pin.accepted is None for pin in pins)
 
 
@@ -135,7 +135,7 @@ class ToolReview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerReview(msgspec.Struct, frozen=True, kw_only=True):
-    """The tools of a server that an owner has to accept. `code` identifies exactly what is shown
+    """The tools of a server that an owner has to accept. `code` identifies exactly this version
     (empty: nothing to accept). `more`: number of further tools that did not fit."""
 
     server: str

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 from loguru import logger
@@ -212,7 +213,9 @@ class McpServer:
 
     def _tool(self, name: str, own: str, said: Said, accepted: str) -> AnyTool:
         async def run(args: RawArgs, context: CallContext) -> ToolOutput:
-            return await self.ask(lambda link: link.call(own, args.values), f"tool {own}", context)
+            return await self.ask(
+                lambda link: link.call(own, args.values), f"tool {own}", context, "tools/call"
+            )
 
         roles = {Role.OWNER, Role.MEMBER} if self.settings.members else {Role.OWNER}
         return Tool(
@@ -241,16 +244,43 @@ class McpServer:
         question: Callable[[McpConnection], Awaitable[McpReply]],
         what: str,
         context: CallContext,
+        method: str,
     ) -> ToolOutput:
         """Ask the server and mark its answer as untrusted, with its images; failed if the server
-        calls it an error. Raises ToolError.
+        calls it an error. `method`: of the protocol, for the log. Raises ToolError.
         """
+        facts = self._facts(method)
+        try:
+            output = await self._asked(question, what, context)
+        except ToolError as error:
+            error.facts = facts
+            raise
+        return msgspec.structs.replace(output, facts=facts)
+
+    def _facts(self, method: str) -> dict[str, str]:
+        where = urlsplit(self.settings.url)
+        facts = {
+            "mcp.server": self.name,
+            "mcp.method": method,
+            "mcp.protocol": "" if self._link is None else self._link.protocol,
+            "mcp.session": self._line.session,
+            "mcp.transport": "pipe" if self.settings.command else "tcp",
+            "mcp.address": where.hostname or "",
+        }
+        return {name: value for name, value in facts.items() if value}
+
+    async def _asked(
+        self,
+        question: Callable[[McpConnection], Awaitable[McpReply]],
+        what: str,
+        context: CallContext,
+    ) -> ToolOutput:
         link, line = self._link, self._line
         if link is None or line.ended:
             why = self._registry.redact(line.why or self._error) or "it is being connected"
             raise ToolError(
                 f"the MCP server {self.name} is not connected: {why}. "
-                "It is tried again by itself; go on without it, or try again later."
+                "nanobot will reconnect; continue without it, or try again later."
             )
         self._calls += 1
         try:

@@ -128,14 +128,19 @@ class McpServers:
             if args.uri and args.prompt:
                 raise ToolArgumentsError("either uri or prompt, not both")
             if args.uri:
-                return await server.ask(lambda link: link.read(args.uri), args.uri, context)
+                return await server.ask(
+                    lambda link: link.read(args.uri), args.uri, context, "resources/read"
+                )
             if args.prompt:
                 return await server.ask(
                     lambda link: link.prompt(args.prompt, args.arguments),
                     f"prompt {args.prompt}",
                     context,
+                    "prompts/get",
                 )
-            return await server.ask(lambda link: link.catalogue(), "catalogue", context)
+            return await server.ask(
+                lambda link: link.catalogue(), "catalogue", context, "resources/list"
+            )
 
         return Tool(
             name="mcp_read",

@@ -76,7 +76,7 @@ class _Complaints:
         if not self.garbled.strip():
             return ""
         said = quoted(self.garbled.decode("utf-8", "replace").strip())
-        return f"its standard output has what is no message: {said}"
+        return f"its standard output contains text that is not a message: {said}"
 
 
 async def _listen(

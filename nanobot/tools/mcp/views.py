@@ -29,7 +29,7 @@ class Servers(Protocol):
     """The servers of a configuration."""
 
     def serving(self) -> AbstractAsyncContextManager[None]:
-        """Keep them connected within this context; entering it waits for none of them."""
+        """Keep them connected within this context; entering it does not wait for them."""
         ...
 
     def views(self) -> list[ServerView]:
@@ -63,5 +63,5 @@ class NoServers:
 
 
 def unknown_server(name: str) -> UnknownId:
-    """What is said of a server that is not configured."""
+    """The error for a server that is not configured."""
     return UnknownId(f"there is no MCP server {name[:60]!r}; `mcp list` lists them")

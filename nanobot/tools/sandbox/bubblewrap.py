@@ -45,8 +45,8 @@ from nanobot.tools.web.addresses import Addresses
 
 REMEDY = f"{command('sandbox')}, or install the distribution's bubblewrap package"
 ALLOW = (
-    "Let this user make namespaces with a /proc of their own; a container needs options for that, "
-    "which docs/running.md names"
+    "Allow this user to create namespaces with a private /proc; docs/running.md has the options "
+    "that a container needs"
 )
 
 # For root these stay writable in a new /proc, and one of them (core_pattern) runs programs outside

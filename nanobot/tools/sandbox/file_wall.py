@@ -53,7 +53,7 @@ def no_wall_alone() -> str | None:
     """
     version = landlock_version()
     if version < landlock.SINCE_TRUNCATE:
-        return f"Landlock is not there as a wall of its own (version {version}, 3 is needed)"
+        return f"Landlock cannot be the only wall (version {version}, 3 is needed)"
     if system_call_filter() is None:
         return "system calls cannot be filtered on this machine"
     return None

@@ -45,7 +45,7 @@ def _leave_network(c: ctypes.CDLL) -> None:
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     elif c.unshare(_NEW_NETWORK) != 0:  # root can do this even if users have no namespaces
         error = ctypes.get_errno()
-        raise OSError(error, f"no network of its own: {os.strerror(error)}")
+        raise OSError(error, f"no separate network: {os.strerror(error)}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = ioctl(any_socket, _GET_FLAGS, struct.pack(_INTERFACE, b"lo", 0))
         flags = struct.unpack(_INTERFACE, request)[1] | _UP

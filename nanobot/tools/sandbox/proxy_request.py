@@ -57,7 +57,7 @@ def parse_request(head: bytes, addresses: Addresses) -> ProxyRequest:
         return _tunnel(target, addresses)
     url = _checked(target, addresses)
     if url.scheme != "http":
-        raise ProxyRefusal(400, "what is not plain http goes through CONNECT")
+        raise ProxyRefusal(400, "use CONNECT for anything but plain http")
     names = [name.lower() for name, _ in headers]
     lengths = {value for name, value in headers if name.lower() == "content-length"}
     if len(lengths) > 1 or (lengths and "transfer-encoding" in names):

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
+from nanobot.propagation import sent_as_variables
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess
 from nanobot.tools.sandbox.control_group import grouped
 from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
@@ -47,7 +48,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sandbox:
-    """Runs commands that see the workspace, a read-only system, and none of the user's other files.
+    """Runs commands that see the workspace, a read-only system, and no other files of the user.
 
     Inside there are only a few fixed environment variables, no other processes, no capabilities,
     and nothing that `walls` hide, even inside the workspace. `home` is their HOME, a folder shared
@@ -102,7 +103,7 @@ class Sandbox:
         return self._like(guarded=True)
 
     def fitting(self, *, private: bool, trusted: bool) -> Sandbox:
-        """The sandbox for a call whose result only an owner reads (`private`), and that nobody else
+        """The sandbox for a call whose result only an owner reads (`private`), and that no one else
         can have caused (`trusted`).
         """
         sandbox = self if private else self.shared()
@@ -162,7 +163,7 @@ class Sandbox:
         """
         workspace = workspace.resolve()  # noqa: ASYNC240 - a look at a few links
         if workspace in self._walls.hidden:
-            raise ConfigError(f"workspace: {workspace} holds secrets: name a folder of its own")
+            raise ConfigError(f"workspace: {workspace} holds secrets: name a separate folder")
         words = [self._shell, "-c", command]
         if self._standing == "none":
             async with self._bare(words, workspace, stdin) as process:
@@ -197,7 +198,8 @@ class Sandbox:
     def _variables(self, home: Path) -> dict[str, str]:
         programs = (str(home / name) for name in _PROGRAMS)
         path = ":".join([self._environment["PATH"], *programs])
-        return {**self._environment, "PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
+        own = {"PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
+        return {**self._environment, **sent_as_variables(), **own}
 
     @asynccontextmanager
     async def _bare(
@@ -246,8 +248,8 @@ def _protected(workspace: Path, names: Sequence[str]) -> Iterator[Path]:
         path = workspace / name
         if path.is_symlink():
             raise ToolDenied(
-                f"{name} is a link, which cannot be protected from commands: replace it by "
-                "what it leads to"
+                f"{name} is a link, which cannot be protected from commands: replace it by its "
+                f"target"
             )
         with suppress(FileExistsError):
             if path.suffix:

@@ -266,7 +266,7 @@ class _Reading:
             self._sources[name] = call.fed
 
     def _bind_loop(self, node: Node, depth: int) -> None:
-        """Bind the variable of a `for` loop over words of the line."""
+        """Bind the variable of a `for` loop over words in the line."""
         name = node.child_by_field_name("variable")
         if node.type != "for_statement" or name is None:
             return

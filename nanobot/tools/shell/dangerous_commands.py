@@ -306,7 +306,7 @@ def _undoes_for_all(call: ProgramCall) -> Iterator[CommandRisk]:
         if command == "push" and forced:
             yield CommandRisk("irreversible", "it overwrites or deletes what others have pushed")
         if command in ("filter-branch", "filter-repo") or words[:2] == ["reflog", "expire"]:
-            yield CommandRisk("irreversible", f"git {command} rewrites the history for good")
+            yield CommandRisk("irreversible", f"git {command} rewrites the history permanently")
     elif tuple(words[:2]) in _FOR_GOOD.get(call.name, ()) or words[:1] in (
         [verb[0]] for verb in _FOR_GOOD.get(call.name, ()) if len(verb) == 1
     ):

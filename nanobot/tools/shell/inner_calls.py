@@ -67,7 +67,7 @@ def interpreter(call: ProgramCall) -> str:
 
 
 def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
-    """The words of each program that the call starts from its arguments."""
+    """The command line of each program that the call starts from its arguments."""
     if call.name in WRAPPERS or _LOADER.fullmatch(call.name):
         given = _given_by_xargs(call) if call.name == "xargs" else ()
         for at, word in enumerate(call.words[1:], 1):
@@ -80,7 +80,7 @@ def inner_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
 
 
 def matched_words(call: ProgramCall) -> Iterator[tuple[Word, ...]]:
-    """The words of each known program that the shell may find for a pattern in the command
+    """The command line of each known program that the shell may find for a pattern in the command
     position.
     """
     if len(call.words) > 1 and _PATTERN.search(call.name):

@@ -102,7 +102,7 @@ class _Service:
         try:
             return msgspec.json.decode(data, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
-            raise ToolError(f"{self._name} answered with what is not its JSON") from error
+            raise ToolError(f"{self._name} did not answer with its JSON format") from error
 
 
 class Brave:

@@ -149,12 +149,12 @@ class Web:
         try:
             target = str(url.join(URL(location)))
         except (ValueError, IndexError) as error:
-            raise ToolError(f"{quoted(str(url))} redirects to what is no URL") from error
+            raise ToolError(f"{quoted(str(url))} redirects to an invalid URL") from error
         try:
             return self.addresses.check(target)
         except ToolDenied as error:
             raise ToolDenied(
-                f"{quoted(str(url))} redirects to where nobody may go: {error}"
+                f"{quoted(str(url))} redirects to a forbidden address: {error}"
             ) from error
 
 

@@ -118,7 +118,7 @@ class JobEditor:
         now = self._clock.now()
         zone = zone_of(request.zone or self.zone).key
         if request.schedule is None or not (request.text or "").strip():
-            raise UsageError("a job needs a schedule, and what is to be done or said.")
+            raise UsageError("a job needs a schedule and a text.")
         schedule = parse(request.schedule, zone, now)
         depth = await self._depth(requester, schedule)
         address = self._address(request.to) if request.to else requester.address
@@ -240,9 +240,9 @@ class JobEditor:
             parse(schedule, zone, now)
         begin = " ".join(text.split())[:60]
         found = f"{begin!r} does not begin with a schedule: " if begin and not schedule else ""
-        missing = f"{begin!r} says when, and not what is to be done: " if schedule else found
+        missing = f"{begin!r} is a schedule without a text: " if schedule else found
         raise UsageError(
-            f"{missing}write the schedule and then what is to be done, as in `every weekday at 9` "
+            f"{missing}write the schedule and then the text, as in `every weekday at 9` "
             "What is new?, `0 9 * * 1-5` What is new?, `每天早上8点` 看看新闻 or `+20m` Remind me "
             "of the tea."
         )
@@ -292,7 +292,7 @@ class JobEditor:
             return 0
         if not isinstance(schedule, Once):
             raise UsageError(
-                "what happens by itself may not make something that repeats: give it a time, as "
+                "a run that no person started cannot create a repeating job: give it a time, as "
                 "in `+2h`, or tell the person, who can ask for it."
             )
         depth = await self._jobs.depth(requester.run_id) + 1
@@ -356,7 +356,7 @@ class JobEditor:
 def _readable(job: Job) -> None:
     if not job.readable:
         raise UsageError(
-            f"what is kept of the job #{job.id} ({job.plan.name}) cannot be read: remove it, and "
+            f"the stored job #{job.id} ({job.plan.name}) cannot be read: remove it, and "
             "add it again."
         )
 
@@ -380,7 +380,7 @@ def _options(plan: Plan, request: JobRequest) -> RunOptions:
 
 def _text(text: str) -> str:
     if not text.strip() or len(text) > MOST_TEXT:
-        raise UsageError(f"what is to be done has 1 to {MOST_TEXT:,} characters.")
+        raise UsageError(f"the text must have 1 to {MOST_TEXT:,} characters.")
     return text.strip()
 
 

@@ -245,11 +245,12 @@ class JobStore(Protocol):
         ...
 
     async def trigger(
-        self, job_id: int, *, at: float | None, key: str, text: str
+        self, job_id: int, *, at: float | None, key: str, text: str, kept: str = ""
     ) -> tuple[Taken, Fired]:
         """Run a job now. `at` (None: now) is the time of the occurrence, which runs only once;
-        `key` identifies the call. `text` replaces the plan's text. If too much is waiting, the
-        occurrence is not even recorded, unlike one that is skipped because of the plan's overlap.
+        `key` identifies the call. `text` replaces the plan's text. `kept`: as in InboundMessage. If
+        too much is waiting, the occurrence is not even recorded, unlike one that is skipped because
+        of the plan's overlap.
         Raises UsageError for an unreadable job.
         """
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nanobot.errors import UsageError
+from nanobot.propagation import received
 from nanobot.triggers.cron.jobs import Fired, JobStore, Plan, Taken
 
 
@@ -34,4 +35,4 @@ class JobPublisher:
         if self._job is None:
             self._job = (await self._jobs.system(self._plan)).id
         name = f"{self._plan.name}:{key}" if key else ""
-        return await self._jobs.trigger(self._job, at=None, key=name, text=text)
+        return await self._jobs.trigger(self._job, at=None, key=name, text=text, kept=received())

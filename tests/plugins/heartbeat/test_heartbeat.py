@@ -110,7 +110,7 @@ async def test_only_chats_of_owners_that_nobody_else_reads_are_found(tmp_path: P
         await hello(bot, "7", MEMBER)
         await bot.channel.push("hello", chat="-5", group=True, addressed=True)
         await bot.channel.pop("-5")
-        assert "no owner has spoken" in await beaten(bot, beats)
+        assert "no owner has written" in await beaten(bot, beats)
         await hello(bot, "1")
         await bot.channel.push("again", chat="-5", group=True, addressed=True)
         await bot.channel.pop("-5")
@@ -267,13 +267,13 @@ async def test_a_huge_file_is_cut_one_that_is_no_text_is_read_as_far_as_it_is(
     assert (to_do(tmp_path), trouble(tmp_path)) == ("", "")
     file.mkdir()
     assert to_do(tmp_path) == ""
-    assert "is no file" in trouble(tmp_path)
+    assert "is not a file" in trouble(tmp_path)
 
 
 async def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "HEARTBEAT.md").mkdir()
     async with at_noon() as home, gateway(home=home) as bot:
-        assert "is no file" in await beaten(bot, heart(bot, tmp_path))
+        assert "is not a file" in await beaten(bot, heart(bot, tmp_path))
 
 
 @pytest.mark.parametrize("to", ["telegram:1", "fake", "fake:", ":1", "x" * 5_000])
@@ -294,12 +294,12 @@ async def test_somebody_silent_is_greeted_once_until_they_speak(tmp_path: Path) 
     async with at_noon() as home, gateway(home=home) as bot:
         beats = heart(bot, tmp_path, greet_after_seconds=3_600)
         await hello(bot)
-        assert "nobody to greet" in await beaten(bot, beats)
+        assert "no one is to be greeted" in await beaten(bot, beats)
         bot.provider.script.append("Good afternoon!")
         assert await beaten(bot, beats) == ""
         assert (await bot.channel.pop()).text == "Good afternoon!"
         for _ in range(5):
-            assert "nobody to greet" in await beaten(bot, beats, DAY)
+            assert "no one is to be greeted" in await beaten(bot, beats, DAY)
 
 
 async def test_nobody_is_greeted_twice_on_a_day(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ async def test_who_was_silent_for_months_is_left_in_peace(tmp_path: Path) -> Non
     async with at_noon() as home, gateway(home=home) as bot:
         beats = heart(bot, tmp_path, greet_after_seconds=3_600)
         await hello(bot)
-        assert "nobody to greet" in await beaten(bot, beats, 61 * DAY)
+        assert "no one is to be greeted" in await beaten(bot, beats, 61 * DAY)
 
 
 async def test_a_greeting_is_for_the_waking_hours_and_a_beat_follows_it(tmp_path: Path) -> None:

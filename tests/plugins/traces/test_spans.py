@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ from msgspec import inspect
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.traces import names
 from nanobot.plugins.traces.otlp import encoded
 from nanobot.plugins.traces.span import Sent, Span, span_id
 from nanobot.plugins.traces.spans import spans_of
@@ -22,6 +25,7 @@ from nanobot.session.entries import (
     DecisionEntry,
     Entry,
     FallbackEntry,
+    FeedbackEntry,
     ModelCallEntry,
     ReplyEntry,
     ToolResultEntry,
@@ -37,6 +41,7 @@ from tests.agent.test_any_log import floats, texts, values
 PROFILE = ModelProfile(
     name="gpt-6-luna", provider="gemini", price=Price(prompt=1e-6, completion=2e-6)
 )
+DOCUMENT = (Path(__file__).resolve().parents[3] / "docs" / "traces.md").read_text("utf-8")
 ADDRESS = Address("telegram", "7")
 
 
@@ -120,7 +125,7 @@ def test_a_run_with_tools_and_an_approval_is_two_linked_segments() -> None:
     assert tooled.attributes["gen_ai.usage.input_tokens"] == 10
     assert tooled.attributes["nanobot.cost"] == pytest.approx(10e-6 + 4e-6)
     (command,) = spans["execute_tool exec"]
-    assert (command.parent, command.start, command.error) == (second.id, 109.0, "refused")
+    assert (command.parent, command.start, command.error) == (second.id, 109.0, "tool_error")
     (reading,) = spans["execute_tool read_file"]
     assert (reading.parent, reading.start) == (first.id, 105.5)
     assert [span.parent for span in spans["process telegram"]] == [first.id]
@@ -190,3 +195,70 @@ def test_whatever_the_log_holds_is_a_trace_that_a_collector_reads(
 
 def test_ids_of_different_things_differ() -> None:
     assert span_id("r1", "call", 1) != span_id("r1", "tool", 1) != span_id("r2", "tool", 1)
+
+
+def test_the_document_lists_every_name_and_no_other() -> None:
+    listed = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", DOCUMENT.split("## Names")[1]))
+    named = {
+        value
+        for name, value in vars(names).items()
+        if name.isupper() and isinstance(value, str) and "." in value and "/" not in value
+    }
+    assert listed - {"names.py"} == named - {names.SCOPE}
+
+
+def test_a_clock_that_is_set_back_makes_no_span_end_before_it_starts() -> None:
+    back = [Entry(e.seq, e.run_id, 1_000.0 - 10 * e.seq, e.body) for e in WHOLE]
+    sent = Sent(key="k", channel="telegram", created_at=500.0, settled_at=3.0)
+    spans = spans_of(run(created_at=900.0, ended_at=1.0), back, [sent])
+    assert len(spans) == len(spans_of(run(), WHOLE, [sent]))
+    assert all(span.end >= span.start for span in spans)
+
+
+def test_a_run_that_went_on_without_its_approval_is_two_segments_too() -> None:
+    parts = (said(), asked(1), ReplyEntry(call=1, text="", tool_calls=CALLS))
+    waits = ApprovalEntry(id=3, call=1, index=0, digest="d", rule="commands ask")
+    late = ToolResultEntry(call=1, index=0, name="exec", text="not yet approved (#3)", ok=False)
+    first, second = by_name(spans_of(run(), log(*parts, waits, late, said("go on"))))[
+        "invoke_agent nanobot"
+    ]
+    assert second.links == ((trace_id("r1"), first.id),)
+    (asked_for,) = first.events
+    assert asked_for.attributes["nanobot.policy.rule"] == "commands ask"
+
+
+def test_a_refusal_of_the_policy_names_its_rule() -> None:
+    refused = ToolResultEntry(
+        call=1, index=0, name="exec", text="no", ok=False, facts={"policy": "deny rule of the chat"}
+    )
+    reply = ReplyEntry(call=1, text="", tool_calls=CALLS[:1])
+    (span,) = by_name(spans_of(run(), log(said(), asked(1), reply, refused)))["execute_tool exec"]
+    assert span.error == "denied"
+    assert span.events[0].attributes == {
+        "nanobot.policy.verdict.type": "deny",
+        "nanobot.policy.rule": "rule of the chat",
+    }
+
+
+def test_what_an_mcp_server_says_of_itself_is_bounded_and_nothing_else_is_taken() -> None:
+    facts = {"mcp.method": "tools/call", "mcp.session": "s" * 10_000, "other": "x"}
+    result = ToolResultEntry(call=1, index=0, name="exec", text="x", facts=facts)
+    (span,) = by_name(spans_of(run(), log(said(), result)))["execute_tool exec"]
+    assert len(str(span.attributes["mcp.session.id"])) == 256
+    assert "x" not in span.attributes.values()
+
+
+def test_events_and_links_are_bounded() -> None:
+    kept = "link 00-" + "1" * 32 + "-" + "2" * 16 + "-01"
+    many = [msgspec.structs.replace(said(), kept=kept) for _ in range(500)]
+    rated = [FeedbackEntry(verdict="up", by="1001") for _ in range(500)]
+    (whole,) = by_name(spans_of(run(), log(*many, *rated)))["invoke_agent nanobot"]
+    assert (len(whole.links), len(whole.events)) == (32, 128)
+
+
+def test_a_run_with_several_messages_continues_the_first_trace_and_links_to_the_others() -> None:
+    one, two = "00-" + "1" * 32 + "-" + "2" * 16 + "-01", "00-" + "3" * 32 + "-" + "4" * 16 + "-01"
+    messages = [msgspec.structs.replace(said(), kept=kept) for kept in (one, two)]
+    (whole,) = by_name(spans_of(run(), log(*messages)))["invoke_agent nanobot"]
+    assert (whole.trace, whole.parent) == ("1" * 32, "2" * 16)
+    assert whole.links == (("3" * 32, "4" * 16),)

@@ -170,12 +170,12 @@ FAILURES = {
     "ends at once": ("process.exit(0)", "exit code 0"),
     "garbage": (
         "console.log('Server is running on port 3000'); setInterval(() => {}, 1000)",
-        "does not answer: its standard output has what is no message: "
+        "does not answer: its standard output contains text that is not a message: "
         ".Server is running on port 3000",
     ),
     "reason on its output": (
         "console.log('Error: no licence'); process.exit(3)",
-        "exit code 3: its standard output has what is no message: .Error: no licence",
+        "exit code 3: its standard output contains text that is not a message: .Error: no licence",
     ),
     "handshake": (
         HANDSHAKE % "null.version",

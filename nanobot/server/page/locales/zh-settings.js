@@ -7,7 +7,7 @@ export default {
   "A decision that takes longer is ignored.": "超过这个时间的决定会被忽略。",
   "What happens without a valid decision: act as usual, or only reply.":
     "没有有效决定时：照常行动，或只回复。",
-  "Model that answers, as PROVIDER/MODEL, `embedded`, or `auto` to use what is found.":
+  "Model that answers: PROVIDER/MODEL, `embedded`, or `auto` for the first one available.":
     "负责回答的模型，写作 PROVIDER/MODEL、`embedded`，或用 `auto` 自动选择。",
   "Name that the assistant uses for itself.": "助手的自称。",
   "How the assistant talks: the name of a persona.": "助手的说话方式：人设的名称。",
@@ -26,14 +26,14 @@ export default {
   "Most answers that are made at the same time, over all chats.":
     "所有聊天中同时进行的回答数上限。",
   "Most background tasks that run at the same time.": "同时运行的后台任务数上限。",
-  "What happens to a message that arrives during an answer: it joins the answer, waits for an answer of its own, is collected with those that follow, or interrupts.":
+  "What happens to a message that arrives during an answer: it joins the answer, waits for a separate answer, is collected with later ones, or interrupts.":
     "回答进行中收到消息时：并入当前回答、排队单独回答、与后续消息一起收集，或打断当前回答。",
   "How long `collect` waits for more messages.": "`collect` 等待更多消息的时间。",
   "Most messages that may wait in one conversation.": "一个对话中可排队的消息数上限。",
   "How often a failed tool call without effects is repeated.":
     "没有副作用的工具调用失败后重试的次数。",
   "Pause before each repeated tool call.": "每次重试工具调用前的等待时间。",
-  "What is one conversation: a chat, each thread, or each sender.":
+  "Whether each chat, each thread or each sender has one conversation.":
     "什么算一个对话：一个聊天、每个话题串，或每个发送者。",
   "Model that transcribes voice messages. Empty: recordings stay files.":
     "转写语音消息的模型。留空：录音仅保存为文件。",
@@ -93,7 +93,7 @@ export default {
     "助手在群里听取什么：被提及时、全部，或都不听。",
   "How a message in a group begins that is meant for the assistant.":
     "群消息以什么开头表示是对助手说的。",
-  "Groups with settings of their own.": "有单独设置的群。",
+  "Groups with separate settings.": "有单独设置的群。",
   "Whether answers are shown while they are written.": "是否在书写时就显示回答。",
   "Whether a preview shows the tool at work.": "预览中是否显示正在使用的工具。",
   "Whether messages get reactions that show their state.": "是否用表情回应显示消息状态。",
@@ -105,7 +105,7 @@ export default {
   "Port to listen on. 0: any free one.": "监听的端口。0：任意空闲端口。",
   "Token of the owner for the API. Empty: made at the first start.":
     "所有者使用 API 的令牌。留空：首次启动时生成。",
-  "Names that the gateway is reached by, besides addresses and localhost.":
+  "Host names of the gateway, in addition to addresses and localhost.":
     "除地址和 localhost 外，可用来访问网关的名称。",
   "Port for health checks of a process without the role web. 0: none.":
     "没有 web 角色的进程提供健康检查的端口。0：不提供。",
@@ -116,7 +116,7 @@ export default {
   "Addresses of proxies whose X-Forwarded headers count.": "其 X-Forwarded 头可信的代理地址。",
   "Address that people use, if a proxy has another one than this machine.":
     "人们使用的地址，适用于代理地址与本机不同的情况。",
-  "Whether notifications on phones say what is asked, and not only that.":
+  "Whether notifications on phones contain the question.":
     "手机通知是否包含请求的内容，而不只是提示有请求。",
   "Path below which a proxy serves the gateway. Empty: the path of `public_url`.":
     "代理提供网关的路径前缀。留空：使用 `public_url` 的路径。",
@@ -198,7 +198,7 @@ export default {
   "Title of a conversation: its first sentence, or one that the model writes.":
     "对话的标题：第一句话，或由模型撰写。",
   "Time zone of the quiet hours. Empty: `agent.zone`.": "安静时段的时区。留空：使用 `agent.zone`。",
-  "Nothing happens this long after somebody wrote in the chat.":
+  "No heartbeat for this long after a message in the chat.":
     "聊天中有人发言后的这段时间内不做任何事。",
   "Model for it. Empty: the usual one.": "使用的模型。留空：默认模型。",
   "Most model calls each time.": "每次模型调用的上限。",
@@ -209,7 +209,7 @@ export default {
   "Secret that the sender signs with or shows.": "发送方用于签名或出示的密钥。",
   "What the model is asked to do with a delivery.": "要求模型如何处理投递。",
   "Kinds of events that count. Empty: all.": "计入的事件类型。留空：全部。",
-  "Where runs happen: in a conversation of their own, or in that of the chat.":
+  "Where runs happen: in a separate conversation, or in the chat's conversation.":
     "在独立对话中运行，还是在聊天的对话中运行。",
   "Role that the sender has.": "发送方的角色。",
   "Tools that may be used. Empty: all.": "可用的工具。留空：全部。",
@@ -218,24 +218,38 @@ export default {
   "Most deliveries in a minute.": "每分钟投递上限。",
   "Header that holds the signature.": "包含签名的请求头。",
   "Header that holds the time.": "包含时间的请求头。",
-  "Most messages in an hour that nobody asked for. 0: no limit.": "每小时主动消息上限。0：不限。",
-  "Most messages in a day that nobody asked for. 0: no limit.": "每天主动消息上限。0：不限。",
-  "Most messages in an hour that nobody asked for, in each chat. 0: no limit.":
+  "Most notifications in an hour. 0: no limit.": "每小时主动消息上限。0：不限。",
+  "Most notifications in a day. 0: no limit.": "每天主动消息上限。0：不限。",
+  "Most notifications in an hour, in each chat. 0: no limit.":
     "每个聊天每小时主动消息上限。0：不限。",
-  "Most messages in a day that nobody asked for, in each chat. 0: no limit.":
+  "Most notifications in a day, in each chat. 0: no limit.":
     "每个聊天每天主动消息上限。0：不限。",
   "Trigger of a package.": "扩展包的触发器。",
   "Whether this trigger is on.": "是否启用此触发器。",
   "Further keys of the trigger.": "触发器的其他设置。",
   "Which answers are spoken too: none, those to voice messages, or all.":
     "哪些回答同时用语音：无、对语音消息的回答，或全部。",
+  "Mark answers that claim what no call of their run could have done.":
+    "标记声称做了某事、但其运行中没有任何调用可能做到的回答。",
+  "Whether runs are marked whose answer claims what no call could have done.":
+    "是否标记这样的运行：回答声称做了某事，但没有任何调用可能做到。",
+  "Whether the model is told once before such an answer is given, to do it or say so.":
+    "是否在发出这样的回答之前告诉模型一次，让它去做或如实说明。",
   "Send a trace of every run to a collector.": "将每次运行的追踪发送到收集器。",
   "Address for traces, as http://127.0.0.1:4318/v1/traces. Empty: OTEL_* variables.":
     "追踪的地址，例如 http://127.0.0.1:4318/v1/traces。留空：使用 OTEL_* 变量。",
   "Sent as `Authorization: Bearer`. Other headers: OTEL_EXPORTER_OTLP_HEADERS.":
     "作为 `Authorization: Bearer` 发送。其他请求头：OTEL_EXPORTER_OTLP_HEADERS。",
+  "Send messages, arguments and results of tools too, without known secrets.":
+    "同时发送消息以及工具的参数和结果，其中已知的密钥会被移除。",
+  "Tell models, MCP servers and commands the trace, and continue those of programs.":
+    "把追踪告知模型、MCP 服务器和命令，并延续程序的追踪。",
   "How often ended runs are looked for.": "多久查找一次已结束的运行。",
   "Traces of runs for a collector (OpenTelemetry).": "发送给收集器的运行追踪（OpenTelemetry）。",
+  "Long content from outside is read by a model call without tools.":
+    "由不带工具的模型调用读取来自外部的长内容。",
+  "Model that reads it. Empty: the default model.": "用于读取的模型。留空：默认模型。",
+  "Longest result with content from outside that is shown.": "直接显示的外部内容结果的最大长度。",
   "Model that speaks.": "用于发声的模型。",
   "Voice that the model uses.": "模型使用的声音。",
   "Longest answer that is spoken.": "用语音播报的回答最大长度。",
@@ -289,7 +303,7 @@ export default {
   "Rules for calls of tools; the first that matches decides.": "工具调用规则；第一条匹配的生效。",
   "Hosts that even conversations with content from outside may ask.":
     "即使对话含有外部内容也可访问的主机。",
-  "People who may approve calls besides owners.": "除所有者外可以批准调用的人。",
+  "People who may approve calls, in addition to owners.": "除所有者外可以批准调用的人。",
   "How long an approval waits for an answer.": "批准请求等待答复的时间。",
   "How long a question of the assistant waits for an answer.": "助手的提问等待答复的时间。",
   "How long running answers may continue when the gateway is told to stop.":
@@ -300,7 +314,7 @@ export default {
   "Spoken answers.": "语音回答。",
   "The page and the HTTP API.": "页面与 HTTP API。",
   "What the model can do.": "模型能做什么。",
-  "What is remembered beyond a conversation.": "对话之外的记忆。",
+  "Memory beyond a conversation.": "对话之外的记忆。",
   "Which calls need an approval.": "哪些调用需要批准。",
   "What happens at the start and the end.": "启动与停止时做什么。",
   "What may be spent in a day.": "一天可以花费多少。",
@@ -308,8 +322,8 @@ export default {
   "Servers of the Model Context Protocol.": "MCP 服务器。",
   "Looking after HEARTBEAT.md.": "定期处理 HEARTBEAT.md。",
   "Webhooks from other services.": "来自其他服务的 webhook。",
-  "What is watched on this machine.": "在这台机器上监视什么。",
-  "How many messages come that nobody asked for.": "主动消息的数量。",
+  "Watches this machine.": "在这台机器上监视什么。",
+  "Limits notifications.": "主动消息的数量。",
   "Triggers of packages.": "扩展包的触发器。",
   "How long conversations are kept in the database.": "对话在数据库中保留多久。",
   "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.":

@@ -195,13 +195,30 @@ export const Reasoning = ({ text, open = false }) => html`
   </details>
 `;
 
+/** What plugins remark on an answer or a run. @param {{ texts: string[] }} props */
+export const Remarks = ({ texts }) =>
+  texts.map((text) => html`
+    <p class="remark" key=${text}>
+      <${Icon} name="warning" />
+      <span>${text}</span>
+    </p>
+  `);
+
 /** @param {{ item: AnswerItem }} props */
 function Answer({ item }) {
+  if (item.replaced)
+    return html`
+      <details class="note">
+        <summary>${t("An answer that was not given")}</summary>
+        <${Markdown} text=${item.text} />
+      </details>
+    `;
   return html`
     <article class="message answer" aria-label=${t("Answer")}>
       ${item.reasoning && html`<${Reasoning} text=${item.reasoning} />`}
       ${item.text && html`<${Markdown} text=${item.text} />`}
       ${item.partial && html`<p class="tag">${t("cut off")}</p>`}
+      <${Remarks} texts=${item.remarks ?? []} />
       <footer>
         ${item.model && html`<span>${item.model}</span>`}
         <time title=${moment(item.at)}>${clock(item.at)}</time>

@@ -21,14 +21,15 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
 /**
  * @typedef {import("../../thread.js").Entry} Entry
  * @typedef {import("../../thread.js").Notice} Notice
+ * @typedef {import("../../thread.js").Remark} Remark
  * @typedef {import("../../running.js").Running} Running
  * @typedef {import("../../running.js").RunEvent} RunEvent
  * @typedef {{
- *   entries: Entry[], last: number, loaded: boolean, error: unknown,
+ *   entries: Entry[], remarks: Remark[], last: number, loaded: boolean, error: unknown,
  *   row: import("../../gateway.js").SessionView | null,
  * }} Log `last`: how many there are in all; `row`: the conversation itself
  * @typedef {import("../../gateway.js").Snapshot} Snapshot
- * @typedef {Pick<Snapshot, "session" | "entries">} Page
+ * @typedef {Pick<Snapshot, "session" | "entries" | "remarks">} Page
  */
 
 /**
@@ -37,10 +38,32 @@ const unlessNone = (error) => (error instanceof ApiError && error.status === 404
  */
 const entriesOf = (session, range) => readIn(session, "entries", range);
 
+/**
+ * The remarks on entries that are loaded; a page has all those on its answers.
+ * @param {Remark[]} known
+ * @param {Page} page
+ * @param {Entry[]} entries
+ */
+function remarked(known, page, entries) {
+  const fresh = page.remarks ?? [];
+  const looked = new Set(page.entries.map(({ seq }) => seq));
+  const all = [...known.filter(({ entry }) => !looked.has(entry ?? 0)), ...fresh];
+  if (!all.length) return known.length ? [] : known;
+  const there = new Set(entries.map(({ seq }) => seq));
+  return all.filter(({ entry }) => there.has(entry ?? 0));
+}
+
 /** The window on the log of a session, and how it moves. @param {string} session */
 export function useLog(session) {
   const [log, setLog] = useState(
-    /** @type {Log} */ ({ entries: [], last: 0, loaded: false, error: null, row: null }),
+    /** @type {Log} */ ({
+      entries: [],
+      remarks: [],
+      last: 0,
+      loaded: false,
+      error: null,
+      row: null,
+    }),
   );
   const now = useRef(log);
   const moving = useRef(/** @type {Promise<void> | null} */ (null));
@@ -54,6 +77,7 @@ export function useLog(session) {
       const entries = keep === "old" ? all.slice(0, MOST) : all.slice(-MOST);
       return {
         entries,
+        remarks: remarked(before.remarks, page, entries),
         last: Math.max(page.session?.entries ?? 0, before.last),
         loaded: true,
         error: null,
@@ -97,11 +121,11 @@ export function useLog(session) {
    * As a snapshot has it: the end of the log, or that there is none yet.
    * @param {Page} snapshot
    */
-  const stands = ({ session: row, entries }) => {
+  const stands = ({ session: row, entries, remarks }) => {
     if (!row) return put((before) => ({ ...before, loaded: true }));
     // Between what is known and what came is a gap that only the store can fill.
     if (known() && entries.length && entries[0].seq > known() + 1) return latest();
-    return take({ session: row, entries }, "new");
+    return take({ session: row, entries, remarks }, "new");
   };
   const older = () =>
     alone(async () => {
@@ -184,10 +208,10 @@ export function useRun(session, log, onNotice) {
         150,
       );
   };
-  const resume = (/** @type {Snapshot} */ { session: row, entries, events, partial }) => {
+  const resume = (/** @type {Snapshot} */ { session: row, entries, events, partial, remarks }) => {
     heard.current = [];
     setRun(null);
-    current.current.stands({ session: row, entries });
+    current.current.stands({ session: row, entries, remarks });
     for (const event of events) setRun((before) => after(before, event));
     if (events.length && partial?.text)
       setRun((before) => before && { ...before, call: partial.call, text: partial.text });

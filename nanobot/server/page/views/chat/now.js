@@ -15,6 +15,7 @@ const WORDS = {
   steered: "Thinking",
   progress: "Working",
   fallback: "Trying another model",
+  objected: "Checking the answer",
 };
 
 /** The seconds since it began, beside what it does. @param {{ at: number }} props */

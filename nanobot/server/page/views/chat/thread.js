@@ -141,8 +141,12 @@ export function Thread({ session }) {
   const [draft, setDraft] = useState(/** @type {Draft | null} */ (null));
   const [sending, setSending] = useSending(log, notices);
   const items = useMemo(
-    () => withNotices(itemsOf(log.entries), notices, { begins: log.first <= 1, ends: !log.behind }),
-    [log.entries, notices, log.behind],
+    () =>
+      withNotices(itemsOf(log.entries, log.remarks), notices, {
+        begins: log.first <= 1,
+        ends: !log.behind,
+      }),
+    [log.entries, log.remarks, notices, log.behind],
   );
   const reading = useReading([items, run, sending], {
     more: log.first > 1,

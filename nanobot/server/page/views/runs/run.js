@@ -5,12 +5,13 @@ import { clock, count, duration } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
+import { Added } from "../../parts/added.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { Replay } from "../../parts/replaying.js";
 import { MakeCase } from "../../parts/testcase.js";
 import { go, link } from "../../router.js";
-import { pretty } from "../chat/items.js";
+import { pretty, Remarks } from "../chat/items.js";
 import { alive, lasted } from "../runs.js";
 
 const MOST = 60;
@@ -151,8 +152,9 @@ function Body({ entry }) {
   `;
 }
 
-/** @param {{ entries: Entry[], from: number }} props */
-function Steps({ entries, from }) {
+/** @param {{ run: RunView, entries: Entry[] }} props */
+function Steps({ run, entries }) {
+  const from = run.created_at;
   return html`
     <ol class="steps">
       ${entries.map((entry) => html`
@@ -164,6 +166,7 @@ function Steps({ entries, from }) {
             ${entry.body && "ms" in entry.body && entry.body.ms ? html`
               <small>${duration(entry.body.ms)}</small>
             ` : null}
+            <${Added} place="step" run=${run} entry=${entry} />
           </header>
           <${Body} entry=${entry} />
         </li>
@@ -219,7 +222,7 @@ export function Run({ id }) {
         <a href=${link("runs")}>‹ ${t("All runs")}</a>
       </p>
       <${Fetched} of=${page}>
-        ${({ run, entries, timeline }) => html`
+        ${({ run, entries, timeline, remarks }) => html`
           <${Head}
             title=${run.about || t("Run {id}", { id: run.id.slice(0, 10) })}
             about=${run.error ?? ""}
@@ -238,9 +241,11 @@ export function Run({ id }) {
             <${Replay} run=${run.id} />
             ${!alive(run) && html`<${MakeCase} run=${run.id} />`}
           <//>
+          <${Remarks} texts=${(remarks ?? []).map(({ text }) => text)} />
           <${Facts} run=${run} />
+          <${Added} place="run" run=${run} entries=${entries} />
           ${timeline && html`<${Waterfall} times=${timeline} />`}
-          <${Steps} entries=${entries} from=${run.created_at} />
+          <${Steps} run=${run} entries=${entries} />
         `}
       <//>
     </div>

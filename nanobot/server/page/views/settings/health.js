@@ -1,17 +1,21 @@
 /** What works and what does not, with its remedies. */
 
-import { change, may } from "../../api.js";
+import { change, may, me } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
+import { go } from "../../router.js";
 import { Quarantine } from "./quarantine.js";
 
 /** @type {Record<string, string>} */
 const ICONS = { ok: "check", warning: "warning", broken: "close" };
 /** @type {Record<string, string>} */
 const TONES = { ok: "good", warning: "wait", broken: "bad" };
+
+/** The views of plugins that belong here. */
+const beside = () => (me.value?.views ?? []).filter(({ place }) => place === "health");
 
 export function Health() {
   const [fix, setFix] = useState(false);
@@ -29,6 +33,11 @@ export function Health() {
         <${Button} icon="retry" onClick=${() => (setFix(false), found.again())}>
           ${t("Look again")}
         <//>
+        ${beside().map(({ name, title, icon }) => html`
+          <${Button} icon=${icon} onClick=${() => go(name)}>
+            ${t(title)}
+          <//>
+        `)}
         <${Button} onClick=${restart}>${t("Start again")}<//>
       </div>
       <${Fetched} of=${found} rows=${9}>

@@ -1,0 +1,76 @@
+"""What plugins say of the answers of runs: checks before they are given, and remarks afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from typing import Any, TypeAlias
+
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.runner import Check
+from nanobot.app.bringing import functions
+from nanobot.app.plugged import Plugged
+from nanobot.boundary import boundary
+from nanobot.errors import PluginBroken
+from nanobot.operations.remarks import Remarking, Remarks
+from nanobot.seam.installed import FoundPlugin
+from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
+from nanobot.text import clean
+
+CHECK_SECONDS = 5.0
+"""Time limit for the look of a plugin at an answer."""
+_CHARS = 2_000
+
+Looking: TypeAlias = Callable[[Sequence[Entry]], str | Awaitable[str | None] | None]
+"""What is wrong with the answer at the end of a run's entries, as the model is told; nothing if it
+is fine."""
+
+
+def remarks_of(plugged: Plugged) -> Remarks:
+    """The remarks of the plugins that are on."""
+    remarking: list[tuple[str, Remarking]] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        remarking.extend((found.name, function) for function in functions(given))
+
+    plugged.each("remarks", use)
+    return Remarks(remarking)
+
+
+def check_of(plugged: Plugged) -> Check | None:
+    """The checks of the plugins that are on, in their order; None if there are none. The first
+    objection counts. If a check fails, this is reported, and the others are made."""
+    checks: list[tuple[str, Looking]] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        checks.extend((found.name, function) for function in functions(given))
+
+    plugged.each("answer_checks", use)
+    if not checks:
+        return None
+
+    async def check(active: ActiveRun) -> ObjectionEntry | None:
+        entries = [entry for entry in active.entries if entry.run_id == active.run.id]
+        answer = entries[-1].body
+        if not isinstance(answer, ReplyEntry):
+            return None
+        for name, function in checks:
+            text = ""
+            with boundary(f"the check of an answer by the plugin {name}"):
+                text = await _looked(function, entries)
+            if text:
+                return ObjectionEntry(call=answer.call, text=text, by=name)
+        return None
+
+    return check
+
+
+async def _looked(function: Looking, entries: Sequence[Entry]) -> str:
+    given: Any = function(entries)
+    if isawaitable(given):
+        async with asyncio.timeout(CHECK_SECONDS):
+            given = await given
+    if given is not None and not isinstance(given, str):
+        raise PluginBroken(f"it gives a {type(given).__name__}, not a text")
+    return clean(given or "").strip()[:_CHARS]

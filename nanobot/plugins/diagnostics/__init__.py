@@ -1,0 +1,13 @@
+"""Diagnostics: one redacted archive to attach to a report of a problem."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="diagnostics",
+    summary="One redacted archive to attach to a report of a problem.",
+    operations="nanobot.plugins.diagnostics.operations:operations",
+    commands="nanobot.plugins.diagnostics.command:commands",
+    page="nanobot.plugins.diagnostics.view:views",
+)

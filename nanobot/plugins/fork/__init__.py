@@ -1,0 +1,19 @@
+"""Fork: continues a run from any entry of its log, in a session of its own and without effects."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="fork",
+    summary="Continue a run from any entry, and compare both.",
+    migrations=(
+        "CREATE TABLE fork_runs (run_id TEXT PRIMARY KEY, asked TEXT UNIQUE, plan TEXT NOT NULL, "
+        "following BIGINT NOT NULL, first BIGINT NOT NULL, done INTEGER NOT NULL)",
+        "CREATE INDEX fork_runs_open ON fork_runs (run_id) WHERE done = 0",
+    ),
+    operations="nanobot.plugins.fork.operations:operations",
+    page="nanobot.plugins.fork.page:views",
+    stand_in="nanobot.plugins.fork.answering:stand_in",
+    start="nanobot.plugins.fork.service:start",
+)

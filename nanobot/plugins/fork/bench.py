@@ -1,0 +1,166 @@
+"""A copy of the workspace for one fork, and the tools that work in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nanobot import labels
+from nanobot.app.parts import private_paths, walls_of
+from nanobot.config.loader import Config
+from nanobot.errors import ConfigError, ToolDenied, ToolError
+from nanobot.labels import Privacy, Speaker
+from nanobot.providers.base import ToolCall
+from nanobot.tools.base import AnyTool, CallContext, ToolOutput
+from nanobot.tools.files.tools import file_tools
+from nanobot.tools.policy import STEERING
+from nanobot.tools.privacy import kept_apart
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.sandbox.hosts import NO_NETWORK
+from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.shell.exec import ExecOptions, exec_tool
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.taint import TaintedFiles
+from nanobot.workspace.taint_marks import MemoryMarks
+from nanobot.workspace.tree import walk
+
+TOOLS = frozenset({"read_file", "write_file", "edit_file", "list_dir", "search_files", "exec"})
+"""The tools that can work in a copy."""
+FOLDER = "forks"
+MOST_FILES = 20_000
+MOST_BYTES = 500_000_000
+KEPT_SECONDS = 7 * 86_400.0
+"""How long a copy is kept after its last use."""
+_CHUNK = 1024 * 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_LABEL = labels.of(Speaker.OUTSIDE, privacy=Privacy.PERSON)
+"""The marks of files with content from outside are not copied, so every file counts as one."""
+
+
+class Bench:
+    """The copy for one fork. It is made with the first call that needs it, and stays for the next
+    process if this one ends.
+    """
+
+    def __init__(self, config: Config, name: str, tools: ToolRegistry) -> None:
+        self._config = config
+        self._folder = config.home / FOLDER / name
+        self._redact = tools.redact
+        self._making = asyncio.Lock()
+        self._tools: ToolRegistry | None = None
+
+    async def perform(self, call: ToolCall, context: CallContext) -> ToolOutput:
+        """Run a call in the copy, commands without the network. Raises ToolError."""
+        async with self._making:
+            if self._tools is None:
+                self._tools = await asyncio.to_thread(self._made)
+        context = replace(context, session_key="", approved=False)
+        output = await self._tools.perform(call.name, call.arguments, context)
+        return replace(output, tainted=True, label=output.label.join(_LABEL), messages=())
+
+    def _made(self) -> ToolRegistry:
+        workspace = self._folder / "workspace"
+        try:
+            discard_old(self._config.home, time.time())
+            if not workspace.is_dir():
+                copy_workspace(self._config, workspace)
+            os.utime(self._folder)
+            roots = ConfinedFiles(workspace, hidden=(self._config.file,))
+        except (OSError, ConfigError) as error:
+            raise ToolError(f"the workspace could not be copied: {error}") from error
+        registry = ToolRegistry(redact=self._redact)
+        for tool in self._tools_over(workspace, roots):
+            registry.register(tool)
+        return registry
+
+    def _tools_over(self, workspace: Path, roots: ConfinedFiles) -> list[AnyTool]:
+        taint = TaintedFiles(workspace, MemoryMarks(), expected=STEERING)
+        apart = private_paths(workspace)
+        files = kept_apart(lambda over: [*file_tools(over, taint=taint)], roots, apart)
+        sandbox = Sandbox(walls_of(self._config), apart=apart, protected=STEERING)
+        seconds = self._config.tools.exec.timeout
+        options = ExecOptions(isolation="required", network=NO_NETWORK, timeout=seconds)
+        return [*files, exec_tool(sandbox, workspace, options, None, taint)]
+
+
+def copy_workspace(config: Config, into: Path) -> None:
+    """Copy the workspace without hidden files, links that lead elsewhere, and special files. The
+    copy appears whole or not at all. Raises ToolDenied if it is too large, and OSError.
+    """
+    into.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.chmod(into.parent.parent, 0o700)  # noqa: PTH101 - of a folder that may be shared
+    making = into.with_name(f"making-{os.getpid()}-{time.monotonic_ns()}")
+    making.mkdir(mode=0o700)
+    try:
+        _copy(config, making)
+        os.rename(making, into)  # noqa: PTH104 - fails if another process was first
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        if not into.is_dir():
+            raise
+
+
+def _copy(config: Config, into: Path) -> None:
+    roots = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
+    count = size = 0
+    with roots.folder(".") as folder:
+        for path, place, name in walk(folder, roots.hidden_keys(), folders=True):
+            status = _status(name, place)
+            if status is None:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                (into / path).mkdir(mode=0o700)
+                continue
+            count, size = count + 1, size + status.st_size
+            if count > MOST_FILES or size > MOST_BYTES:
+                raise ToolDenied(
+                    f"the workspace is too large to copy (at most {MOST_FILES:,} files and "
+                    f"{MOST_BYTES // 1_000_000} MB), so this call cannot be tried"
+                )
+            if stat.S_ISLNK(status.st_mode):
+                _copy_link(name, place, into / path)
+            elif stat.S_ISREG(status.st_mode):
+                _copy_file(name, place, into / path, status.st_mode)
+
+
+def _status(name: str, place: int) -> os.stat_result | None:
+    with suppress(OSError):  # removed in the meantime
+        return os.stat(name, dir_fd=place, follow_symlinks=False)
+    return None
+
+
+def _copy_link(name: str, place: int, to: Path) -> None:
+    """Copy a relative link; tools and commands do not follow one that leaves the copy."""
+    with suppress(OSError):
+        target = os.readlink(name, dir_fd=place)
+        if not target.startswith("/"):
+            to.symlink_to(target)
+
+
+def _copy_file(name: str, place: int, to: Path, mode: int) -> None:
+    """Copy a file, unless it was replaced by something else in the meantime."""
+    try:
+        source = os.open(name, _READ, dir_fd=place)
+    except OSError:
+        return
+    with os.fdopen(source, "rb") as data:
+        if not stat.S_ISREG(os.fstat(source).st_mode):
+            return
+        with os.fdopen(os.open(to, _NEW, stat.S_IMODE(mode) & 0o700 | 0o600), "wb") as copy:
+            shutil.copyfileobj(data, copy, _CHUNK)
+
+
+def discard_old(home: Path, now: float) -> None:
+    """Remove copies that were not used for a while."""
+    with suppress(OSError):
+        for each in (home / FOLDER).iterdir():
+            if each.stat().st_mtime < now - KEPT_SECONDS:
+                shutil.rmtree(each, ignore_errors=True)

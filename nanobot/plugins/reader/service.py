@@ -1,0 +1,19 @@
+"""The reader of a gateway: its tool, and the filter that keeps documents apart for it."""
+
+from __future__ import annotations
+
+from nanobot.plugins.reader.reading import Keeping, Reader
+from nanobot.plugins.reader.settings import ReaderSettings
+from nanobot.providers.base import Models
+from nanobot.tools.base import AnyTool
+from nanobot.workspace.blobs import Blobs
+
+
+def tools(settings: ReaderSettings, models: Models, blobs: Blobs) -> list[AnyTool]:
+    """The tool read_document."""
+    return [Reader(settings, models, blobs).tool()]
+
+
+def results(settings: ReaderSettings) -> Keeping:
+    """The filter of results."""
+    return Keeping(settings)

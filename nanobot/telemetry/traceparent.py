@@ -1,0 +1,39 @@
+"""W3C Trace Context: the header `traceparent`, which joins the traces of several programs.
+
+https://www.w3.org/TR/trace-context/ (level 1, version 00). `tracestate` is neither kept nor sent.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+TRACEPARENT = "traceparent"
+
+_FORM = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.{0,400})?")
+_SAMPLED = 1
+
+
+class TraceParent(msgspec.Struct, frozen=True):
+    """A span of another program. `sampled`: its trace is recorded."""
+
+    trace: str
+    span: str
+    sampled: bool = True
+
+    def __str__(self) -> str:
+        return f"00-{self.trace}-{self.span}-{int(self.sampled):02x}"
+
+
+def parsed(text: str) -> TraceParent | None:
+    """The span that a header names; None if it is malformed. Of later versions only the part that
+    this one knows counts, as the specification demands.
+    """
+    found = _FORM.fullmatch(text.strip(" \t")) if len(text) <= 500 else None
+    if found is None:
+        return None
+    version, trace, span, flags, more = found.groups()
+    if version == "ff" or (version == "00" and more) or not (int(trace, 16) and int(span, 16)):
+        return None
+    return TraceParent(trace, span, bool(int(flags, 16) & _SAMPLED))

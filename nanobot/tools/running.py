@@ -1,0 +1,67 @@
+"""Runs the function of a tool within its time, and says how private its output is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from nanobot.errors import ToolError, ToolTimeout
+from nanobot.labels import Label, Privacy
+from nanobot.session.labelling import PUBLIC_TOOLS
+from nanobot.tools.base import AnyTool, CallContext, ToolExecutor, ToolOutput
+from nanobot.workspace.secret_files import secret_file_in, shows_secrets
+
+_SECRET = Label(privacy=Privacy.SECRET)
+
+
+async def ran(
+    tool: AnyTool, args: Any, context: CallContext, executor: ToolExecutor | None
+) -> ToolOutput:
+    """The output of a tool. Raises ToolError, and any error of the tool's own."""
+    limit = asyncio.timeout(tool.timeout)
+    try:
+        async with limit:
+            if executor is None:
+                result = await tool.run(args, context)
+            else:
+                result = await executor.execute(tool, args, context)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # The call itself was not cancelled: something that the tool waits for was.
+        raise RuntimeError(f"{tool.name} was cancelled from within") from error
+    except TimeoutError as error:
+        # A TimeoutError raised by the tool (by a socket, say) is the tool's fault, not this limit.
+        if not limit.expired():
+            raise
+        raise ToolTimeout(f"{tool.name} took over {tool.timeout:g} s and was stopped") from error
+    return result if isinstance(result, ToolOutput) else ToolOutput(result)
+
+
+async def ran_or_failed(
+    tool: AnyTool, args: Any, context: CallContext, executor: ToolExecutor | None
+) -> ToolOutput:
+    """The same, with errors that the model can correct as an output, which can be filtered."""
+    try:
+        return await ran(tool, args, context, executor)
+    except ToolTimeout:
+        raise
+    except ToolError as error:
+        return ToolOutput(str(error), failed=True)
+
+
+def as_secret(name: str, args: Any, output: ToolOutput, shown: str) -> ToolOutput:
+    """The output with its text as it is shown. It is labelled as secret if the call names a file of
+    secrets, or the text contains a secret: one that was removed from it, or one by its form. Pages
+    of the web are public whatever they contain.
+    """
+    output, whole = msgspec.structs.replace(output, text=shown), output.text
+    if name in PUBLIC_TOOLS:
+        return output
+    found = shown != whole or shows_secrets(shown) or secret_file_in(msgspec.to_builtins(args))
+    if not found:
+        return output
+    return msgspec.structs.replace(output, label=output.label.join(_SECRET))

@@ -1,0 +1,84 @@
+"""Recognizes files of secrets by their names, and secrets by their form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nanobot.config.values import is_secret
+from nanobot.labels import is_marked_secret
+from nanobot.text import pattern
+
+_FILE = pattern(
+    r"""
+    (?:^|/)(?:
+      \.env(?:\.(?!example$|sample$|template$|dist$)[\w-]+)*   # .env, .env.local
+    | [\w.-]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|keyring|ppk|asc\.key)
+    | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?
+    | \.(?:netrc|npmrc|pypirc|pgpass|my\.cnf|htpasswd|git-credentials|vault_pass|boto|s3cfg)
+    | (?:client_|application_default_)?credentials?(?:\.\w+)?
+    | service[-_]account[\w-]*\.json
+    | secrets?(?:\.(?:json|ya?ml|toml|ini|env|txt|conf))?
+    | (?:api[-_]?)?(?:tokens?|keys?|passwords?)\.(?:json|ya?ml|toml|ini|env|txt|conf)
+    | kubeconfig
+    | \.(?:gnupg|password-store|secrets)/.+
+    | \.ssh/(?!known_hosts|config$|authorized_keys|.*\.pub$).+
+    | \.docker/config\.json
+    | \.kube/config
+    )$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FORMS = pattern(
+    r"""
+    -----BEGIN\ [A-Z0-9 ]*PRIVATE\ KEY(?:\ BLOCK)?-----
+    | \b(?:sk|rk|pk)[-_](?:live[-_]|test[-_]|ant-|proj-|or-v1-)?[A-Za-z0-9_-]{20,}
+    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_[A-Za-z0-9_]{30,} | \bglpat-[A-Za-z0-9_-]{18,}
+    | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{35}
+    | \b\d{8,10}:[A-Za-z0-9_-]{35}\b                            # of a Telegram bot
+    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}
+    """,
+    re.VERBOSE,
+)
+# NAME=value and "name": "value" with values of at least 8 characters without spaces.
+_ASSIGNED = pattern(
+    r"""(?m)^[\w./-]*:?\d*:?\s*(?:export\s+)?([A-Z][A-Z0-9_]{2,60})=["']?[^\s"'$]{8,}"""
+    r"""|"([\w.-]{3,60})"\s*:\s*"[^\s"$]{8,}\""""
+)
+_TOKEN = pattern(r"[^\s'\"`;&|<>(){}$=,@]+")
+_MOST_CHARS = 200_000
+
+
+def holds_secrets(path: str) -> bool:
+    """Whether a file is one of secrets, by its name: `.env`, keys, keyrings, credentials."""
+    return _FILE.search(path.strip().rstrip("/")) is not None
+
+
+def secret_file_in(arguments: Any) -> str:
+    """The first file of secrets that is named in the arguments of a call; "" if there is none."""
+    for text in _texts(arguments):
+        for token in _TOKEN.findall(text[:_MOST_CHARS]):
+            if holds_secrets(token):
+                return str(token)
+    return ""
+
+
+def shows_secrets(text: str) -> bool:
+    """Whether a text contains a secret by its form, or was marked with #secret."""
+    text = text[:_MOST_CHARS]
+    if is_marked_secret(text) or _FORMS.search(text):
+        return True
+    return any(is_secret(found[1] or found[2]) for found in _ASSIGNED.finditer(text))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
