@@ -214,7 +214,7 @@ class Agent:
         if tools:
             arguments["tool"] = msgspec.json.encode(tools).decode()
         given = await self._runs.call("runs fork", arguments)
-        result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(given))
+        result: dict[str, Any] = _plain(given)
         return result
 
     def _named(self, request: RunInput) -> RunInput:

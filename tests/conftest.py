@@ -21,6 +21,7 @@ _WITH_PROCESSES = [
         "cli",
         "page",
         "plugins/evals/test_collecting.py",
+        "plugins/evals/test_walk.py",
         "poison",
         "process",
         "test_benchmarks.py",

@@ -38,10 +38,13 @@ async def test_a_thumb_down_in_a_chat_makes_a_case_and_says_where(house: House) 
     assert house.complaints == []
 
 
-async def test_the_view_of_a_run_makes_a_case_too(house: House) -> None:
+async def test_the_view_of_a_run_replays_it_and_makes_a_case_too(house: House) -> None:
     async with house.looking("chat/web:cases") as page:
         await answered(page, "Tea is ready")
         await page.get_by_label("Show the run").last.click()
+        await page.get_by_role("button", name="Replay", exact=True).click()
+        replayed = page.get_by_role("status").filter(has_text="Replayed: ")
+        await expect(replayed).to_contain_text("1 steps and 1 of 1 requests are the same")
         await page.get_by_role("button", name="Make a test case").click()
         told = page.get_by_role("status").filter(has_text="The test case is in")
         await expect(told).to_contain_text("tea-is-ready-")

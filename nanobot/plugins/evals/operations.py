@@ -126,6 +126,28 @@ async def add_eval(context: OperationContext, caller: Caller, run: RunId) -> Cas
     return _view(case, await evals.last())
 
 
+class CaseText(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that is not stored yet. `toml`: the text of its file."""
+
+    name: str
+    run: str
+    toml: str
+
+
+def _toml(case: CaseText, _: Now) -> str:
+    return case.toml
+
+
+@operation("runs export", reads=True, text=_toml, example="01m80aj3rq")
+async def export_run(context: OperationContext, caller: Caller, run: RunId) -> CaseText:
+    """Export a run as a test case, without storing it."""
+    from nanobot.plugins.evals.freezing import as_toml  # noqa: PLC0415 - loads the agent
+
+    case = await _evals(context).frozen(await run_of(context, caller, run))
+    toml = await asyncio.to_thread(as_toml, case)
+    return CaseText(name=case.name, run=case.run, toml=toml)
+
+
 def _last_text(evaluations: list[Evaluation], _: Now) -> str:
     return (
         report.as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
@@ -160,4 +182,4 @@ async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> l
 
 def operations() -> list[Operation]:
     """All operations."""
-    return [run_evals, list_evals, add_eval, show_evals, rejected]
+    return [run_evals, list_evals, add_eval, export_run, show_evals, rejected]

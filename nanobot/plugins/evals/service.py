@@ -146,10 +146,14 @@ class Evals:
 
     async def add(self, run: RunView) -> CaseFile:
         """Make a case from a run and store it in the folder. Raises NanobotError."""
+        case = await self.frozen(run)
+        return await asyncio.to_thread(_written, case, self.folder)
+
+    async def frozen(self, run: RunView) -> Case:
+        """The case that a run makes. Raises NanobotError."""
         numbers = [entry.seq for entry in await self._records.run_entries(run.id)]
         feedback: list[FeedbackView] = await self._records.feedback(run.id, _MOST_VERDICTS)
-        case = await frozen(run, numbers, self._store, self._journal, feedback)
-        return await asyncio.to_thread(_written, case, self.folder)
+        return await frozen(run, numbers, self._store, self._journal, feedback)
 
     async def rejected(self, limit: int) -> list[FeedbackView]:
         """Answers rated thumbs down, newest first."""

@@ -10,6 +10,7 @@ from typing import Any
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
+from nanobot.ports import Clock
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 
 WEATHER = """
@@ -104,8 +105,8 @@ class EvalHome:
         return place
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Parts]:
-        gateway = Gateway(load(self.environ), self.environ, channels=False)
+    async def serving(self, clock: Clock | None = None) -> AsyncIterator[Parts]:
+        gateway = Gateway(load(self.environ), self.environ, channels=False, clock=clock)
         async with gateway.serving("a test", lambda _line: None) as parts:
             yield parts
 

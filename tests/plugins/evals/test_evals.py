@@ -216,7 +216,9 @@ async def test_a_thumb_down_becomes_a_case_that_fails_until_the_answer_is_better
         await call("runs feedback", said)
         (rejected,) = await call("evals rejected", {})
         assert (rejected.run_id, rejected.case) == (run, "")
+        exported = await call("runs export", {"run": run})
         added = await call("evals add", {"run": run})
+        assert Path(added.file).read_text() == exported.toml  # noqa: ASYNC240 - a small file
         assert (await call("evals rejected", {}))[0].case == added.name
         assert (await call("evals run", {})).results[0].state == "failed"
         answer = "Rain."

@@ -597,6 +597,9 @@ export default {
   "Bad answer: make a test case": "回答不好：创建测试用例",
   "Export with proof": "导出并附证明",
   "Make a test case": "创建测试用例",
+  "Replay": "重放",
+  "Replayed: {steps} steps and {compared} of {requests} requests are the same":
+    "已重放：{steps} 个步骤和 {requests} 个请求中的 {compared} 个完全一致",
   "Rated down": "已标记为不好",
   "The test case is in {file}": "测试用例已写入 {file}",
   "No cases yet": "还没有用例",

@@ -8,6 +8,7 @@ import { changed } from "../../live.js";
 import { Added } from "../../parts/added.js";
 import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
+import { Replay } from "../../parts/replaying.js";
 import { MakeCase } from "../../parts/testcase.js";
 import { go, link } from "../../router.js";
 import { pretty, Remarks } from "../chat/items.js";
@@ -237,6 +238,7 @@ export function Run({ id }) {
                 ${t("Try again")}
               <//>
             `}
+            <${Replay} run=${run.id} />
             ${!alive(run) && html`<${MakeCase} run=${run.id} />`}
           <//>
           <${Remarks} texts=${(remarks ?? []).map(({ text }) => text)} />
