@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -115,6 +115,9 @@ class _Due(NamedTuple):
         return min(self.loop_time, loop.time() + _LONGEST_TIMER)
 
 
+Arriving: TypeAlias = Callable[[Admission], Awaitable[Admission]]
+
+
 class Bus:
     """Connects channels and the agent over a Journal. `peers` tells other processes what concerns
     them. `drives` False: only those drive lanes."""
@@ -127,6 +130,8 @@ class Bus:
         self.peers = Peers()
         self.drives = True
         self.lane_limit = lane_limit
+        self.arrivals: list[Arriving] = []
+        """Change messages before they are admitted."""
         self._lanes = {kind: WakeUps() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._mail: dict[str, int] = {}
@@ -154,6 +159,8 @@ class Bus:
     ) -> list[Admitted]:
         """Commit messages with the channel's cursor, then wake the lanes concerned. A message waits
         for its files if the channel's files are fetched (see `files_came`)."""
+        for change in self.arrivals:
+            admissions = [await change(admission) for admission in admissions]
         if channel in self._files:
             admissions = [_with_files(admission) for admission in admissions]
         if kept := received():

@@ -29,6 +29,7 @@ FUNCTIONS = (
         "run_types",
         "stages",
         "store_hooks",
+        "arrivals",
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
@@ -76,6 +77,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives tools for the model."""
     stand_in: Part | None = None
     """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
+    arrivals: Part | None = None
+    """Gives functions that change messages before they are admitted."""
     results: Part | None = None
     """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None

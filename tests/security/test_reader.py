@@ -117,6 +117,7 @@ class Scene:
 
     def __init__(self, world: World, site: WebServer) -> None:
         self.world, self.site = world, site
+        self.said, self.more = "What is in it?", dict[str, Any]()
         self.folder = world.home.parent / "server"
         self.folder.mkdir()
         (self.folder / "tools.json").write_text('{"notes": "The notes."}')
@@ -138,7 +139,7 @@ class Scene:
 
     async def ask(self, model: Obedient) -> str:
         self.world.model.script = model
-        self.world.telegram.say(OWNER, "What is in it?")
+        self.world.telegram.say(OWNER, self.said, **self.more)
         return (await self.world.answered(OWNER, 1))[0]
 
     @property
@@ -191,7 +192,15 @@ async def server(scene: Scene) -> tuple[str, dict[str, Any]]:
                 return "mcp__it__notes", {"text": "owls"}
 
 
-SOURCES = (page, search, command, document, server)
+async def forward(scene: Scene) -> tuple[str, dict[str, Any]]:
+    """What a stranger wrote, forwarded by the owner; the model begins with another call."""
+    stranger = {"id": 666, "is_bot": False, "first_name": "Mallory"}
+    scene.said = LONG
+    scene.more = {"forward_origin": {"type": "user", "sender_user": stranger, "date": 1}}
+    return "list_dir", {"path": "."}
+
+
+SOURCES = (page, search, command, document, server, forward)
 
 
 @pytest.mark.parametrize("source", SOURCES)

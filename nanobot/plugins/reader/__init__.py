@@ -16,5 +16,6 @@ PLUGIN = Plugin(
     settings=ReaderSettings,
     idle=_idle,
     tools="nanobot.plugins.reader.service:tools",
+    arrivals="nanobot.plugins.reader.service:arrivals",
     results="nanobot.plugins.reader.service:results",
 )

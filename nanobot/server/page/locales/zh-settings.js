@@ -250,6 +250,8 @@ export default {
     "由不带工具的模型调用读取来自外部的长内容。",
   "Model that reads it. Empty: the default model.": "用于读取的模型。留空：默认模型。",
   "Longest result with content from outside that is shown.": "直接显示的外部内容结果的最大长度。",
+  "Tools that an owner has to accept: new and changed ones, all, or none.":
+    "需要所有者接受的工具：新增和更改的、全部，或无。",
   "Model that speaks.": "用于发声的模型。",
   "Voice that the model uses.": "模型使用的声音。",
   "Longest answer that is spoken.": "用语音播报的回答最大长度。",
