@@ -3,14 +3,18 @@ in a call was shown to nanobot by nobody."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.doubles.openai_server import Answer, Body
-from tests.process.harness import World
+from tests.process.harness import PATIENCE, World
 
 OWNER = 1
 QUESTION = "May I do this?"
+Begin = Callable[[Callable[[], None]], Awaitable[None]]
+"""Starts a run in the background, once it has called the function that plans its call."""
 
 
 class Puppet:
@@ -63,6 +67,31 @@ class Puppet:
         """Whether the run has said its last word; a message that it sends is not that."""
         last = self.world.texts(self.chat)[-1]
         return last.startswith(("done", "which")) or QUESTION in last
+
+    async def made(self, begin: Begin, tool: str, **more: object) -> str:
+        """The result of a call that a run in the background makes, which `begin` starts once it has
+        planned the call, or what a person is asked before it."""
+        requests = texts = 0
+
+        def plan() -> None:
+            nonlocal requests, texts
+            requests, texts = len(self.world.model.requests), len(self.world.texts(self.chat))
+            self.world.model.script = self._answer
+            self.plan(tool, **more)
+
+        await begin(plan)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for request in self.world.model.requests[requests:]:
+                    last = request["messages"][-1]
+                    calls = [m.get("tool_calls") or [] for m in request["messages"]]
+                    names = [call["function"]["name"] for made in calls for call in made]
+                    if last["role"] == "tool" and names[-1] == tool and not self._calls:
+                        return str(last["content"])
+                for text in self.world.texts(self.chat)[texts:]:
+                    if QUESTION in text and tool in text:
+                        return text
+                await asyncio.sleep(0.02)
 
     async def decide(self, command: str) -> str:
         """An owner answers a question; the result of the call that was asked about."""

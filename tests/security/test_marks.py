@@ -7,7 +7,8 @@ import pytest
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
 from tests.security.carriers import CARRIERS, GIT, REPOSITORY
-from tests.security.test_generated_chains import SECRET, Course, canary, curl, gateway, page
+from tests.security.chain_steps import SECRET, Course, canary, curl, page
+from tests.security.test_generated_chains import gateway
 
 __all__ = ["gateway"]
 

@@ -13,8 +13,7 @@ from nanobot.session.labelling import label_of
 from nanobot.workspace.secret_files import holds_secrets, secret_file_in, shows_secrets
 from tests.doubles.web_server import WebServer
 from tests.process.harness import MEMBERS, World
-from tests.security.puppet import QUESTION, Puppet
-from tests.security.test_generated_chains import (
+from tests.security.chain_steps import (
     Course,
     Place,
     begin,
@@ -23,6 +22,7 @@ from tests.security.test_generated_chains import (
     online,
     other_chat,
 )
+from tests.security.puppet import QUESTION, Puppet
 
 VALUE = "orchid-4711-harbour"
 PEM = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\n-----END OPENSSH PRIVATE KEY-----\n"
