@@ -10,6 +10,7 @@ from nanobot.labels import Privacy
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
+from nanobot.workspace.secret_files import secret_file_in
 
 _OF_A_SERVER = "mcp__"
 
@@ -47,6 +48,9 @@ def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContex
     """The call with the source of a secret that it could carry outside. A secret is in the context,
     or in a file that the call names. What is said about a tainted context applies: the call may be
     made for the sake of what it sends."""
+    source = secret_file_in(call.arguments)
+    if not source and context.label.privacy is not Privacy.SECRET:
+        return call
     wary = msgspec.structs.replace(context, tainted=True)
     outside = (
         call.elsewhere
@@ -55,12 +59,7 @@ def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContex
     )
     if not outside:
         return call
-    from nanobot.workspace.secret_files import secret_file_in  # noqa: PLC0415 - only for calls that go out
-
-    source = secret_file_in(call.arguments)
-    if not source and context.label.privacy is Privacy.SECRET:
-        source = _source(context)
-    return msgspec.structs.replace(call, secret=source)
+    return msgspec.structs.replace(call, secret=source or _source(context))
 
 
 def _source(context: CallContext) -> str:

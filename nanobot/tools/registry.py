@@ -47,7 +47,7 @@ from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import decided, with_secret
 from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
-from nanobot.tools.running import as_secret, ran, ran_or_failed
+from nanobot.tools.running import as_shown, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import StandIn
 
@@ -356,7 +356,7 @@ class ToolRegistry:
         context = msgspec.structs.replace(context, desk=desk)
         run = ran_or_failed if self.results else ran
         done = await run(tool, args, context, self.executor)
-        done = as_secret(name, args, done, self.redact(clean(done.text)))
+        done = as_shown(name, args, done, self.redact)
         for change in self.results:
             tainted = done.tainted or self.taints(name, arguments, context)
             done = await change(name, msgspec.structs.replace(done, tainted=tainted), context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from nanobot.errors import ToolError, ToolTimeout
 from nanobot.labels import Label, Privacy
 from nanobot.session.labelling import PUBLIC_TOOLS
+from nanobot.text import clean
 from nanobot.tools.base import AnyTool, CallContext, ToolExecutor, ToolOutput
 from nanobot.workspace.secret_files import secret_file_in, shows_secrets
 
@@ -53,15 +55,16 @@ async def ran_or_failed(
         return ToolOutput(str(error), failed=True)
 
 
-def as_secret(name: str, args: Any, output: ToolOutput, shown: str) -> ToolOutput:
-    """The output with its text as it is shown. It is labelled as secret if the call names a file of
-    secrets, or the text contains a secret: one that was removed from it, or one by its form. Pages
-    of the web are public whatever they contain.
+def as_shown(name: str, args: Any, output: ToolOutput, redact: Callable[[str], str]) -> ToolOutput:
+    """The output as it may be shown, without known secrets. It is labelled as secret if one was
+    removed, if the text contains one by its form, or if the call names a file of secrets. Pages of
+    the web are public whatever they contain.
     """
-    output, whole = msgspec.structs.replace(output, text=shown), output.text
+    whole = clean(output.text)
+    output = msgspec.structs.replace(output, text=redact(whole))
     if name in PUBLIC_TOOLS:
         return output
-    found = shown != whole or shows_secrets(shown) or secret_file_in(msgspec.to_builtins(args))
-    if not found:
+    removed = output.text != whole
+    if not (removed or shows_secrets(whole) or secret_file_in(msgspec.to_builtins(args))):
         return output
     return msgspec.structs.replace(output, label=output.label.join(_SECRET))

@@ -17,10 +17,10 @@ _FILE = pattern(
     | [\w.-]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|keyring|ppk|asc\.key)
     | id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?
     | \.(?:netrc|npmrc|pypirc|pgpass|my\.cnf|htpasswd|git-credentials|vault_pass|boto|s3cfg)
-    | (?:client_|application_default_)?credentials?(?:\.\w+)?
+    | \.[\w-]+/credentials
     | service[-_]account[\w-]*\.json
-    | secrets?(?:\.(?:json|ya?ml|toml|ini|env|txt|conf))?
-    | (?:api[-_]?)?(?:tokens?|keys?|passwords?)\.(?:json|ya?ml|toml|ini|env|txt|conf)
+    | (?:client[-_]|application_default_|api[-_]?)?
+      (?:credentials?|secrets?|tokens?|keys?|passwords?)\.(?:json|ya?ml|toml|ini|env|txt|conf|csv)
     | kubeconfig
     | \.(?:gnupg|password-store|secrets)/.+
     | \.ssh/(?!known_hosts|config$|authorized_keys|.*\.pub$).+
@@ -38,30 +38,38 @@ _FORMS = pattern(
     | \bxox[abeoprs]-[A-Za-z0-9-]{10,} | \bxapp-\d-[A-Za-z0-9-]{10,}
     | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{35}
     | \b\d{8,10}:[A-Za-z0-9_-]{35}\b                            # of a Telegram bot
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}
+    | \beyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10}
     """,
     re.VERBOSE,
 )
 # NAME=value and "name": "value" with values of at least 8 characters without spaces.
 _ASSIGNED = pattern(
-    r"""(?m)^[\w./-]*:?\d*:?\s*(?:export\s+)?([A-Z][A-Z0-9_]{2,60})=["']?[^\s"'$]{8,}"""
+    r"""(?m)^(?:[\w./-]{1,200}:\d{1,9}:)?[ \t]{0,40}(?:export[ ])?"""  # perhaps in a file's line
+    r"""([A-Z][A-Z0-9_]{2,60})=["']?[^\s"'$]{8,}"""
     r"""|"([\w.-]{3,60})"\s*:\s*"[^\s"$]{8,}\""""
 )
 _TOKEN = pattern(r"[^\s'\"`;&|<>(){}$=,@]+")
-_MOST_CHARS = 200_000
+_MOST_CHARS, _LONGEST_PATH = 200_000, 1_000
+_COMMANDS = ("command", "text")
+"""Arguments in which a file may be named among other words."""
 
 
 def holds_secrets(path: str) -> bool:
     """Whether a file is one of secrets, by its name: `.env`, keys, keyrings, credentials."""
-    return _FILE.search(path.strip().rstrip("/")) is not None
+    return _FILE.search(path.strip().rstrip("/")[-_LONGEST_PATH:]) is not None
 
 
 def secret_file_in(arguments: Any) -> str:
-    """The first file of secrets that is named in the arguments of a call; "" if there is none."""
-    for text in _texts(arguments):
-        for token in _TOKEN.findall(text[:_MOST_CHARS]):
-            if holds_secrets(token):
-                return str(token)
+    """The first file of secrets that the arguments of a call name; "" if there is none. A command
+    names it by a word, an argument for paths and files as a whole."""
+    for name, text in _texts("", arguments):
+        if name in _COMMANDS:
+            words = _TOKEN.findall(text[:_MOST_CHARS])
+        else:
+            words = [text] if "path" in name or "file" in name else []
+        for word in words:
+            if holds_secrets(word) and "\n" not in word.strip():
+                return str(word.strip())
     return ""
 
 
@@ -73,12 +81,12 @@ def shows_secrets(text: str) -> bool:
     return any(is_secret(found[1] or found[2]) for found in _ASSIGNED.finditer(text))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
-        yield value
+        yield name, value
     elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
+        for key, inner in value.items():
+            yield from _texts(str(key), inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _texts(inner)
+            yield from _texts(name, inner)

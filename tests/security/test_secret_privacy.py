@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -230,6 +231,28 @@ def test_secrets_are_known_by_their_form(text: str) -> None:
 )
 def test_ordinary_texts_are_not_secret(text: str) -> None:
     assert not shows_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("\n" * 200_000, "9" * 200_000, "-eyJaaaaaaaaaa" * 15_000, "/.ssh" * 40_000),
+        *('"abc"' * 40_000, "A" * 200_000, "." * 200_000, "-----BEGIN " * 20_000),
+    ],
+    ids=range(8),
+)
+def test_no_text_takes_long_to_look_at(text: str) -> None:
+    began = time.process_time()
+    assert not shows_secrets(text)
+    secret_file_in({"command": text, "path": text})
+    assert time.process_time() - began < 2.0
+
+
+def test_a_text_that_only_mentions_such_a_file_is_not_one() -> None:
+    assert not secret_file_in({"path": "README.md", "content": "Put the key into .env please."})
+    assert not secret_file_in({"query": "secrets.yaml"})
+    assert not secret_file_in({"command": "grep -r secret . && git config credential.helper"})
+    assert not secret_file_in({"content": "the code is in .env", "chat_id": "2"})
 
 
 def test_only_marked_lines_are_left_out() -> None:
