@@ -6,15 +6,19 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
+from nanobot.config.settings.tools import PolicySettings
 from nanobot.labels import Privacy, is_marked_secret, without_secret_lines
 from nanobot.session.entries import ToolResultEntry
 from nanobot.session.labelling import label_of
+from nanobot.tools.policy import Policy, PolicyInput, Verdict
 from nanobot.workspace.secret_files import holds_secrets, secret_file_in, shows_secrets
 from tests.doubles.web_server import WebServer
 from tests.process.harness import MEMBERS, World
 from tests.security.chain_steps import (
+    NOBODY,
     Course,
     Place,
     begin,
@@ -100,12 +104,38 @@ async def remembered(course: Course, at: Place) -> Place:
     return course.there
 
 
+async def job(course: Course, at: Place) -> Place:
+    """A job that was made in such a conversation: its run has a log of its own."""
+    await file(course, at)
+    asked = {"action": "add", "schedule": "0 9 1 1 *", "message": f"Tell it. {course.folder}"}
+    assert "Added" in await course.use(at, "cron", **asked)
+    rows = course.world.rows("SELECT id, body FROM jobs")
+    number = next(str(row[0]) for row in rows if course.folder in str(row[1]))
+
+    async def begin(plan: Callable[[], None]) -> None:
+        plan()
+        await course.world.run("cron", "run", number)
+
+    return Place(at.chat, at.owner, begin)
+
+
 SOURCES: tuple[Source, ...] = (
     *(file, command, search, key_in_notes, removed, memory, message, summary, copy, remembered),
+    job,
 )
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(file, removed, memory, copy, job),
+        *(
+            pytest.param(source, marks=pytest.mark.slow)
+            for source in SOURCES
+            if source not in (file, removed, memory, copy, job)
+        ),
+    ],
+)
 async def test_a_secret_leaves_unasked_by_no_way(
     world: World, site: WebServer, source: Source
 ) -> None:
@@ -114,7 +144,7 @@ async def test_a_secret_leaves_unasked_by_no_way(
         course = Course(world, site, number)
         at = await source(course, course.here)
         result = await sink(course, at)
-        assert result.startswith(QUESTION), (sink.__name__, result)
+        assert result.startswith(QUESTION) or NOBODY in result, (sink.__name__, result)
         assert "which is secret" in result
     assert not any("canary" in path for _, path in site.asked)
     assert world.texts(MEMBERS[99]) == []
@@ -253,6 +283,13 @@ def test_a_text_that_only_mentions_such_a_file_is_not_one() -> None:
     assert not secret_file_in({"query": "secrets.yaml"})
     assert not secret_file_in({"command": "grep -r secret . && git config credential.helper"})
     assert not secret_file_in({"content": "the code is in .env", "chat_id": "2"})
+
+
+def test_a_host_that_the_configuration_names_is_outside_too() -> None:
+    policy = Policy(PolicySettings(hosts=("a.example",)))
+    call = PolicyInput(tool="web_fetch", host="a.example", sends=True, secret=".env")
+    assert policy.judge(call).rule == "built-in: secrets"
+    assert policy.judge(msgspec.structs.replace(call, secret="")).verdict is Verdict.ALLOW
 
 
 def test_only_marked_lines_are_left_out() -> None:
