@@ -110,7 +110,7 @@ def test_tools_are_offered_however_a_package_gives_them() -> None:
         ("NUMBER", "it gives a int, not a nanobot.tools.base.Tool"),
         ("NUMBERS", "it gives a int, not a nanobot.tools.base.Tool"),
         ("NAMELESS", "cannot be named"),
-        ("NUMBERED", "its name is no text"),
+        ("NUMBERED", "its name is not text"),
         ("SHY", "it has no description"),
         ("ENDLESS", "timeout is not a number of seconds"),
         ("ODD", "has no JSON schema"),

@@ -134,7 +134,7 @@ async def test_pictures_come_with_the_messages_of_an_input(tmp_path: Path) -> No
 
 async def test_where_nothing_keeps_pictures_they_are_refused() -> None:
     async with gateway() as bot:
-        with pytest.raises(UsageError, match="takes no pictures"):
+        with pytest.raises(UsageError, match="does not accept pictures"):
             await result_of(bot, RunInput(messages=[{"role": "user", "content": [part(PICTURE)]}]))
 
 
@@ -289,6 +289,6 @@ async def test_inputs_are_checked_before_they_go_to_a_running_gateway(tmp_path: 
         with pytest.raises(UsageError, match="messages: expected array"):
             await joined.run(msgspec.structs.replace(RunInput(messages=[HELLO]), messages="hi"))
         long = [{"role": "user", "content": "x" * 17_000_000}]
-        with pytest.raises(UsageError, match="messages: what a running nanobot takes"):
+        with pytest.raises(UsageError, match="messages: a running nanobot accepts"):
             await joined.run(RunInput(messages=long))
         assert (await joined.run(RunInput(messages=[HELLO]))).message == "seen"

@@ -307,7 +307,8 @@ def _zone(name: str, *, given: bool) -> ZoneInfo:
         if not given:
             return ZoneInfo("UTC")
         raise ConfigError(
-            f'budgets.zone is {name!r}, which is no time zone: set it to one like "Europe/Berlin".'
+            f"budgets.zone is {name!r}, which is not a time zone: "
+            'set it to one like "Europe/Berlin".'
         ) from None
 
 

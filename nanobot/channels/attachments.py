@@ -116,7 +116,7 @@ class AttachmentFetcher:
                 return await self._received.keep(file, content, at, outside=outside)
             except _GivenUp as given_up:
                 why = str(given_up)
-        logger.warning("{}: {} did not come: {}", self._name, file.name or file.kind, why)
+        logger.warning("{}: {} could not be fetched: {}", self._name, file.name or file.kind, why)
         return msgspec.structs.replace(file, error=why)
 
     async def _content(self, file: Attachment, deadline: float) -> bytes:

@@ -200,7 +200,7 @@ class ChatDelivery:
         row, parts = work.row, work.parts
         idx, edit = (0, True) if isinstance(move, Edit) else (move.idx, False)
         if isinstance(move, Send) and move.anew is not None:
-            logger.warning("{}: {} is sent anew", self.address, row.message.key)
+            logger.warning("{}: {} is sent again", self.address, row.message.key)
             await self._sender.discard(row.message.address, move.anew)
             row = _standing(row, None)
             await self._journal.begin_send(row, parts, 0, duplicate=False)
@@ -310,7 +310,9 @@ class ChatDelivery:
         else:
             backoff = self._parts.backoff.delay(move.tries)
             delay = backoff if move.requested is None else move.requested
-            logger.warning("{}: not sent ({}), again in {:.1f} s at most", self, move.why, delay)
+            logger.warning(
+                "{}: not sent ({}), next attempt in at most {:.1f} s", self, move.why, delay
+            )
             again = self._clock.now() + delay
             await self._stored(lambda: self._journal.defer(row, idx, again, move.why))
             if self._helping and move.requested is None:

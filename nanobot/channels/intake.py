@@ -267,7 +267,7 @@ class ChannelIntake:
             return role
         alone = self._host is not None and self._host.confides(message.address, person)
         if message.group and not (alone and message.addressed and role is None):
-            logger.debug("{}: {} may not speak here", message.address, message.sender.id)
+            logger.debug("{}: {} has no access here", message.address, message.sender.id)
             return None
         return await self._stranger(message, key)
 
@@ -280,7 +280,7 @@ class ChannelIntake:
             if isinstance(notice, Role):
                 return notice
             answer, places = notice
-            logger.info("{}: {} ({}) asks to be let in", address, sender.id, sender.name)
+            logger.info("{}: {} ({}) requests access", address, sender.id, sender.name)
             for chat in places:
                 self._bus.owed(chat)
         else:

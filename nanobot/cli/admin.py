@@ -152,7 +152,7 @@ def onboard(  # noqa: PLR0913 - each is an option
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A key of the channel, as token='${TOKEN}'; may come again.",
+            help="A key of the channel, as token='${TOKEN}' (repeatable).",
         ),
     ] = None,
     owner: Annotated[str, typer.Option(help="Your id on that channel; several with commas.")] = "",

@@ -64,7 +64,9 @@ def gateway(
 @app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --name Anna --show"))
 def dashboard(
     context: typer.Context,
-    show: Annotated[bool, typer.Option("--show", help="Print the link, open nothing.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the link without opening it.")
+    ] = False,
     name: Annotated[str, typer.Option(help="Your name, shown in conversations.")] = "",
 ) -> None:
     """Open the page of the gateway that runs here; without a browser its link is printed."""
@@ -79,7 +81,7 @@ def top(
     once: Annotated[bool, typer.Option("--once", help="Print it once and exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it once, as JSON.")] = False,
     interval: Annotated[
-        float, typer.Option(min=0.2, max=60.0, help="Seconds between two looks.")
+        float, typer.Option(min=0.2, max=60.0, help="Seconds between updates.")
     ] = 1.0,
 ) -> None:
     """Watch what the gateway does: runs, queues, channels, tokens, cost."""

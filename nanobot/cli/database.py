@@ -47,14 +47,14 @@ def migrate(
             document(moved)
             return
         place = maintenance.where(target)
-        say(f"{moved.total:,} rows are in {place} now, and every log holds there.")
-        say("It is used once database_url names it: nanobot config set database_url URL")
+        say(f"{moved.total:,} rows are now in {place}, and every log is valid there.")
+        say("To use it: nanobot config set database_url URL")
 
 
 @db.command("backup", epilog=example("nanobot db backup /backup/nanobot.db"))
 def backup(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that is not there yet.")] = "",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file.")] = "",
 ) -> None:
     """Copy the store into a SQLite file, also while a gateway runs."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
@@ -66,13 +66,15 @@ def backup(
         target = Path(file).expanduser().absolute() if file else Path.cwd() / name
         maintenance.back_up(config.database_url, target)
         say(f"Backup written to {target}.")
-        say(f"Files are not in it: keep {config.blobs} and {config.workspace} beside it.")
+        say(f"The backup has no files: also copy {config.blobs} and {config.workspace}.")
 
 
 @db.command("restore", epilog=example("nanobot db restore /backup/nanobot.db"))
 def restore(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What `nanobot db backup` has made.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A backup made by `nanobot db backup`.")
+    ],
 ) -> None:
     """Put a backup in the place of the store.
 
@@ -84,7 +86,7 @@ def restore(
     with errors():
         url = load(context.obj, unset={}).database_url
         kept = maintenance.restore(url, Path(file).expanduser().absolute())
-        say(f"{maintenance.where(url)} is as {file} has it.")
+        say(f"{maintenance.where(url)} now contains {file}.")
         if kept:
             say(f"The previous store is now {kept}.")
 

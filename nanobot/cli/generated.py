@@ -25,7 +25,7 @@ _GROUPS = {
     "context": "What the model is shown.",
     "skills": "Skills: instructions that the model can load.",
     "tools": "Tools of the model, and its calls.",
-    "pair": "People: who asks to be let in, and who was.",
+    "pair": "People with access, and requests for it.",
     "cron": "Scheduled jobs.",
     "hooks": "Webhooks from other services.",
     "approvals": "Approvals: pending and decided calls.",

@@ -31,7 +31,7 @@ packages = ["nanobot_{name}"]
 asyncio_mode = "auto"
 """
 _PLUGIN = '''\
-"""A plugin of nanobot; docs/plugins.md of nanobot says what each field of it holds."""
+"""A plugin of nanobot; docs/plugins.md of nanobot describes each field."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -50,7 +50,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 class {title}Settings(Settings, frozen=True, kw_only=True):
     """The table `[{name}]` of config.toml."""
 
-    greeting: Annotated[str, about("How somebody is greeted.")] = "Hello"
+    greeting: Annotated[str, about("The greeting.")] = "Hello"
 
 
 class Greet(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ def tools(settings: {title}Settings, tables: PluginTables) -> list[AnyTool]:
     return [
         Tool(
             name="{name}_greet",
-            description="Greets somebody, and counts how often.",
+            description="Greets a person, and counts how often.",
             args=Greet,
             run=greet,
             effect=Effect.WORLD,
@@ -95,7 +95,7 @@ PLUGIN = Plugin(
 )
 '''
 _TESTS = '''\
-"""The plugin keeps what it promises."""
+"""The plugin keeps its promises."""
 
 import pytest
 

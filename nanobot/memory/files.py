@@ -105,7 +105,7 @@ class MemoryFiles:
                     status = os.fstat(opened)
                     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
                         os.close(opened)
-                        raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
+                        raise NanobotError(f"{file} is not a file of less than {MAX_BYTES:,} bytes")
                     mode = stat.S_IMODE(status.st_mode) & 0o777
                     text = _text(opened, file) or ""
                 _replace(descriptor, name, edited(text), mode)
@@ -122,7 +122,7 @@ class MemoryFiles:
                 with suppress(FileNotFoundError):
                     status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
                     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-                        raise NanobotError(f"{file} is no file of less than {MAX_BYTES:,} bytes")
+                        raise NanobotError(f"{file} is not a file of less than {MAX_BYTES:,} bytes")
         except OSError as error:
             raise NanobotError(f"{file} cannot be written: {error.strerror}") from error
 

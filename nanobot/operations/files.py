@@ -17,7 +17,7 @@ from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 from nanobot.workspace.file_views import FileText, FileView
 
-_WHAT = "What is in the workspace"
+_WHAT = "Reading the workspace"
 
 
 async def check_path(engine: Engine, path: str) -> None:

@@ -28,7 +28,7 @@ async def examine(
     fix: Annotated[bool, Meta(description="Fix what can be fixed automatically.")] = False,
 ) -> list[Finding]:
     """Check the installation and explain how to fix problems."""
-    caller.at_this_machine("What a doctor finds")
+    caller.at_this_machine("The doctor")
     return await context.engine.home.examine(fix=fix)
 
 

@@ -17,7 +17,7 @@ _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or mem
 @operation("prompts list", reads=True)
 async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
     """List the files of the prompt."""
-    caller.at_this_machine("What the prompt is made of")
+    caller.at_this_machine("Showing the prompt")
     return await context.engine.home.prompt_files()
 
 
@@ -28,7 +28,7 @@ def _page(file: PromptFile, _: Now) -> str:
 @operation("prompts show", reads=True, text=_page, example="AGENTS.md")
 async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
     """Show a file of the prompt."""
-    caller.at_this_machine("What the prompt is made of")
+    caller.at_this_machine("Showing the prompt")
     return await context.engine.home.prompt_file(name)
 
 
@@ -47,5 +47,5 @@ async def write_prompt_file(
     ] = "",
 ) -> PromptFile:
     """Write a file of the prompt."""
-    caller.at_this_machine("What the prompt is made of")
+    caller.at_this_machine("Showing the prompt")
     return await context.engine.home.write_prompt_file(name, text, digest)

@@ -101,7 +101,7 @@ async def show_quarantined(
     context: OperationContext, caller: Caller, id: _Number
 ) -> QuarantinedContent:
     """Show a row that could not be read, with what is in its columns."""
-    caller.at_this_machine("What could not be read")
+    caller.at_this_machine("Showing unreadable rows")
     return await context.engine.quarantine.shown(id)
 
 
@@ -121,7 +121,7 @@ async def restore_quarantined(
     ] = "",
 ) -> Quarantined:
     """Put a row back into its table."""
-    caller.at_this_machine("Putting back what could not be read")
+    caller.at_this_machine("Restoring unreadable rows")
     pairs = [line.partition("=") for line in values.splitlines()]
     if any(not name.strip() or not equals for name, equals, _ in pairs):
         raise UsageError("`values` takes COLUMN=VALUE, one a line")

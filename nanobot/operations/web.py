@@ -30,7 +30,7 @@ async def make_link(
     ] = "owner",
 ) -> PageLink:
     """Create a link that logs a browser in once."""
-    caller.at_this_machine("What opens the page")
+    caller.at_this_machine("Opening the page")
     return context.engine.web.link(name, Role(role))
 
 
@@ -64,7 +64,7 @@ async def add_token(
     days: Annotated[int, Meta(ge=0, le=3_660, description="Days until it expires; 0: never.")] = 90,
 ) -> NewToken:
     """Create a token for a program and show it once."""
-    caller.at_this_machine("What opens the page")
+    caller.at_this_machine("Opening the page")
     return await context.engine.web.add(name, Role(role), days or None)
 
 

@@ -267,7 +267,7 @@ def checked_address(name: str, api_base: str) -> str:
     if not usable:
         shown = Speaker(name, "", api_base).clean(api_base)
         raise ConfigError(
-            f"providers.{name}.api_base is {shown!r}, which is no address. "
+            f"providers.{name}.api_base is {shown!r}, which is not an address. "
             "Write it like https://api.example.com/v1."
         )
     return api_base

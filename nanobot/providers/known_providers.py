@@ -50,7 +50,8 @@ def _address(text: str, variable: str) -> str:
     url = urlsplit(text)
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ConfigError(
-            f"the variable {variable} is {masked_url(text)!r}, which is no address: write it as "
+            f"the variable {variable} is {masked_url(text)!r}, which is not an address: write it "
+            f"as "
             "https://HOST/v1, or unset it"
         )
     return versioned(text)

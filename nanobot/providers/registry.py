@@ -166,7 +166,7 @@ class ProviderRegistry:
         self._model_table.learn(provider, model, details or ModelDetails())
         logger.info(
             '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
-            *(label, "says what it can do" if tells else "is in no table, so this is assumed"),
+            *(label, "reports its capabilities" if tells else "is in no table, so this is assumed"),
             *(abilities(self._model_table.profile(provider, model)), provider, model),
         )
 

@@ -25,6 +25,6 @@ def sound(data: bytes, speaker: Speaker) -> bytes:
         return data
     shown = data[:200].decode("utf-8", "replace")
     raise ModelProtocolError(
-        f"{speaker.provider} sent something that is no sound: "
+        f"{speaker.provider} sent something that is not sound: "
         f"{speaker.clean(shown or 'nothing')}. Check voice.model and voice.voice."
     )

@@ -131,7 +131,7 @@ def response_run(request: ResponseRequest, session: str, run_id: str, ids: Ids) 
     items = request.input
     messages = [{"role": "user", "content": items}] if isinstance(items, str) else items
     if not messages:
-        raise UsageError("input: something has to be said")
+        raise UsageError("input: must not be empty")
     spoken, instructions = _parted([_as_chat(item) for item in messages])
     if request.instructions:
         instructions = {"instructions": request.instructions}

@@ -130,7 +130,7 @@ class ControlClient:
         """
         line = encode(StartRun(request, program))
         if len(line) > LINE_LIMIT:
-            raise UsageError(f"messages: what a running nanobot takes has {LINE_LIMIT:,} bytes")
+            raise UsageError(f"messages: a running nanobot accepts at most {LINE_LIMIT:,} bytes")
         self._writer.write(line)
         async for answer in self.answers():
             match answer:
@@ -214,6 +214,6 @@ async def listing(
 
 def _error_of(answer: Answer) -> NanobotError:
     if not isinstance(answer, Refusal):
-        return NanobotError("the gateway answered something else")
+        return NanobotError("the gateway sent an unexpected answer")
     kind = _NAMED.get(answer.error) or _BY_CODE.get(answer.code)
     return Refused(answer) if kind is None else kind(answer.text)

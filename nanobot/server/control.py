@@ -366,7 +366,7 @@ class ControlServer:
 
     async def _image(self, path: str) -> Attachment:
         if self._received is None:
-            raise UsageError("this nanobot takes no pictures")
+            raise UsageError("this nanobot does not accept pictures")
         return await self._received.image(path, self._clock.now())
 
 

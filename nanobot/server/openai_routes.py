@@ -241,7 +241,7 @@ def _answered(handler: Handler) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             if principal_of(request).role is not Role.OWNER:
-                raise NotAllowed("Only owners ask by this API.")
+                raise NotAllowed("Only owners can use this API.")
             return await handler(request)
         except NanobotError as error:
             raise problem_of(error) from None
@@ -300,7 +300,7 @@ async def _form(request: web.Request) -> _Form:
     except TimeoutError:
         raise Problem(408, "too_slow", "The file was not there in time.") from None
     except (ValueError, web.RequestPayloadError, UnicodeError) as error:
-        raise UsageError(f"this is no form: {error}") from None
+        raise UsageError(f"this is not a form: {error}") from None
     if not form.audio:
         raise UsageError("file: it is missing, or empty")
     return form

@@ -35,7 +35,7 @@ _REFUSALS = {
     401: ("Unauthorized", "Missing or invalid credentials."),
     403: ("Forbidden", "Not allowed for this role, or the Host or Origin is not accepted."),
     404: ("NotFound", "Not found."),
-    406: ("NotAcceptable", "The client accepts none of the available media types."),
+    406: ("NotAcceptable", "The client does not accept any available media type."),
     408: ("TooSlow", "The body did not arrive in time."),
     409: ("Conflict", "Not possible in the current state."),
     413: ("TooLarge", "The body is too large."),

@@ -264,7 +264,7 @@ def _attached(file: SentFile) -> Attachment:
     kept = parts[0] == FOLDER and len(parts) == 3 and ".." not in parts
     # It is part of a line that the model reads.
     if file.path and not (kept and file.path.isprintable()):
-        raise UsageError(f"{file.path[:80]!r} is no path of an upload")
+        raise UsageError(f"{file.path[:80]!r} is not a path of an upload")
     return Attachment(
         kind=file.kind,
         name=file.name,

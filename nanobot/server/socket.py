@@ -156,9 +156,9 @@ class _Connection:
         if session:
             allowed(session, self._caller)
         if session in self._followed:
-            raise UsageError("that is followed already")
+            raise UsageError("you already follow that")
         if len(self._followed) >= _MOST_FOLLOWED:
-            raise UsageError(f"{_MOST_FOLLOWED} are followed already: leave some first")
+            raise UsageError(f"you already follow {_MOST_FOLLOWED}: leave some first")
         telling = self._tell(session, after)
         self._followed[session] = tasks.create_task(telling, name="web: following")
         return True

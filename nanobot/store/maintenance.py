@@ -212,7 +212,7 @@ def check_backup(file: Path) -> None:
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         query = "SELECT count(*) FROM sqlite_master WHERE name IN ('alembic_version', 'sessions')"
         if connection.execute(query).fetchone() != (2,):
-            raise UsageError(f"{file} is no store of nanobot's")
+            raise UsageError(f"{file} is not a store of nanobot's")
 
 
 def _working_copy(file: Path, folder: Path) -> Path:

@@ -216,7 +216,7 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
         ]
         for part in parts[:2]:
             await channel.draft(chat, "k", part)
-        that(len(platform.shown()) == before, "drafts are no messages")
+        that(len(platform.shown()) == before, "drafts are not messages")
         await channel.send(chat, parts[-1])
         that(len(platform.shown()) == before + 1, "the message is there, once")
 

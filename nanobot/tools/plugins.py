@@ -73,7 +73,7 @@ def trouble(tool: Any) -> str:
     roles = isinstance(tool.allowed, frozenset) and all(role in set(Role) for role in tool.allowed)
     seconds = isinstance(tool.timeout, int | float) and 0 < tool.timeout < math.inf
     promises = (
-        (isinstance(tool.name, str), "its name is no text"),
+        (isinstance(tool.name, str), "its name is not text"),
         (isinstance(tool.description, str) and tool.description.strip(), "it has no description"),
         (is_struct, "args is not a msgspec.Struct"),
         (tool.parameters is None or tool.args is RawArgs, "with parameters, args must be RawArgs"),

@@ -36,7 +36,7 @@ def read(root: Path, path: str, limit: int) -> str:
         os.close(descriptor)
     with os.fdopen(opened, encoding="utf-8", errors="replace") as file:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         return file.read(limit)
 
 

@@ -100,10 +100,10 @@ def _composed(front: str) -> Any:
             return _composed(quoted)
         why = " ".join(filter(None, (error.context, error.problem)))
         raise FrontMatterError(
-            f"{_line(error.problem_mark or error.context_mark)}: this is no YAML: {why}"
+            f"{_line(error.problem_mark or error.context_mark)}: this is not YAML: {why}"
         ) from None
     except yaml.YAMLError as error:
-        raise FrontMatterError(f"the front matter is no YAML: {error}") from None
+        raise FrontMatterError(f"the front matter is not YAML: {error}") from None
     except RecursionError:
         raise FrontMatterError("the front matter is nested too deeply") from None
 
@@ -112,7 +112,7 @@ def _tree(yaml: Any, front: str, loader: Any) -> Any:
     depth = 0
     for event in yaml.parse(front, Loader=loader):
         if getattr(event, "anchor", None):
-            raise FrontMatterError(f"{_line(event.start_mark)}: & and * are not taken here")
+            raise FrontMatterError(f"{_line(event.start_mark)}: & and * are not supported here")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:

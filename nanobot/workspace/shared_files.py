@@ -102,7 +102,7 @@ class SharedFiles:
 def _checked(path: str) -> str:
     """The path within the workspace. Raises UsageError for a path that is not written as one."""
     if path.startswith(("/", "~")) or "\0" in path:
-        raise UsageError(f"{path[:80]!r} is no path in the workspace: write notes/lisbon.md")
+        raise UsageError(f"{path[:80]!r} is not a path in the workspace: write notes/lisbon.md")
     return path.strip("/")
 
 

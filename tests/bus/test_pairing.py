@@ -133,7 +133,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
     ("text", "answer"),
     [
         ("/pair approve", "pair approve: `code` is missing"),
-        ("/pair approve nonsens!", "is no pairing code"),
+        ("/pair approve nonsens!", "is not a pairing code"),
         ("/pair approve ABCD-EFGH", "No one was given the code ABCD-EFGH"),
         (
             "/pair approve ABCD-EFGH role=king",

@@ -327,7 +327,7 @@ async def test_files_are_fetched_in_pieces(mail: MailServer, running: Running) -
         ({"imap_host": None}, "imap_host"),
         ({"trusted_authserv": []}, "trusted_authserv is empty"),
         ({"trusted_authserv": [" "]}, "trusted_authserv is empty"),
-        ({"user": "bot"}, "no e-mail address"),
+        ({"user": "bot"}, "not an e-mail address"),
         ({"imap_port": 0}, "imap_port"),
         ({"imap_host": "mail.example.org", "tls": False}, "in the clear"),
         ({"user": "a@b\r\nLOGOUT"}, "line ends"),

@@ -173,7 +173,7 @@ async def test_each_answer_about_a_model_that_cannot_be_is_asked_again(world: Wo
             "http:": "looks like an address",
             "http://": "must be an http:// or https:// URL",
             "big": "is not PROVIDER/MODEL",
-            "my models/big": "is no name of a provider",
+            "my models/big": "is not a name of a provider",
             "mine/": "name of the model is missing",
             "mine/http://127.0.0.1:1/v1": "is an address, not the name of a model",
             "mine/big one": "one word without blanks",

@@ -46,7 +46,7 @@ async def test_a_conversation_that_goes_on_says_so_and_shows_its_last_lines(home
         terminal.type(CTRL_D)
         await terminal.ended()
     async with home.terminal() as terminal:
-        assert "cli:direct goes on (last entry" in terminal.screen.text
+        assert "cli:direct continues (last entry" in terminal.screen.text
         assert "`nanobot agent --new` begins" in terminal.screen.text
         assert shows_in_order(terminal, "> say:the last words", "  the last words")
     async with home.terminal("--new") as terminal:
@@ -95,7 +95,7 @@ async def test_stopping_puts_what_waited_back_on_the_prompt(terminal: Terminal) 
     terminal.type("and then this" + ENTER)
     await terminal.shows("> and then this  (waiting)")
     terminal.type(CTRL_C)
-    await terminal.shows("What waited is back on the prompt")
+    await terminal.shows("Your queued text is back on the prompt")
     await terminal.until(lambda: terminal.screen.lines[-1] == "> and then this")
 
 

@@ -149,7 +149,7 @@ async def test_whom_an_owner_refuses_is_not_told_of_again_and_a_flood_is_told_on
         world.telegram.say(number, "hello")
     for number in range(STRANGER + 1, STRANGER + 30):
         await world.answered(number, 1)
-    texts = [text for text in world.texts(OWNER) if "asks to be let in" in text]
+    texts = [text for text in world.texts(OWNER) if "requests access" in text]
     assert not [text for text in texts[1:] if f"telegram:{STRANGER})" in text]
     assert len(texts) <= 5
     assert any("/pair list" in text for text in world.texts(OWNER)[3:])

@@ -116,7 +116,9 @@ async def test_a_mistake_stops_the_start_and_names_the_key(world: World) -> None
     world.configure(more='[events]\nenabled = true\nto = "signal:1"')
     ended = await world.run("gateway")
     assert ended.code == 3
-    assert "events.to is 'signal:1', which is no chat of a channel that is served" in ended.errors
+    assert (
+        "events.to is 'signal:1', which is not a chat of a channel that is served" in ended.errors
+    )
 
 
 async def test_without_a_chat_the_model_is_asked_and_nobody_is_written_to(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Who asks to be let in, and who was, on every kind of store."""
+"""Who requests access, and who was, on every kind of store."""
 
 from __future__ import annotations
 
@@ -215,5 +215,5 @@ async def test_what_another_process_changed_holds_here_after_seconds(home: Home)
 
 @pytest.mark.parametrize("text", ["", "ABCD", "ABCD-EFG", "ABCD-EFGH-JKLM", "----", "x" * 1_000])
 def test_what_is_no_code_is_refused_in_words(text: str) -> None:
-    with pytest.raises(NanobotError, match="is no pairing code: those look like ABCD-EFGH"):
+    with pytest.raises(NanobotError, match="is not a pairing code: those look like ABCD-EFGH"):
         spelled(text)

@@ -78,10 +78,13 @@ def test_those_of_the_workspace_come_beside_and_before_them(tmp_path: Path) -> N
         ("---\nname: bread\ndescription:\n---\nx", "line 3: description must be a sentence"),
         (f"---\nname: bread\ndescription: {'b' * 1025}\n---\nx", "at most 1,024 characters"),
         ("---\nname: bread\nname: bread\n---\nx", "line 3: name is there twice"),
-        ("---\nname: bread\nflour\n---\nx", "line 3: this is no YAML: while scanning a simple key"),
-        ("---\nname: bread\n\tx: y\n---\nx", "line 3: this is no YAML"),
+        (
+            "---\nname: bread\nflour\n---\nx",
+            "line 3: this is not YAML: while scanning a simple key",
+        ),
+        ("---\nname: bread\n\tx: y\n---\nx", "line 3: this is not YAML"),
         ("---\nname: [a]\n---\nx", "line 2: name must be text"),
-        ('---\nname: "bread\n---\nx', "this is no YAML: while scanning a quoted scalar"),
+        ('---\nname: "bread\n---\nx', "this is not YAML: while scanning a quoted scalar"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, why: str) -> None:
@@ -97,7 +100,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, why: str
         ("always: perhaps\n", "line 4: always must be true or false, not 'perhaps'"),
         ("requires: git\n", "line 4: requires must be a table"),
         ("requires:\n  binaries: [git]\n", "line 5: requires.binaries is not known"),
-        ("requires:\n  bins: [git\n", "line 5: this is no YAML"),
+        ("requires:\n  bins: [git\n", "line 5: this is not YAML"),
         ("requires:\n  bins:\n    git: 1\n", "line 5: bins must be a list of texts"),
     ],
 )
@@ -153,7 +156,7 @@ def test_descriptions_come_in_every_notation(tmp_path: Path, written: str, read:
 @pytest.mark.parametrize(
     ("front", "why"),
     [
-        ("a: &x [1, 1]\nb: [*x, *x]", "line 2: & and * are not taken here"),
+        ("a: &x [1, 1]\nb: [*x, *x]", "line 2: & and * are not supported here"),
         ("a: " + "[" * 5_000 + "]" * 5_000, "nested too deeply"),
         ("a: " + "b" * 70_000, "longer than 64,000 characters"),
         ("- a\n- b", "line 2: the front matter must be keys"),

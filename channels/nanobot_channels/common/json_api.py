@@ -117,7 +117,7 @@ class JsonApi:
                     url, headers=self.bearer(), timeout=_TRANSFER, allow_redirects=False
                 ) as answer:
                     if answer.status in {403, 404, 410}:
-                        raise Refused(f"{self._platform} does not give the file any more")
+                        raise Refused(f"{self._platform} no longer has the file")
                     if answer.status != 200:
                         raise ChannelDown(f"{self._platform} does not give the file now")
                     return await read_at_most(answer, limit)
@@ -167,7 +167,7 @@ class JsonApi:
             read = msgspec.json.decode(body)
         except (msgspec.DecodeError, RecursionError):
             if answer.status < 300:
-                raise ValueError("the answer is no JSON") from None
+                raise ValueError("the answer is not JSON") from None
         error = self._read_error(answer.status, read)
         if error is None and answer.status < 300:
             return read

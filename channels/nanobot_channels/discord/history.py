@@ -61,8 +61,8 @@ class History:
             before = min(message.number for message in new)
         if len(messages) >= self._most:
             logger.warning(
-                "{}: more was said in {} while nanobot was away than is looked at; "
-                "the latest {} messages are taken (channels.{}.backfill_messages)",
+                "{}: {} has more missed messages than the limit; nanobot reads the latest {} "
+                "(channels.{}.backfill_messages)",
                 self._name,
                 channel_id,
                 self._most,

@@ -122,7 +122,7 @@ class EmailChannel:
     ) -> str:
         recipient = address.chat_id
         if not ADDRESS.fullmatch(recipient):
-            raise ChatGone(f"{recipient!r} is no e-mail address")
+            raise ChatGone(f"{recipient!r} is not an e-mail address")
         failing = self._correspondence.failing.get(recipient)
         if failing is not None:
             raise ChatGone(f"mails to {recipient} come back: {failing}")
@@ -201,7 +201,7 @@ class EmailChannel:
             async with Mailbox.opened(self._server) as box:
                 folder = await box.open(self._settings.folder, to_read=True)
                 if folder.validity != validity:
-                    raise Refused("the mailbox was numbered anew; please send it again")
+                    raise Refused("the server renumbered the mailbox; please send it again")
                 while start < end:
                     data = await box.piece(uid, start, min(PIECE, end - start))
                     if not data:

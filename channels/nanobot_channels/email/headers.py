@@ -72,7 +72,7 @@ def ambiguity(raw: bytes) -> str:
         continued = number > 0 and line[:1] in {b" ", b"\t"}
         last = number == len(lines) - 1 and b":" not in line
         if not continued and not last and _FIELD.match(line) is None:
-            return f"a line in its headers that is no header: {line[:_SHOWN]!r}"
+            return f"a line in its headers that is not a header: {line[:_SHOWN]!r}"
     return ""
 
 

@@ -131,7 +131,8 @@ class Mailbox:
         except ssl.SSLCertVerificationError as error:
             raise ChannelDown(
                 f"the certificate of {where} is not to be trusted: {error.verify_message}. Check "
-                f"channels.{server.name}.imap_host; for an authority of your own set SSL_CERT_FILE"
+                f"channels.{server.name}.imap_host; for a private certificate authority, set "
+                f"SSL_CERT_FILE"
             ) from error
         except ssl.SSLError as error:
             raise ChannelDown(

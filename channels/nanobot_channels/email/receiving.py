@@ -147,7 +147,7 @@ class Receiver:
         cursor = await self._intake.cursor()
         place = FolderPosition.of(cursor)
         if cursor is not None and place is None:
-            logger.warning("{}: stored cursor {!r} is no place in a folder", self._name, cursor)
+            logger.warning("{}: stored cursor {!r} is not a place in a folder", self._name, cursor)
         if place is None:
             # One second after the last existing mail, by the server's clock.
             uids = await box.search("1:*", by_uid=True)
@@ -164,7 +164,7 @@ class Receiver:
         """The server has renumbered its mails: those since the last known one are read again, and
         duplicates are recognised by their Message-ID.
         """
-        logger.warning("{}: the folder {} was numbered anew", self._name, self._folder)
+        logger.warning("{}: the server renumbered the folder {}", self._name, self._folder)
         day = time.gmtime(max(place.at - _DAY, 0))
         since = f"{day.tm_mday}-{_MONTHS[day.tm_mon - 1]}-{day.tm_year}"
         before = folder.next_uid - 1
@@ -221,7 +221,7 @@ class Receiver:
             await box.mark_read(uid)
             return place, True
         if isinstance(result, Bounce):
-            logger.error("{}: a mail to {} came back: {}", self._name, result.recipient, result.why)
+            logger.error("{}: a mail to {} bounced: {}", self._name, result.recipient, result.why)
             self._correspondence.failed(result)
         else:
             level = "WARNING" if result.warn else "INFO"

@@ -75,7 +75,8 @@ def settings_of(name: str, settings: Mapping[str, object]) -> Settings:
     address = converted.address or converted.user
     if not ADDRESS.fullmatch(address.strip()) or not address.isascii():
         raise ConfigError(
-            f"channels.{name}.address is {address!r}, which is no e-mail address: put the one that "
+            f"channels.{name}.address is {address!r}, which is not an e-mail address: put the "
+            f"one that "
             "people write to there"
         )
     if not any(server.strip() for server in converted.trusted_authserv):

@@ -80,8 +80,8 @@ def _hint(error: BaseException) -> str:
     while chain is not None:
         if isinstance(chain, ssl.SSLCertVerificationError):
             return (
-                ". Its certificate is not to be trusted; for an authority of your own set "
-                "SSL_CERT_FILE"
+                ". Its certificate is not to be trusted; for a private certificate authority, "
+                "set SSL_CERT_FILE"
             )
         if isinstance(chain, ssl.SSLError):
             return ". smtp_port must be 465 (TLS at once) or one with STARTTLS, usually 587"
@@ -147,7 +147,7 @@ def _failure(error: SMTPResponseException, recipient: str) -> Exception:
     """
     text = f"the mail server says {error.code} {_line(error.message)}"
     if not recipient and not 400 <= error.code <= 599:
-        return OutcomeUnknown(f"{text}, which is no answer to a mail")
+        return OutcomeUnknown(f"{text}, which is not an answer to a mail")
     if error.code < 500 or (error.code == _STORAGE_FULL and recipient):
         return NotSent(text)
     about_address = re.match(r"5\.1\.|5\.2\.1", error.message)

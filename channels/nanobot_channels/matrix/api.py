@@ -232,7 +232,7 @@ async def _read(what: str, answer: aiohttp.ClientResponse) -> dict[str, Any]:
     try:
         return _json_object(body)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the answer is no JSON object: {error}") from error
+        raise ValueError(f"the answer is not a JSON object: {error}") from error
 
 
 def _json_object(body: bytes) -> dict[str, Any]:

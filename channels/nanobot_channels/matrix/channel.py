@@ -297,7 +297,8 @@ def _account(name: str, settings: Mapping[str, object]) -> Account:
     root = values["homeserver"].rstrip("/")
     if not re.fullmatch(r"https?://[^\s/{}?#]+[^\s{}?#]*", root):
         raise ConfigError(
-            f"channels.{name}.homeserver {'is no http(s) URL' if root else 'is missing'}: put the "
+            f"channels.{name}.homeserver {'is not an http(s) URL' if root else 'is missing'}: "
+            f"put the "
             'homeserver\'s address there, for example "https://matrix.example.org"'
         )
     user, password, token = values["user"], values["password"], values["access_token"]

@@ -234,8 +234,8 @@ class Receiver:
                 break
         if start and len(events) >= self._backfill:
             logger.warning(
-                "{}: more was said in {} than channels.{}.backfill_messages allows to look up; "
-                "the oldest is not answered",
+                "{}: {} has more missed messages than channels.{}.backfill_messages; the oldest "
+                "are skipped",
                 self._name,
                 room_id,
                 self._name,

@@ -58,7 +58,9 @@ def delivery_error(error: ApiRefusal | NoAnswer) -> DeliveryError:
     if error.code == _THREAD_GONE:
         return ThreadGone(text)
     if error.code in _CHAT_GONE or error.status in {403, 404}:
-        return ChatGone(f"{text}: the channel is archived, or the bot is no member; add it there")
+        return ChatGone(
+            f"{text}: the channel is archived, or the bot is not a member; add it there"
+        )
     # An error inside may come after the post was stored; it can be looked up.
     return OutcomeUnknown(text) if error.status >= 500 else Refused(text)
 

@@ -51,7 +51,7 @@ _ABLE = Capabilities(
     bot_rate=Rate(count=10, seconds=1.0),
     heartbeat=2 * PING_SECONDS,
 )
-_NOT_OURS = PlatformReply(status=401, body=b"This is no button of this assistant.")
+_NOT_OURS = PlatformReply(status=401, body=b"This is not a button of this assistant.")
 
 
 class MattermostChannel:

@@ -80,7 +80,7 @@ def post_of(value: object) -> Post:
         try:
             value = msgspec.json.decode(value)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise BadEvent("a post that is no JSON") from error
+            raise BadEvent("a post that is not JSON") from error
     post = shaped(value, Post)
     if not all(map(_ID.fullmatch, (post.id, post.user_id, post.channel_id))):
         raise BadEvent("a post without its ids")
@@ -160,7 +160,7 @@ def reaction(
         try:
             value = msgspec.json.decode(value)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise BadEvent("a reaction that is no JSON") from error
+            raise BadEvent("a reaction that is not JSON") from error
     read = shaped(value, _Reaction)
     emoji = _EMOJI.get(_SKIN.sub("", read.emoji_name))
     if emoji is None or read.user_id == bot.id or not _ID.fullmatch(place[1]):
@@ -209,7 +209,7 @@ def pressed(body: bytes, channel: str, token: str, now: float) -> InboundMessage
     try:
         request: Mapping[str, Any] = table(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise BadEvent("a request that is no JSON") from error
+        raise BadEvent("a request that is not JSON") from error
     button = shaped(request.get("context"), Button)
     if not button.is_ours(token) or request.get("channel_id") != button.chat:
         return None

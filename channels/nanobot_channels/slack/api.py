@@ -58,7 +58,7 @@ _PERHAPS = {"fatal_error", "internal_error"}
 _GONE = {
     "channel_not_found": "the chat is gone, or the bot cannot see it: invite the bot there",
     "is_archived": "the channel is archived",
-    "not_in_channel": "the bot is no member there: invite it with /invite",
+    "not_in_channel": "the bot is not a member there: invite it with /invite",
     "user_disabled": "the person's account is off",
     "user_not_found": "there is no such person in the workspace",
     "cannot_dm_bot": "bots cannot write to bots",

@@ -102,7 +102,7 @@ class History:
         left = len(messages) - self._bounds.messages
         if left > 0 or (cursor and root is None):
             logger.warning(
-                "{}: more was said in {} than backfill_messages; the oldest are left out",
+                "{}: {} has more missed messages than backfill_messages; the oldest are skipped",
                 self._name,
                 chat,
             )

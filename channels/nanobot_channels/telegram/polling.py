@@ -146,7 +146,9 @@ class Polling:
         try:
             return int(cursor)
         except ValueError:
-            logger.warning("{}: stored cursor {!r} is no offset; starting anew", self._name, cursor)
+            logger.warning(
+                "{}: stored cursor {!r} is not an offset; starting anew", self._name, cursor
+            )
             return None
 
     async def _poll(self, offset: int | None) -> Sequence[object]:

@@ -106,7 +106,7 @@ class WhatsAppChannel:
         try:
             body = msgspec.json.decode(request.body)
         except (msgspec.DecodeError, RecursionError):
-            logger.warning("{}: a signed request is no JSON", self._name)
+            logger.warning("{}: a signed request is not JSON", self._name)
             return _ANSWERED  # a repeat would have the same result
         messages = []
         for event in events(body, self._settings.phone_number_id, self._name):

@@ -117,7 +117,7 @@ class RunService:
         if not pictures:
             return ()
         if self._received is None:
-            raise UsageError("messages: this nanobot takes no pictures")
+            raise UsageError("messages: this nanobot does not accept pictures")
         now = self._clock.now()
         return tuple([await self._received.given(data, now) for data in pictures])
 

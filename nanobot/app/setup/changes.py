@@ -38,7 +38,7 @@ class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
         secrets: dict[str, str] = {}
         for key, text in values.items():
             if not _KEY.fullmatch(key):
-                raise UsageError(f"{key[:80]!r} is no key of the configuration")
+                raise UsageError(f"{key[:80]!r} is not a key of the configuration")
             if text is None:
                 continue
             if is_secret(key) and text and not _REFERENCE.fullmatch(text):

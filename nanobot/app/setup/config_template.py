@@ -11,33 +11,34 @@ if TYPE_CHECKING:
     from nanobot.app.setup.new_channel import NewChannel
 
 _WHOLE = """\
-# The configuration of nanobot. `nanobot config get` shows every key with what holds now; what each
-# means stands in docs/configuration.md. After a change: `nanobot config check`, then start again.
+# The configuration of nanobot. `nanobot config get` shows every key with its current value, and
+# docs/configuration.md explains each key. After a change, run `nanobot config check` and start
+# nanobot again.
 #
-# Any text may be "${NAME}", a variable of the environment, or "file:PATH", the content of a file
-# (relative to this folder). Keys and tokens are best kept so.
+# Any text can be "${NAME}", a variable of the environment, or "file:PATH", the content of a file
+# (relative to this folder). Use this for keys and tokens.
 
 [agent]
-# Which model answers: "PROVIDER/MODEL"; "embedded", the small one that is included; or "auto",
-# whatever is there.
+# The model that answers: "PROVIDER/MODEL"; "embedded", the small included one; or "auto", the first
+# one available.
 model = "auto"
-# Tried in this order when the model cannot be reached.
+# nanobot tries these in order if the model does not work.
 # fallback_models = ["openrouter/openrouter/auto"]
-# A message that comes while an answer is in the making joins it ("steer") or waits ("queue").
+# A message that arrives during an answer joins it ("steer") or waits ("queue").
 # when_busy = "steer"
 
-# How to reach a provider. Well-known names need only their key, any other its address as well.
+# A provider of models. Well-known names need only a key, others also an address.
 # [providers.NAME]
 # api_key = "${NAME_API_KEY}"
 # api_base = "https://api.example.com/v1"
 
 [tools.exec]
-# Commands of the model run in a sandbox (bubblewrap). It reaches package registries and code hosts,
-# other hosts after a person agreed. network = "none" lets it reach nothing.
+# Commands of the model run in a sandbox (bubblewrap). They can reach package registries and code
+# hosts, and other hosts with an approval. network = "none" blocks the network.
 hosts = ["registries"]
 
 # [tools.web]
-# Machines at home that the model may read pages of, besides the internet.
+# Private machines whose pages the model may read, in addition to the internet.
 # allow_private = ["nas.home", "192.168.1.5"]
 """
 

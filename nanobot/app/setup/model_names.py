@@ -24,7 +24,7 @@ def wrong_provider(name: str) -> str:
         return "The name of a provider is missing."
     if _looks_like_an_address(name):
         return f"{name[:60]!r} is an address. Give the provider a name: letters, digits, - and _."
-    return f"{name[:60]!r} is no name of a provider: letters, digits, - and _."
+    return f"{name[:60]!r} is not a name of a provider: letters, digits, - and _."
 
 
 def wrong_model(name: str) -> str:

@@ -83,7 +83,7 @@ class NewChannel:
     def __init__(self, name: str, kind: str, setup: Setup, config: Config) -> None:
         """Raises UsageError for an invalid table name."""
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{name[:60]!r} is no name of a channel: letters, digits, - and _")
+            raise UsageError(f"{name[:60]!r} is not a name of a channel: letters, digits, - and _")
         self.name = name
         self.kind = kind
         self.setup = setup
@@ -175,7 +175,7 @@ class NewChannel:
         for owner in owners:
             if not re.fullmatch(self.setup.pattern, owner):
                 title, person = self.setup.title, self.setup.person
-                raise UsageError(f"--owner {owner[:60]!r} is no id in {title}: {person}")
+                raise UsageError(f"--owner {owner[:60]!r} is not an id in {title}: {person}")
         if self.setup.only and not self.existing.owners:
             owners = [self.setup.only]
         if owners:

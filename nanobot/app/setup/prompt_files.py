@@ -87,7 +87,7 @@ def _checked(name: str) -> str:
     page = name.startswith(_MEMORY) and name.endswith(".md")
     if name not in PROMPT_FILES and (not page or not all(part.strip(". ") for part in parts)):
         files = ", ".join(PROMPT_FILES)
-        raise UnknownId(f"{name[:80]!r} is no file of the prompt: {files}, or memory/NAME.md")
+        raise UnknownId(f"{name[:80]!r} is not a file of the prompt: {files}, or memory/NAME.md")
     return name
 
 

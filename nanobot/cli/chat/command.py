@@ -58,9 +58,9 @@ def agent(  # noqa: PLR0913 - each is an option
     ] = None,
     image: Annotated[
         list[str] | None,
-        typer.Option("--image", help="With -m: a picture that goes with it; may come again."),
+        typer.Option("--image", help="With -m: a picture to send (repeatable)."),
     ] = None,
-    session: Annotated[str, typer.Option(help="The session to talk in.")] = "",
+    session: Annotated[str, typer.Option(help="The session to use.")] = "",
     last: Annotated[
         bool, typer.Option("--continue", "-c", help="Continue this folder's last conversation.")
     ] = False,
@@ -68,7 +68,7 @@ def agent(  # noqa: PLR0913 - each is an option
         bool, typer.Option("--resume", help="Choose one of this folder's conversations.")
     ] = False,
     new: Annotated[bool, typer.Option("--new", help="Start a new conversation.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one event a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one event per line.")] = False,
     log_format: LogFormat = None,
 ) -> None:
     """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
@@ -76,7 +76,7 @@ def agent(  # noqa: PLR0913 - each is an option
 
     with errors():
         if sum((bool(session), last, resume, new)) > 1:
-            raise UsageError("of --session, --continue, --resume and --new only one can be meant")
+            raise UsageError("give only one of --session, --continue, --resume and --new")
         if words and message is not None:
             raise UsageError("the message is given twice: after -m, and without it")
         once = to_say(" ".join(words) if words else message, image or ())

@@ -102,7 +102,7 @@ def _content(file: str, room: int) -> tuple[bytes, str]:
     except OSError as error:
         return b"", f"{file} cannot be read ({error.strerror})"
     if b"\0" in content:
-        return b"", f"{file} is no text and was not taken along"
+        return b"", f"{file} is not text and was not taken along"
     if len(content) > room:
         return content[:room], f"{file} was cut: a message takes {_MOST_BYTES:,} bytes of files"
     return content, ""

@@ -204,7 +204,9 @@ class Repl:
         if dropped := self._transcript.dropped:
             self._editor.text = "\n".join([*dropped, *filter(None, [self._editor.text])])
             dropped.clear()
-            self._page.note("What waited is back on the prompt: Enter sends it, Ctrl-C clears it.")
+            self._page.note(
+                "Your queued text is back on the prompt: Enter sends it, Ctrl-C clears it."
+            )
         if not (isinstance(answer, Taken) or self._transcript.busy):
             self._stopping = False
         self._editor.refresh()

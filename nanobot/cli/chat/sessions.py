@@ -33,7 +33,7 @@ one; one of them that the person chooses.
 
 
 async def session_for(client: ControlClient, begins: Begins, folder: Path, zone: str) -> str:
-    """The session to talk in. Raises UsageError if there is nothing to choose from."""
+    """The session to use. Raises UsageError if there is nothing to choose from."""
     if begins == "usual":
         return TERMINAL_SESSION
     if begins in ("new", "once"):
@@ -58,7 +58,7 @@ def greeting(hello: Hello, version: str, zone: str) -> list[str]:
     if hello.entries:
         ago = cell("at", hello.changed_at, Now(time.time(), zone))
         lines.append(
-            f"{hello.session} goes on (last entry {ago}); `nanobot agent --new` begins another."
+            f"{hello.session} continues (last entry {ago}); `nanobot agent --new` begins another."
         )
     return [*lines, "/help lists the commands; Ctrl-D leaves."]
 

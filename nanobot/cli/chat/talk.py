@@ -54,7 +54,7 @@ def talk(
     level = "ERROR" if message is None else "WARNING"
     to_stderr(environ, level)
     if message is not None and not (message.text.strip() or message.images):
-        raise UsageError("there is nothing to say: the message is empty")
+        raise UsageError("the message is empty")
     config = load(environ, unset={})
     to_stderr(environ, level, config.log_format)
     for warning in config.warnings:

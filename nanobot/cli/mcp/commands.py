@@ -33,14 +33,15 @@ def add_server(  # noqa: PLR0913 - each is an option
     name: _Name,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="COMMAND", help="Behind --: the program and its arguments."),
+        typer.Argument(metavar="COMMAND", help="After --: the program and its arguments."),
     ] = None,
-    url: Annotated[str, typer.Option(help="Instead of a program: where it is.")] = "",
+    url: Annotated[str, typer.Option(help="The URL of the server, instead of a program.")] = "",
     env: Annotated[
-        list[str] | None, typer.Option(help="For a program, KEY=VALUE; may come again.")
+        list[str] | None,
+        typer.Option(help="For a program: an environment variable, KEY=VALUE (repeatable)."),
     ] = None,
     read: Annotated[
-        list[str] | None, typer.Option(help="What a program may read; may come again.")
+        list[str] | None, typer.Option(help="A path that the program may read (repeatable).")
     ] = None,
     write: Annotated[
         list[str] | None, typer.Option(help="A path that it may also write (repeatable).")
@@ -70,7 +71,7 @@ def add_server(  # noqa: PLR0913 - each is an option
         )
         file = added(context.obj, name, spec)
         say(f"{name} is in {file}. Try it: nanobot mcp test {name}")
-        say("It holds from the next start of nanobot on.")
+        say("It takes effect at the next start of nanobot.")
 
 
 def remove_server(context: typer.Context, name: _Name) -> None:
@@ -79,7 +80,7 @@ def remove_server(context: typer.Context, name: _Name) -> None:
 
     with errors():
         file = removed(context.obj, name)
-        say(f"{name} is no longer in {file}. It holds from the next start of nanobot on.")
+        say(f"{name} is no longer in {file}. It takes effect at the next start of nanobot.")
 
 
 def try_server(context: typer.Context, name: _Name, json: _Json = False) -> None:

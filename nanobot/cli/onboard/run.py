@@ -78,7 +78,7 @@ def run(environ: Mapping[str, str], wishes: OnboardOptions) -> int:
     if config is None:
         raise ConfigError("\n".join(problems))
     for problem in problems:
-        say(f"To be mended: {problem}")
+        say(f"To fix: {problem}")
     plan = OnboardPlan()
     if wishes.yes:
         asyncio.run(_unasked(environ, config, wishes, plan))
@@ -115,7 +115,7 @@ def _greet(channel: NewChannel, config: Config) -> None:
     try:
         asyncio.run(tell(channel.name, config.channels[channel.name], address, _GREETING))
     except NanobotError as error:
-        say(f"\n{channel.setup.title} did not take a first message to {address.chat_id}: {error}")
+        say(f"\n{channel.setup.title} refused a first message to {address.chat_id}: {error}")
         say("Write to the assistant there first; that is how most chats let it answer.")
     else:
         say(f"\n{channel.setup.title}: look there, I have just written to you.")

@@ -28,7 +28,7 @@ def definition_of(
     """
     config = load(environ)
     if user and not system:
-        raise UsageError("--user goes with --system; without it the service is your own")
+        raise UsageError("--user requires --system; without it, the service runs as you")
     if system and not user:
         raise UsageError("name the user that the service runs as: --system --user NAME (not root)")
     if user:

@@ -41,7 +41,7 @@ def check_chat(config: Config) -> None:
     if to and not (colon and chat and channel in config.addressed):
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
-            f"{key} is {to[:60]!r}, which is no chat of a channel that is served: "
+            f"{key} is {to[:60]!r}, which is not a chat of a channel that is served: "
             f"write CHANNEL:ID ({addresses}), or remove the key to write to no one."
         )
 

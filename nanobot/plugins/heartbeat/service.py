@@ -32,7 +32,8 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     if settings.to and not (chat and channel in config.addressed):
         addresses = ", ".join(f"{name}:..." for name in config.addressed)
         raise ConfigError(
-            f"heartbeat.to is {settings.to[:60]!r}, which is no chat of a channel that is served: "
+            f"heartbeat.to is {settings.to[:60]!r}, which is not a chat of a channel that is "
+            f"served: "
             f"write CHANNEL:ID ({addresses}), or leave it out for the chat an owner spoke in last."
         )
     own = zone_given(settings.zone, zone, path)

@@ -70,7 +70,7 @@ def _place(inner: str) -> Placeholder:
     path, bar, otherwise = inner.partition("|")
     steps = tuple(step.strip() for step in path.split("."))
     if not all(steps) or len(steps) > _DEPTH:
-        raise ValueError(f"{{{inner[:60]}}} is no path: write names with dots between them")
+        raise ValueError(f"{{{inner[:60]}}} is not a path: write names with dots between them")
     return Placeholder(steps, otherwise if bar else _MISSING)
 
 

@@ -105,4 +105,4 @@ def _read(values: Mapping[str, Any], kind: type[Any]) -> Any:
     try:
         return msgspec.convert(dict(values), kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"this is no subscription: {error}") from None
+        raise UsageError(f"this is not a subscription: {error}") from None

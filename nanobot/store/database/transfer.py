@@ -93,7 +93,7 @@ def move(
 
 def _make_room(target: sa.Connection) -> None:
     if migrate.prepare(target):
-        raise UsageError("the target is of an earlier nanobot: give one that is new")
+        raise UsageError("the target has tables of an earlier nanobot: use a new one")
     for table in schema.metadata.sorted_tables:
         if table is schema.meta:
             target.execute(sa.delete(table))

@@ -24,7 +24,7 @@ def _current(url: str) -> Iterator[sa.Connection]:
     """A connection that reads a store with the tables of this version. Raises UsageError."""
     with reading(url) as connection:
         if migrate.current(connection) != migrate.OURS.head:
-            raise UsageError("the store is of an earlier nanobot: the next start updates it")
+            raise UsageError("an earlier nanobot wrote the store: the next start updates it")
         yield connection
 
 

@@ -163,10 +163,10 @@ def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> str
     except RowUnreadable as error:
         return str(error)
     if isinstance(column.type, sa.Float) and at != _ANY_TIME and abs(value) > _LARGEST:
-        return f"{value:g} is no time or number that was meant"
+        return f"{value:g} is not a time or number that was meant"
     longest = _LEASES.get(at)
     if longest is not None and value > now + longest:
-        return f"the lease runs until {value:g}, which is no time that was meant"
+        return f"the lease runs until {value:g}, which is not a time that was meant"
     return ""
 
 

@@ -119,7 +119,7 @@ def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence
     plan, due = job.plan, due_at(job.id, at, job.plan.jitter)
     following_due = None if after is None else due_at(job.id, after, plan.jitter)
     if decide(plan, due, following_due, effects.now) == "missed":
-        absence.add(at, "missed", "nobody was there to do it")
+        absence.add(at, "missed", "nanobot was not running")
         return
     if effects.now - due >= LATE_SECONDS and _waits_for_another(effects, job):
         absence.add(at, "skipped", _NOT_DONE)

@@ -24,6 +24,6 @@ def spelled(code: str) -> str:
     """The stored form of a code that a person typed. Raises NanobotError if it is not a code."""
     letters = [c for c in code.upper() if c.isalnum()]
     if len(letters) != _SIZE:
-        raise NanobotError(f"{code[:40]!r} is no pairing code: those look like ABCD-EFGH.")
+        raise NanobotError(f"{code[:40]!r} is not a pairing code: those look like ABCD-EFGH.")
     text = "".join(letters)
     return f"{text[:4]}-{text[4:]}"

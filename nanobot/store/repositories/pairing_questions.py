@@ -43,7 +43,7 @@ def _question(request: PairingRequest, view: PairingView, to: Address) -> Outbou
     name = f"`{quoted(view.name).replace('`', chr(39))}`" if view.name else "Somebody"
     return OutboundMessage(
         address=to,
-        text=f"{name} ({view.who}) asks to be let in, with the code {request.code}.",
+        text=f"{name} ({view.who}) requests access, with the code {request.code}.",
         kind=OutboundKind.NOTICE,
         key=f"pairing:{request.code}:{to}",
         choices=(

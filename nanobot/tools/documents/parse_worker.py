@@ -29,7 +29,7 @@ MAX_TEXT = 2_000_000
 # Processor time for finding the readable part of a page; extracting all of its text is much faster.
 READABLE_SECONDS = 8.0
 MAX_READABLE = 2_000_000
-_TOO_LARGE = ("the page is too large to tell what is for reading: this is all of its text",)
+_TOO_LARGE = ("the page is too large to find its main text: this is all of its text",)
 # Office files are ZIP archives; text compresses well, so a large member alone is not a bomb.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000

@@ -81,7 +81,7 @@ def codec_of(head: bytes, size: int) -> Codec:
     if kind is None and (b"\0" in head or _mostly_control(head)):
         kind = "binary data"
     if kind is not None:
-        raise ToolError(f"this is no text file but {kind}, {size:,} bytes")
+        raise ToolError(f"this is not a text file but {kind}, {size:,} bytes")
     return _UTF8
 
 

@@ -150,7 +150,7 @@ def _deletes(call: ProgramCall) -> Iterator[CommandRisk]:
 def _empties(call: ProgramCall) -> Iterator[CommandRisk]:
     operands = list(call.operands)
     if call.name == "find" and {"-delete", "rm"}.intersection(call.arguments):
-        targets, does = operands[:1], "deletes what it finds below"
+        targets, does = operands[:1], "deletes the files that it finds below"
     elif call.name == "mv":
         targets, does = operands[:-1], "moves"
     elif call.name == "rsync" and _has(call, "", "--delete"):

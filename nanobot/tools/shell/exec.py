@@ -113,7 +113,7 @@ class _Shell:
             )
         for host in args.hosts:
             if not is_entry(host):
-                raise ToolArgumentsError(f"hosts: {quoted(host)} is no host, like example.org")
+                raise ToolArgumentsError(f"hosts: {quoted(host)} is not a host, like example.org")
         network = await self._network(args, context)
         walls = await self._walls(context, network)
         online = network.mode != "none"

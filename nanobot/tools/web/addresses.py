@@ -122,16 +122,17 @@ class Addresses:
             raise ToolError(f"the URL is {len(text):,} characters long, at most {MAX_URL:,} work")
         if _CONFUSING.search(text.strip(" ")):
             raise ToolError(
-                f"{quoted(text)} is no URL: it holds spaces, backslashes or invisible characters. "
+                f"{quoted(text)} is not a URL: it holds spaces, backslashes or invisible "
+                f"characters. "
                 "Write them as %20 and the like."
             )
         try:
             url = URL(text.strip(" "))
             host = (url.raw_host or "").lower()
         except (ValueError, IndexError) as error:  # the latter for an empty host after a "@"
-            raise ToolError(f"{quoted(text)} is no URL: {error}") from error
+            raise ToolError(f"{quoted(text)} is not a URL: {error}") from error
         if url.scheme not in ("http", "https") or not host:
-            raise ToolError(f"{quoted(text)} is no web address: it must begin with http(s)://")
+            raise ToolError(f"{quoted(text)} is not a web address: it must begin with http(s)://")
         if url.raw_user is not None or url.raw_password is not None:
             raise ToolDenied("a URL with a user name or password in it is not fetched")
         # A trailing dot means the same host but defeats comparisons.
@@ -154,7 +155,7 @@ class Addresses:
             address = ip_address(text)
         except ValueError:
             raise ToolError(
-                f"{quoted(text)} is no address. IPv4 addresses are written as four decimal "
+                f"{quoted(text)} is not an address. IPv4 addresses are written as four decimal "
                 "numbers, like 93.184.215.14"
             ) from None
         if not self.permits(address, host):

@@ -210,7 +210,7 @@ async def read_page(body: Body) -> Page:
         return await _parsed(body, "html", text.encode("utf-8", "replace"), notes)
     if not _textual(text):
         kind = quoted(body.kind or "no type", 60)
-        raise ToolError(f"that is no text but {len(body.data):,} bytes of {kind}")
+        raise ToolError(f"that is not text but {len(body.data):,} bytes of {kind}")
     return Page(body.url, "", text, tuple(notes))
 
 

@@ -306,7 +306,7 @@ class JobEditor:
         channel, colon, chat = text.strip().partition(":")
         if not colon or not channel or not chat:
             raise UsageError(
-                f"to: {text[:60]!r} is no chat: write CHANNEL:CHAT, as in telegram:1001."
+                f"to: {text[:60]!r} is not a chat: write CHANNEL:CHAT, as in telegram:1001."
             )
         if self._channels and channel not in self._channels:
             channels = ", ".join(sorted(self._channels))
@@ -387,7 +387,7 @@ def _text(text: str) -> str:
 def _named(name: str) -> str:
     plain = " ".join(name.split())
     if not plain or len(plain) > _NAME_CHARS or plain.isdigit():
-        raise UsageError(f"a job's name has 1 to {_NAME_CHARS} characters and is no number.")
+        raise UsageError(f"a job's name has 1 to {_NAME_CHARS} characters and is not a number.")
     return plain
 
 

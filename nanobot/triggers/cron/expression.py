@@ -96,7 +96,8 @@ def expression_of(text: str) -> Expression:
         )
     if len(words) != len(_FIELDS):
         raise UsageError(
-            f"{written[:60]!r} is no cron expression: it has five fields (minute, hour, day of the "
+            f"{written[:60]!r} is not a cron expression: it has five fields (minute, hour, day "
+            f"of the "
             f"month, month, day of the week), as in `{_EXAMPLE}`, or is one of "
             f"{', '.join(sorted(_ALIASES))}."
         )
@@ -214,7 +215,7 @@ def _values(field: _Field, word: str) -> set[int]:
         if base == "*" or (slash and not dash):
             last = field.most
         if first is None or last is None:
-            raise ValueError(f"{term!r} is no {field.name}")
+            raise ValueError(f"{term!r} is not a {field.name}")
         values.update(range(first, last + 1, int(step or 1)))
     return values
 
@@ -240,7 +241,7 @@ def _term_problem(field: _Field, term: str) -> str:
     if _special(field, term) or (base == "*" and not slash):
         return ""
     if slash and (not _NUMBER.fullmatch(step) or int(step) == 0):
-        return "has a step that is no number above 0"
+        return "has a step that is not a number above 0"
     if base in {"*", ""}:
         return "" if base else "has an empty place in its list"
     ends = [_number(field, end) for end in base.split("-", 1)]

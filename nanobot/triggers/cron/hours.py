@@ -57,7 +57,7 @@ def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
     first, last = _minutes(begin, f"{path}.quiet_from"), _minutes(end, f"{path}.quiet_until")
     if first == last:
         raise ConfigError(
-            f"{path}.quiet_from and {path}.quiet_until are both {begin!r}: those are no hours. "
+            f"{path}.quiet_from and {path}.quiet_until are both {begin!r}: those are not hours"
             "Set them apart, or leave both out."
         )
     return Hours(first, last, zone)
@@ -79,7 +79,7 @@ def _minutes(text: str, key: str) -> int:
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ConfigError(
-            f'{key} is {text[:20]!r}, which is no time of day: write it as in "22:00", from '
+            f'{key} is {text[:20]!r}, which is not a time of day: write it as in "22:00", from '
             '"00:00" to "23:59".'
         )
     return int(match[1]) * 60 + int(match[2])

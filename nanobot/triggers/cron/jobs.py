@@ -324,7 +324,7 @@ def worded(plan: Plan, text: str, due: float, now: float) -> str:
     if now - due < LATE_SECONDS:
         return text
     then = datetime.fromtimestamp(due, zone_of(plan.zone)).strftime("%Y-%m-%d %H:%M")
-    return f"[Late: this was due at {then} ({plan.zone}), when nobody was there to do it.]\n{text}"
+    return f"[Late: this was due at {then} ({plan.zone}), when nanobot was not running.]\n{text}"
 
 
 def silent(text: str) -> bool:

@@ -59,7 +59,7 @@ class Cron(msgspec.Struct, frozen=True):
         try:
             return rule(self.expression.following, after, zone_of(self.zone))
         except (ValueError, OverflowError) as error:
-            raise UsageError(f"{self.text[:60]!r} is no schedule ({error}).") from error
+            raise UsageError(f"{self.text[:60]!r} is not a schedule ({error}).") from error
 
 
 class Every(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ def parse(text: str, zone: str, now: float) -> Schedule:
     if written.startswith("@") or _like_cron(written.split()):
         return Cron(expression_of(written), zone)
     raise UsageError(
-        f"{written[:60]!r} is no schedule. Write it in words, as in {EXAMPLES}; or as `30 9 * * "
+        f"{written[:60]!r} is not a schedule. Write it in words, as in {EXAMPLES}; or as `30 9 * * "
         "1-5` (minute, hour, day of the month, month, day of the week), `@daily`, `every 2 hours`, "
         "`2026-12-24T18:00` or `+20m`."
     )
@@ -130,7 +130,7 @@ def _meant(meaning: Meaning, written: str, zone: str, now: float) -> Schedule:
     """The schedule that a phrase means."""
     if isinstance(meaning, Incomplete):
         raise UsageError(
-            f"{written[:60]!r} is no schedule yet: it {meaning.why}. Examples: {EXAMPLES}."
+            f"{written[:60]!r} is not a schedule yet: it {meaning.why}. Examples: {EXAMPLES}."
         )
     if isinstance(meaning, Repeats):
         return Cron(expression_of(meaning.expression), zone)
@@ -211,7 +211,7 @@ def _told_apart(said: str, rest: str) -> tuple[str, str]:
     if no_time is not None:
         between = "" if no_time["han"] else " "
         raise UsageError(
-            f"{f'{said}{between}{no_time[0]}'[:60]!r} is no schedule: there is no such time of "
+            f"{f'{said}{between}{no_time[0]}'[:60]!r} is not a schedule: there is no such time of "
             f"day, or it does not go with the rest. Examples: {EXAMPLES}."
         )
     return said, rest
@@ -281,7 +281,8 @@ def moment(text: str, zone: str, example: str = "2030-12-24T18:00") -> float:
         return float(math.ceil(unix))
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text[:60]!r} is no time: there is no such day or hour, or it is written in another "
+            f"{text[:60]!r} is not a time: there is no such day or hour, or it is written in "
+            f"another "
             f"form than `{example}` or `{example}:00+01:00`."
         ) from error
 

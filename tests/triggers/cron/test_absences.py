@@ -53,7 +53,7 @@ async def test_three_days_of_every_ten_seconds_are_one_row_and_few_runs(
         counted = [error for status, error in rows if status == "missed"]
         assert len(counted) == 1
         assert f"{missed:,} times" in counted[0]
-        assert "nobody was there to do it" in counted[0]
+        assert "nanobot was not running" in counted[0]
         assert len(rows) < 120
         assert home.do(lambda c: c.scalar(sa.text("SELECT count(*) FROM runs"))) <= runs
         shown = await bot.process.jobs.history(job_id=1, limit=200)
@@ -82,4 +82,4 @@ async def test_one_missed_time_is_said_as_before() -> None:
         clock.advance(700.0)
         await bot.cron.fire()
         await bot.settle()
-        assert _rows(bot) == [("missed", "nobody was there to do it")]
+        assert _rows(bot) == [("missed", "nanobot was not running")]

@@ -144,7 +144,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
     [
         ("/cron add", "write the schedule and then"),
         ("/cron add +20m", "write the schedule and then"),
-        ("/cron add tomorrow I would like some tea", "no schedule"),
+        ("/cron add tomorrow I would like some tea", "not a schedule"),
         ("/cron add 0 0 30 2 * Leap", "nearest valid"),
         ("/cron add zone=Europe/Berln +1m Tea", "did you mean Europe/Berlin"),
         ("/cron add to=nowhere +1m Tea", "CHANNEL:CHAT"),

@@ -1,4 +1,4 @@
-/** The chats it lives in: how they are, who asks to be let in, and what did not arrive. */
+/** The chats it lives in: how they are, who requests access, and what did not arrive. */
 
 import { change, read } from "../api.js";
 import { t } from "../i18n.js";
