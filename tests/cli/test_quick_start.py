@@ -56,7 +56,7 @@ def recorded(walk: int) -> tuple[str, list[str]]:
     texts = re.findall(
         r"^```console\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    greeting, mark, rest = str(texts[walk]).partition("/help shows")
+    greeting, mark, rest = str(texts[walk]).partition("/help lists")
     return greeting[greeting.index("nanobot 0") :] if mark else greeting, (
         f"{mark}{rest}".splitlines()
     )

@@ -520,9 +520,9 @@ def test_a_workspace_that_cannot_be_one_is_a_wrong_configuration(tmp_path: Path)
         ConfinedFiles(file)
     with pytest.raises(ConfigError, match="workspace"):
         ConfinedFiles(file / "below")
-    with pytest.raises(ConfigError, match="a folder of its own"):
+    with pytest.raises(ConfigError, match="a separate folder"):
         ConfinedFiles(tmp_path, hidden=[tmp_path])
-    with pytest.raises(ConfigError, match="a folder of its own"):
+    with pytest.raises(ConfigError, match="a separate folder"):
         ConfinedFiles(Path("/"))
 
 
