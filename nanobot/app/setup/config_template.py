@@ -77,7 +77,7 @@ def written(text: str, keys: Mapping[str, Any], channel: NewChannel | None = Non
 def _block(path: str, channel: NewChannel) -> str:
     """The table of a channel, with comments on its keys."""
     setup = channel.setup
-    more = f"; {setup.docs} says what else there is" if setup.docs else ""
+    more = f"; {setup.docs} lists all keys" if setup.docs else ""
     asks = {field.key: field.asks for field in setup.fields}
     lines = [f"# {setup.title}{more}.", f"[{path}]"]
     keys = {"owners": [], **channel.keys}

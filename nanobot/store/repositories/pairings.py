@@ -29,7 +29,7 @@ from nanobot.store.verbs import SqlStore, transaction
 
 _p = schema.pairings
 _LONGEST_NAME = 100
-_WELCOME = "You are in. Write to me as you would to a person; /help shows what else there is."
+_WELCOME = "You are in. Write to me as you would to a person; /help lists the commands."
 
 _ROLE = Prepared(
     sa.select(_p.c.role).where(

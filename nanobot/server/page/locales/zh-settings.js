@@ -222,8 +222,7 @@ export default {
   "Most notifications in a day. 0: no limit.": "每天主动消息上限。0：不限。",
   "Most notifications in an hour, in each chat. 0: no limit.":
     "每个聊天每小时主动消息上限。0：不限。",
-  "Most notifications in a day, in each chat. 0: no limit.":
-    "每个聊天每天主动消息上限。0：不限。",
+  "Most notifications in a day, in each chat. 0: no limit.": "每个聊天每天主动消息上限。0：不限。",
   "Trigger of a package.": "扩展包的触发器。",
   "Whether this trigger is on.": "是否启用此触发器。",
   "Further keys of the trigger.": "触发器的其他设置。",
