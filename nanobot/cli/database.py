@@ -76,9 +76,10 @@ def restore(
         str, typer.Argument(metavar="FILE", help="A backup made by `nanobot db backup`.")
     ],
 ) -> None:
-    """Put a backup in the place of the store.
+    """Replace the store with a backup.
 
-    Nothing may work on it. A SQLite store is kept beside it; a PostgreSQL has to be empty.
+    Stop every gateway first. The previous SQLite store stays in the same folder; a PostgreSQL
+    database has to be empty.
     """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415

@@ -51,7 +51,7 @@ def listing(
 
 @quarantine.command("show", epilog=example("nanobot db quarantine show 3"))
 def show(context: typer.Context, number: Id, json: Json = False) -> None:
-    """Show a row with what is in its columns."""
+    """Show a row with its columns."""
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415
 

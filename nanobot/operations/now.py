@@ -101,7 +101,7 @@ async def show_now(
         float, Meta(gt=0, le=60, description="Seconds whose largest loop lag is shown.")
     ] = 2.0,
 ) -> Moment:
-    """Show what runs, waits and is unsent now."""
+    """Show active runs, pending messages and unsent answers."""
     engine, now = context.engine, context.engine.now()
     live = await engine.conversations.runs(
         session="", state="live", limit=limit + 1, kind="", find="", within=caller.sessions

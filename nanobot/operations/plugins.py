@@ -20,7 +20,7 @@ def _switched(plugin: PluginView, _: Now) -> str:
 
 @operation("plugins list", reads=True)
 async def list_plugins(context: OperationContext, _: Caller) -> list[PluginView]:
-    """List the installed plugins, whether each is on, and what it brings."""
+    """List the installed plugins, their state and their parts."""
     return context.engine.home.plugins()
 
 

@@ -78,7 +78,7 @@ async def list_quarantine(
     restored: Annotated[bool, Meta(description="Include rows that were put back.")] = False,
     limit: Limit = 100,
 ) -> list[Quarantined]:
-    """List rows that could not be read, newest first."""
+    """List unreadable rows, newest first."""
     tables = [table] if table else []
     if of:
         shown = [each.shows for each in context.listed if each.name in (of, f"{of} list")]
@@ -100,7 +100,7 @@ async def list_quarantine(
 async def show_quarantined(
     context: OperationContext, caller: Caller, id: _Number
 ) -> QuarantinedContent:
-    """Show a row that could not be read, with what is in its columns."""
+    """Show an unreadable row with its columns."""
     caller.at_this_machine("Showing unreadable rows")
     return await context.engine.quarantine.shown(id)
 

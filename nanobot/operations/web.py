@@ -29,7 +29,7 @@ async def make_link(
         Literal["owner", "member", "guest"], Meta(description="Role of the person who opens it.")
     ] = "owner",
 ) -> PageLink:
-    """Create a link that logs a browser in once."""
+    """Create a link that logs in one browser."""
     caller.at_this_machine("Opening the page")
     return context.engine.web.link(name, Role(role))
 
