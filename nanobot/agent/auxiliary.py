@@ -28,8 +28,8 @@ from nanobot.session.store_write import StoreWrite
 
 
 class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call gave; `error`: why it gave nothing (`late`: there was no time left). `settled`
-    goes with what is recorded. `completion`: the whole answer, with its tool calls."""
+    """The result of a call; `error`: why it has none (`late`: there was no time left). `settled`
+    belongs to the recorded entries. `completion`: the whole answer, with its tool calls."""
 
     text: str
     usage: Usage

@@ -1,5 +1,4 @@
-"""The host of one channel: supervises its intake, delivers its messages, shows that
-work goes on."""
+"""The host of one channel: supervises its intake, delivers its messages, and shows "typing"."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from nanobot.system import until_stored
 
 class MovedChats:
     """The platform's current ids of one channel's chats. Sessions, jobs, rules, settings and outbox
-    rows keep the id by which a chat was first known, so none of them has to move. Ids are
-    translated only in what goes to the platform and comes from it."""
+    rows keep the id by which a chat was first known, so they do not have to move. The host
+    translates ids only in traffic with the platform."""
 
     def __init__(self, channel: str, journal: Journal, clock: Clock) -> None:
         self._channel = channel

@@ -53,8 +53,8 @@ _ELSEWHERE = {
 
 def looks_like_a_command(words: Sequence[str], paths: Sequence[str]) -> bool:
     """Whether these words are more likely a mistyped command than a message: a single word, a
-    mistyped command with its arguments, or a few words that all are words of commands. A message
-    would cost money.
+    mistyped command with its arguments, or a few words that all occur in commands. A message would
+    cost money.
     """
     said = [word for word in words if not word.startswith("-")]
     first = {path.split()[0] for path in paths}

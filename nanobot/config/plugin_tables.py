@@ -63,8 +63,8 @@ def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
 
 
 def _default(found: FoundPlugin) -> Settings | Mapping[str, Settings] | None:
-    """The table of a plugin as it is where nothing is written; None: it has none. Raises
-    PluginBroken, and whatever the plugin's own code raises."""
+    """The default table of a plugin; None: it has none. Raises PluginBroken, and any exception of
+    the plugin's code."""
     if found.name in ConfigFile.__struct_fields__:
         raise PluginBroken(f"the name {found.name} is taken: it is a key of the configuration")
     kind = found.plugin.settings

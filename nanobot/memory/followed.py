@@ -34,8 +34,8 @@ class ReadFile(msgspec.Struct, frozen=True):
 
 
 class FollowedScopes:
-    """The last known files of each scope. Once they take more than `max_bytes`, the least recently
-    used scopes are dropped.
+    """The last known files of each scope. If they take more than `max_bytes`, it drops the least
+    recently used scopes.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:

@@ -51,7 +51,7 @@ class ContextPreview:
         )
 
     async def _claim(self, session_key: str) -> Claim:
-        """The claim of the session's run, or of one that somebody would begin now."""
+        """The claim of the session's run, or of a run that would begin now."""
         row = await self._bus.journal.session(session_key)
         if row is None:
             raise UnknownId(f"There is no session {session_key}; `sessions list` lists them.")

@@ -1,4 +1,4 @@
-"""What operations work with: the parts of one gateway, and what it says of itself."""
+"""The engine behind operations: the parts of one gateway, and its self-description."""
 
 from __future__ import annotations
 

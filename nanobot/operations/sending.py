@@ -78,7 +78,7 @@ async def send(
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to a chat that is on disk, and stands in the history of the chat's session."""
+    """A stored message to a chat, which the history of the chat's session contains."""
 
     address: str
     session_key: str

@@ -90,7 +90,7 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
 
 
 def trouble(what: Any, name: str) -> str:
-    """What is wrong with a plugin's definition; empty if nothing is."""
+    """The mistake in a plugin's definition; empty if there is none."""
     if not isinstance(what, Plugin):
         return f"it gives a {type(what).__name__}, not a nanobot.seam.plugin.Plugin"
     names = (what.requires, what.packages, what.after)

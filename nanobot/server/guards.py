@@ -1,8 +1,8 @@
 """Decides by a request's head whether an HTTP client may make requests at all. Pure functions.
 
-A malicious page can make a browser send requests to this machine, either under a name of its own
-that it resolves to this machine (DNS rebinding) or directly by address. The first shows in Host,
-the second in Origin.
+A malicious page can make a browser send requests to this machine, either under the page's own host
+name, resolved to this machine (DNS rebinding) or directly by address. The first shows in Host, the
+second in Origin.
 """
 
 from __future__ import annotations

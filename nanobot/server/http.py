@@ -1,4 +1,4 @@
-"""HTTP: decides by the configuration what is served."""
+"""HTTP: selects the routes by the configuration."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class OpenAIRoutes:
         return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
 
     async def _response(self, request: web.Request) -> web.StreamResponse:
-        """An existing response, as complete as it is."""
+        """An existing response, which may be incomplete."""
         name = request.match_info["id"]
         outcome = await self._api.run_service.outcome(chat_requests.run_of(name))
         if outcome is None:

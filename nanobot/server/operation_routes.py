@@ -68,8 +68,8 @@ def problem_of(error: NanobotError) -> Problem:
 
 
 def caller_of(principal: Principal) -> Caller:
-    """The caller as operations know it: owners as at this machine, others in a chat of their own,
-    which cannot be a conversation that an owner began by a name. Members may begin more of them.
+    """The caller for operations: owners as at this machine, others in a private chat, which cannot
+    be a conversation that an owner named. Members may start more of them.
     """
     if principal.role is Role.OWNER:
         return Caller(

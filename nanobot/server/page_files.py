@@ -1,6 +1,4 @@
-"""The files of the page: one set under a name of its own, so that files of two versions
-never mix.
-"""
+"""The files of the page: one set under a unique name, so that files of two versions never mix."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _MOST_SECONDS = 9_000_000_000.0  # nanoseconds of it fit into 63 bits
 
 
 def content_type(protocol: str) -> str:
-    """How to write what is sent: as the variable says, else as protobuf where that can be."""
+    """The format of requests: from the variable, else protobuf if it is available."""
     if protocol == "http/json" or absent("traces"):
         return JSON
     return PROTOBUF

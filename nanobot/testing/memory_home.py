@@ -74,8 +74,8 @@ class Process:
     """A process over a home, as a Database that executes units inline: every run is the same.
 
     `before` and `after` are called with every verb's name ("" for reads) before and after its
-    commit, and may raise. `verbs` lists the committed verbs. Once it is `dead`, nothing is read or
-    written any more.
+    commit, and may raise. `verbs` lists the committed verbs. After it is `dead`, it reads and
+    writes nothing.
     """
 
     dialect = "sqlite"

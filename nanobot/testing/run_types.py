@@ -87,7 +87,7 @@ async def takes_its_input(case: RunTypeCase) -> None:
 
 
 async def refuses_wrong_input(case: RunTypeCase) -> None:
-    """Whatever a model sends, it is told what is wrong with it."""
+    """Every wrong input of a model gets an error that names the mistake."""
     for wrong in (None, 7, "text", [], [1]):
         try:
             case.kind.parsed(wrong)

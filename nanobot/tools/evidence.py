@@ -62,7 +62,7 @@ def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
 
 
 def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried | None:
-    """The private piece whose words occur in the address of a call, if nobody named its host."""
+    """The private piece whose words occur in the address of a call, if no one named its host."""
     for text in _texts(arguments):
         for url in _URL.findall(text):
             host, words = _parts(url)

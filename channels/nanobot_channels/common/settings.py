@@ -68,7 +68,7 @@ class Table:
         return value
 
     def texts(self, key: str, usual: Sequence[str], most: int) -> tuple[str, ...]:
-        """Some texts, none of them blank."""
+        """A list of texts that are not blank."""
         value = self._settings.get(key, list(usual))
         listed = value if isinstance(value, list) else [None]
         if len(listed) > most or not all(

@@ -113,7 +113,7 @@ class DiscordHttp(HTTPClient):
         form: Iterable[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """The response as JSON, None if it is empty. See the class for what it raises."""
+        """The response as JSON, None if it is empty. The class lists the exceptions."""
         url = self._root + route.url.removeprefix(Route.BASE)
         headers = {"User-Agent": self.user_agent, "Authorization": f"Bot {self.token}"}
         if "json" in kwargs:

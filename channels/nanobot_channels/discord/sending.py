@@ -175,7 +175,7 @@ class Outgoing:
 
 
 def target(address: Address) -> int:
-    """The channel to write to: a thread is a channel of its own. Raises ChatGone."""
+    """The channel to write to. A thread is a separate channel. Raises ChatGone."""
     return snowflake(address.thread_id or address.chat_id)
 
 

@@ -114,7 +114,7 @@ class EmailChannel:
         return await self._send(address, part, None, plain=plain)
 
     async def send_file(self, address: Address, part: OutboundPart, content: bytes) -> str:
-        """Send a file in a mail of its own; see ports.Filing. Raises as `send`."""
+        """Send a file in a separate mail; see ports.Filing. Raises as `send`."""
         return await self._send(address, part, content, plain=True)
 
     async def _send(

@@ -1,4 +1,4 @@
-"""A mailbox over IMAP: aioimaplib's client, with what it leaves to the caller.
+"""A mailbox over IMAP: aioimaplib's client, with the parts that it leaves to the caller.
 
 It uses only commands whose responses contain a sender's text in literals only: a parenthesis in a
 file's name would make the client wait for its counterpart.

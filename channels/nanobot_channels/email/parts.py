@@ -134,7 +134,7 @@ def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
 
 
 def as_bytes(mail: EmailMessage) -> bytes:
-    """The mail as it is transmitted. Its headers are almost never folded: folding would break a
+    """The transmitted form of the mail. Its headers are almost never folded: folding would break a
     long Message-ID.
     """
     return mail.as_bytes(policy=SMTP.clone(max_line_length=900))

@@ -47,7 +47,7 @@ class MessageIds:
         return f"nb-{name}.{self._seal(name, recipient)}@{self._domain}"
 
     def sent(self, message_id: str, recipient: str) -> bool:
-        """Whether we sent a mail with this id to this person: nobody else can forge one."""
+        """Whether we sent a mail with this id to this person: no one else can forge one."""
         match = _OUR_ID.fullmatch(message_id)
         return match is not None and hmac.compare_digest(self._seal(match[1], recipient), match[2])
 

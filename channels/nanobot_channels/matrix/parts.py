@@ -111,7 +111,7 @@ def replacement(message_id: str, part: OutboundPart, *, plain: bool) -> Json:
 
 
 def relation(address: Address, reply_to: str = "") -> Json:
-    """A message's m.relates_to: its thread and what it replies to."""
+    """A message's m.relates_to: its thread, and the message that it replies to."""
     reply = {"m.in_reply_to": {"event_id": reply_to or address.thread_id}}
     if address.thread_id:
         thread = {"rel_type": "m.thread", "event_id": address.thread_id}

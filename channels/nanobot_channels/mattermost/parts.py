@@ -48,7 +48,7 @@ def render(message: OutboundMessage, *, buttons: bool) -> list[OutboundPart]:
 
 
 def visible(text: str) -> str:
-    """The Markdown as it is sent: it notifies no one."""
+    """The Markdown to send, in a form that notifies no one."""
     return _EVERYBODY.sub("@\u200b", clean(text)).strip()
 
 

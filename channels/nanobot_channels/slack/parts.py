@@ -68,7 +68,7 @@ def render(message: OutboundMessage, *, feedback: bool = False) -> list[Outbound
 
 
 def visible(text: str) -> str:
-    """The Markdown as it is sent: without mentions."""
+    """The Markdown to send, without mentions."""
     return _MENTION.sub("&lt;", clean(text)).strip()
 
 

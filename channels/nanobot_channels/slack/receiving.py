@@ -314,9 +314,7 @@ def _said_at(body: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _in_order(arrived: list[_Arrived]) -> list[_Arrived]:
-    """In the order of sending. A press has no position of its own: it stays after the item that it
-    followed.
-    """
+    """In the order of sending. A press has no time: it stays after the item that it followed."""
     placed: list[tuple[tuple[int, ...], _Arrived]] = []
     for item in arrived:
         before = placed[-1][0] if placed else ()

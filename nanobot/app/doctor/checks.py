@@ -63,7 +63,7 @@ def mended(mendable: Mendable) -> Finding:
 async def everything(
     environ: Mapping[str, str], *, rows: bool = False
 ) -> AsyncIterator[Finding | Mendable]:
-    """All findings, each as soon as it is known. `rows`: also read each row of the store."""
+    """All findings, each as soon as it is available. `rows`: also read each row of the store."""
     findings, config = configuration(environ)
     gateway = None if config is None else await _served(config)
     runs = gateway is not None and gateway.text.startswith(_RUNS)

@@ -54,7 +54,7 @@ def _unfit(config: Config, zone: str) -> list[Finding]:
 
 
 def _unusable(config: Config, problems: list[str]) -> list[str]:
-    """What is well written and cannot work all the same."""
+    """Settings that are valid but cannot work."""
     wrong: list[str] = []
     for name, channel in config.channels.items():
         if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):

@@ -16,8 +16,9 @@ from nanobot.server.web_server import Answering, WebServer
 async def entrances(
     config: Config, said: Sequence[Finding], owned: Set[str]
 ) -> AsyncIterator[Finding]:
-    """The findings about each entrance that is open. A channel whose configuration could not be
-    read is left out: what is wrong was `said`. `owned`: the channels with a paired owner."""
+    """The findings about each entrance that is open. It skips a channel with an unreadable
+    configuration, because `said` already names the mistake. `owned`: the channels with a paired
+    owner."""
     if config.web.enabled:
         yield await port_finding(config)
     for name, settings in config.channels.items():

@@ -60,7 +60,7 @@ async def connected(
 
 
 async def _know_the_model(models: Models) -> None:
-    """The first answer, and the log, report what is wrong with it."""
+    """The first answer, and the log, report its problem."""
     with suppress(TimeoutError, NanobotError):
         async with asyncio.timeout(_MODEL_SECONDS):
             await models.pick(None)

@@ -33,7 +33,7 @@ class OneMessage(msgspec.Struct, frozen=True):
 
 
 class OneAnswer:
-    """The answer to one message, which has a run of its own. Standard output gets only the answer;
+    """The answer to one message, which has a separate run. Standard output gets only the answer;
     standard error gets progress, and the number of other pending messages of the session.
     """
 

@@ -100,7 +100,7 @@ class Repl:
             self._page.note(f"{what}: `{command}` shows it.")
 
     async def _acknowledge(self) -> None:
-        """Process pending items, or the next client would receive again what is shown here."""
+        """Process pending items, or the next client would receive them again."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS):
                 while self._client is not None and self._transcript.unacknowledged:

@@ -147,7 +147,7 @@ async def _unasked(
 
 
 def _given(environ: Mapping[str, str], config: Config, wishes: OnboardOptions) -> NewChannel | None:
-    """The channel given on the command line, as complete as it is."""
+    """The channel given on the command line, possibly incomplete."""
     channel, settings, variable = wishes.channel, wishes.settings, wishes.telegram_token_env
     if variable:
         if not environ.get(variable):

@@ -106,7 +106,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _word(text: str) -> str:
-    """One word of a unit's line (systemd.syntax(7), systemd.unit(5) for %)."""
+    """One word in a unit's line (systemd.syntax(7), systemd.unit(5) for %)."""
     _whole(text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'

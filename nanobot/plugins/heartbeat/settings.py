@@ -10,11 +10,10 @@ from nanobot.config.settings.base import Count, Duration, Settings, about
 
 
 class HeartbeatSettings(Settings, frozen=True, kw_only=True):
-    """`[heartbeat]`: looking after what `HEARTBEAT.md` says at an interval, unasked. `to` is the
-    chat that hears of it, as CHANNEL:ID (empty: where an owner spoke last). Nothing happens in
-    quiet hours ("22:00" to "08:00" by the clocks of `zone`), nor while somebody has spoken in that
-    chat within `active_seconds`. After `greet_after_seconds` of silence there is a greeting (0:
-    never)."""
+    """`[heartbeat]`: works on the tasks in `HEARTBEAT.md` at an interval. `to` is the chat for its
+    answers, as CHANNEL:ID (empty: where an owner wrote last). There is no heartbeat in quiet hours
+    ("22:00" to "08:00" in `zone`), nor within `active_seconds` after a message in that chat. After
+    `greet_after_seconds` of silence it greets (0: never)."""
 
     enabled: Annotated[
         bool, about("Whether the assistant looks after HEARTBEAT.md from time to time.")

@@ -30,9 +30,9 @@ class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class QuietSettings(Settings, frozen=True, kw_only=True):
-    """`[quiet]`: how many messages a chat, and a person in all chats of a channel, may get unasked
-    within an hour and a day (0: no limit); `chats` and `people`: those named. In quiet hours there
-    are none. What is held back comes as one message later."""
+    """`[quiet]`: the most notifications of a chat, and of a person in all chats of a channel, in an
+    hour and a day (0: no limit); `chats` and `people` have separate limits. In quiet hours there
+    are none. Held notifications arrive later as one message."""
 
     max_per_hour: Annotated[
         Messages,

@@ -149,7 +149,7 @@ def _seen(
     connection: sa.Connection, run: Run, window_from: int, own: tuple[Entry, ...] | None
 ) -> tuple[Entry, ...]:
     """The part of the log that the run sees (`own`: the entries of a new run). Jobs bring their
-    history: their sessions grow with every run, and a run reads none of it."""
+    history: their sessions grow with every run, and a run does not read it."""
     if own is None:
         own = log.read(connection, run.session_key, max(run.first_seq, window_from))
     bodies = (entry.body for entry in own if entry.run_id == run.id)

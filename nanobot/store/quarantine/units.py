@@ -1,4 +1,4 @@
-"""What is moved to quarantine together with a row: half of a message or of a run would be
+"""The rows that move to quarantine together, because half of a message or of a run would be
 misused.
 """
 

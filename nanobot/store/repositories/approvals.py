@@ -1,4 +1,4 @@
-"""Approval requests, and what was approved permanently."""
+"""Approval requests, and permanent approvals."""
 
 from __future__ import annotations
 

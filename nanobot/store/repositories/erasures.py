@@ -1,4 +1,4 @@
-"""Pending erasures, recorded as facts: a crash leaves none of them half done."""
+"""Pending erasures, recorded as facts: a crash cannot leave one half done."""
 
 from __future__ import annotations
 

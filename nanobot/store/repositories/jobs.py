@@ -1,4 +1,4 @@
-"""Jobs over SQL: stored, listed and changed. Modules of their own contain the execution."""
+"""Jobs over SQL: stored, listed and changed. Other modules contain the execution."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """A row as it is first written. `call_key` names the tool call that requested it."""
+    """A new row. `call_key` names the tool call that requested it."""
 
     job_id: int
     scheduled_at: float

@@ -1,8 +1,8 @@
 """The totals of what model calls used, by day, level and name.
 
 With SQLite, one thread adds to them as calls end. With PostgreSQL, a row that every turn of every
-process changes would serialize all of them. So each change is a row of its own there. Readers sum
-these rows together with the totals, and they are folded into the totals from time to time.
+process changes would serialize all of them. So each change is a separate row there. Readers sum
+these rows together with the totals. From time to time they are added to the totals.
 """
 
 from __future__ import annotations

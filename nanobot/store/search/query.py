@@ -1,7 +1,7 @@
 """The words by which an entry is indexed, and the same words in a search query.
 
-Memories are found by their subject, conversations by the words that were used: all words of the
-query must occur, no word is ignored, and a word matches by its beginning.
+Memories are found by their subject, conversations by their words: every word in the query must
+occur, no word is ignored, and a word matches by its beginning.
 """
 
 from __future__ import annotations

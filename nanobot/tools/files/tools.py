@@ -75,8 +75,8 @@ class ListDir(msgspec.Struct, frozen=True):
 
 
 class _ReadFile(NamedTuple):
-    """What was read from a file: its text, or the kind of document with a descriptor (which the
-    caller closes); and the digest of its content.
+    """The content of a file: its text, or the kind of document with a descriptor (which the caller
+    closes); and the digest of its content.
     """
 
     text: str

@@ -35,7 +35,7 @@ def telling_line(text: str) -> str:
 
     An error with its type ranks highest, and of several the last one, because the cause of the
     others comes last. Among lines that merely sound like a reason the first one wins, because
-    advice follows. If there are none of these, it is the last line outside a stack trace.
+    advice follows. Without such lines, it is the last line outside a stack trace.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     plain = [line for line in lines if _NOISE.match(line) is None]

@@ -77,7 +77,7 @@ class McpServers:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Keep the servers connected within this context; entering it waits for none of them."""
+        """Keep the servers connected within this context; entering it does not wait for them."""
         async with asyncio.TaskGroup() as tasks:
             running = {
                 tasks.create_task(server.run(), name=f"MCP server {server.name}")
