@@ -381,7 +381,7 @@ async def test_a_file_written_in_another_way_gets_the_channel_all_the_same(home:
         (("--channel", "udp", "--set", "token"), 2, "KEY=VALUE"),
         (("--channel", "udp", "--set", "token=short"), 3, "channels.udp"),
         (("--channel", "udp", "--set", "token=${NOT_THERE}"), 3, "NOT_THERE"),
-        (("--channel", "udp", "--name", "a.b", "--set", "token=12345678"), 2, "no name"),
+        (("--channel", "udp", "--name", "a.b", "--set", "token=12345678"), 2, "not a name"),
         (("--channel", "telegram", "--set", "token=1:a", "--owner", "me"), 2, "numeric id"),
         (("--owner", "7"), 2, "need --channel"),
         (("--channel", "udp", "--set", "token=12345678", "--set", "port=nine"), 3, "port"),

@@ -190,9 +190,9 @@ async def test_a_prompt_file_is_written_whole_unless_somebody_else_did_meanwhile
 async def test_only_files_of_the_prompt_are_shown_and_written(
     operations: Dispatcher, name: str
 ) -> None:
-    with pytest.raises(UsageError, match="no file of the prompt"):
+    with pytest.raises(UsageError, match="not a file of the prompt"):
         await operations.call("prompts show", {"name": name})
-    with pytest.raises(UsageError, match="no file of the prompt"):
+    with pytest.raises(UsageError, match="not a file of the prompt"):
         await operations.call("prompts write", {"name": name, "text": "x"})
 
 

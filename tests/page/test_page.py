@@ -226,7 +226,7 @@ async def test_what_was_said_is_edited_and_sent_again(house: House) -> None:
 async def test_a_job_is_scheduled_with_its_next_times_shown(house: House) -> None:
     async with house.looking("schedule") as page:
         await page.get_by_role("button", name="New job").click()
-        await page.get_by_label("What is to be done").fill("Water the garden")
+        await page.get_by_label("Task for the assistant").fill("Water the garden")
         await page.get_by_label("When").fill("every blue moon")
         await expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
         await page.get_by_label("When").fill("每个工作日早上8点")
@@ -282,7 +282,7 @@ async def test_a_memory_is_corrected_where_it_stands(house: House) -> None:
     async with house.looking("memory") as page:
         row = page.get_by_role("listitem").filter(has_text="Anna likes")
         await row.get_by_role("button", name="Correct it").click()
-        words = page.get_by_label("What it is to say")
+        words = page.get_by_label("Text to send")
         await expect(words).to_have_value("Anna likes tee.")
         await words.fill("Anna likes tea.")
         await page.get_by_role("button", name="Save").click()

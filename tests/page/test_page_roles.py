@@ -72,7 +72,7 @@ async def test_a_place_of_somebody_else_says_so_or_leads_home(there: Furnished, 
             assert [each for each in traffic.faults if "console" not in each] == [], place
             assert await page.locator("main").inner_text() != "", place
             if place.startswith("chat") and role == "member":
-                await expect(page.get_by_text("belongs to somebody else")).to_be_visible()
+                await expect(page.get_by_text("belongs to another person")).to_be_visible()
                 await expect(page.locator(".composer")).to_have_count(0)
                 await page.get_by_role("link", name="Open your own").click()
                 await expect(page.locator(".composer")).to_be_visible()
@@ -166,7 +166,7 @@ async def test_a_job_is_made_in_the_conversation_one_came_from(there: Furnished)
         choices = form.locator("#conversations option")
         await expect(choices.first).to_be_attached()
         assert "web:desk" in [await each.get_attribute("value") for each in await choices.all()]
-        await form.get_by_label("What is to be done").fill("Drink water")
+        await form.get_by_label("Task for the assistant").fill("Drink water")
         await form.get_by_label("When").fill("every 2 hours")
         await form.get_by_role("button", name="Save").click()
         await expect(form).to_have_count(0)

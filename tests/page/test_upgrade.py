@@ -86,7 +86,7 @@ async def test_the_first_steps_are_done_left_and_taken_up(own_house: House) -> N
         await expect(page.get_by_text("custom/scripted answered after")).to_be_visible()
         await page.get_by_role("button", name="Telegram").click()
         await expect(page.get_by_role("button", name="Change telegram")).to_be_visible()
-        await page.get_by_role("button", name="Another one beside it").click()
+        await page.get_by_role("button", name="Add another one").click()
         await expect(page.get_by_label("Name")).to_have_value("telegram2")
         await expect(page.get_by_text("Write something to it on Telegram")).to_be_visible()
         await expect(page.get_by_role("button", name="See who writes")).to_be_disabled()

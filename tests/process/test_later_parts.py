@@ -58,7 +58,7 @@ owners = ["7"]
         assert len(looks) > 4
         await world.eventually(lambda: world.rows("SELECT state FROM outbound") == [("sent",)])
         if not point:
-            refused = "goes on in an older form (Discord: Invalid Form Body"
+            refused = "continues in an older format (Discord: Invalid Form Body"
             assert refused in world.log
             calls = [
                 call

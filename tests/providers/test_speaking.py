@@ -53,7 +53,7 @@ async def test_a_refusal_and_an_endpoint_that_is_not_there_are_said(
 
 @pytest.mark.parametrize("data", [b"", b'{"error": "quota"}', b"<html>"])
 def test_what_is_no_sound_is_said_with_the_settings(data: bytes) -> None:
-    with pytest.raises(ModelProtocolError, match=r"no sound.*voice\.model"):
+    with pytest.raises(ModelProtocolError, match=r"not sound.*voice\.model"):
         sound(data, Speaker("mine", "tts-1", "http://a", "k"))
 
 

@@ -117,7 +117,7 @@ async def test_a_picture_is_described_and_other_bytes_are_refused(
     url = site.page("/i", png, "image/png")
     assert "[a PNG image, 640 x 480 pixels, 33 bytes]" in inside(await browser.fetch(url))
     url = site.page("/b", bytes(range(256)) * 40, "application/octet-stream")
-    assert 'no text but 10,240 bytes of "application/octet-stream"' in await refused(browser, url)
+    assert 'not text but 10,240 bytes of "application/octet-stream"' in await refused(browser, url)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ function Above() {
   return (
     access.value === "away" && html`
       <div class="above bad" role="alert">
-        ${t("The gateway does not answer. This page goes on when it does.")}
+        ${t("The gateway does not answer. This page continues when it does.")}
       </div>
     `
   );

@@ -112,12 +112,12 @@ def test_whenever_the_clock_shows_a_time_within_them_they_hold(
     [
         ("25:00", "08:00", "heartbeat.quiet_from is '25:00'"),
         ("22:00", "8", "heartbeat.quiet_until is '8'"),
-        ("22:60", "08:00", "no time of day"),
-        ("\u0662\u0662:00", "08:00", "no time of day"),
+        ("22:60", "08:00", "not a time of day"),
+        ("\u0662\u0662:00", "08:00", "not a time of day"),
         ("", "08:00", "heartbeat.quiet_from is empty"),
         ("22:00", "", "heartbeat.quiet_until is empty"),
         ("22:00", "22:00", "are both '22:00'"),
-        ("x" * 10_000, "08:00", "no time of day"),
+        ("x" * 10_000, "08:00", "not a time of day"),
     ],
 )
 def test_impossible_times_are_named_with_what_is_right(begin: str, end: str, reason: str) -> None:

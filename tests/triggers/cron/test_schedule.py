@@ -239,7 +239,7 @@ def test_a_day_that_a_zone_left_out_is_made_up_for_at_its_end() -> None:
         ("every 1e9 days", "2 hours"),
         ("every now and then", "2 hours"),
         ("2020-01-01", "passed already"),
-        ("2026-02-30T10:00", "no time"),
+        ("2026-02-30T10:00", "not a time"),
         ("9999-12-31T23:59", "100 years"),
         ("٣ * * * *", "minute"),
     ],

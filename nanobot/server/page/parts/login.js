@@ -25,7 +25,7 @@ export function Login() {
         <h1>nanobot</h1>
         <p>
           ${t(
-            "Open the link that the gateway printed, or run nanobot dashboard. Whoever has the token may also write it here.",
+            "Open the link that the gateway printed, or run nanobot dashboard. You can also enter the token here.",
           )}
         </p>
         <label class="field">

@@ -161,7 +161,7 @@ function People() {
                 </tbody>
               </table>
             </div>
-          ` : html`<p class="soft">${t("Nobody has asked to be let in.")}</p>`
+          ` : html`<p class="soft">${t("No requests for access.")}</p>`
         }
       <//>
       <${Unreadable} of="pair list" />

@@ -89,7 +89,7 @@ function theirs(key) {
 
 const Foreign = () => html`
   <section class="thread none">
-    <${Empty} icon="chat" title=${t("This conversation belongs to somebody else.")}>
+    <${Empty} icon="chat" title=${t("This conversation belongs to another person.")}>
       <a href=${link("chat", me.value?.session)}>${t("Open your own conversation")}</a>
     <//>
   </section>

@@ -80,7 +80,7 @@ function Correcting({ memory, onDone, onCancel }) {
         ref=${area}
         rows=${3}
         maxlength=${4000}
-        aria-label=${t("What it is to say")}
+        aria-label=${t("Text to send")}
         value=${text}
         onInput=${(event) => setText(event.currentTarget.value)}
         onKeyDown=${press}
@@ -182,8 +182,8 @@ function List() {
       <input
         type="search"
         class="grow"
-        placeholder=${t("Search what is remembered")}
-        aria-label=${t("Search what is remembered")}
+        placeholder=${t("Search the memory")}
+        aria-label=${t("Search the memory")}
         value=${text}
         onInput=${(event) => setText(event.currentTarget.value)}
       />
@@ -213,9 +213,7 @@ function List() {
             icon="memory"
             title=${wanted ? t("Nothing like that is remembered") : t("Nothing is remembered yet")}
           >
-            ${t(
-              "What people ask to be remembered, and what lasts of long conversations, stands here.",
-            )}
+            ${t("Facts that people asked to remember, and facts from long conversations.")}
           <//>
         `
       }
@@ -243,7 +241,7 @@ export default function MemoryView({ what }) {
     <div class="view">
       <${Head}
         title=${t("Memory")}
-        about=${t("What the assistant knows of you and of what was said.")}
+        about=${t("The assistant's facts about you and your conversations.")}
       >
         ${options.length > 1 && html`
           <${Choice}

@@ -42,7 +42,7 @@ export default function Settings({ what }) {
         about=${
           may("config set")
             ? t(
-                "What is changed here is written into config.toml. Most of it takes effect at once; the rest says that it needs a restart.",
+                "Changes here are saved in config.toml. Most take effect at once; the others say that they need a restart.",
               )
             : ""
         }

@@ -71,7 +71,7 @@ export function Owners({ kind, people, meet, ready, onChange }) {
             id: met.id,
           })}
         </p>
-        <${Button} onClick=${() => wait([...others, met.id])}>${t("No, go on looking")}<//>
+        <${Button} onClick=${() => wait([...others, met.id])}>${t("No, keep looking")}<//>
         <${Button} kind="main" onClick=${agree}>
           ${t("Yes")}
         <//>

@@ -48,7 +48,7 @@ function Done({ kind, done, quiet, onDone }) {
     ${!done.owned && html`
       <p>
         ${t(
-          "It listens to nobody yet. Once it runs, write to it: under Channels you let yourself in as an owner.",
+          "No one has access yet. Start nanobot and write to the bot, then approve yourself as an owner under Channels.",
         )}
       </p>
     `}
@@ -190,7 +190,7 @@ const Which = ({ there, onChoose }) => html`
     `)}
     <li>
       <${Button} icon="plus" onClick=${() => onChoose("")}>
-        ${t("Another one beside it")}
+        ${t("Add another one")}
       <//>
     </li>
   </ul>

@@ -294,7 +294,7 @@ export function Item({ item, onRetry, onEdit }) {
     case "summary":
       return html`
         <details class="note summary">
-          <summary>${t("What was before is summed up")}</summary>
+          <summary>${t("Earlier messages are summarized")}</summary>
           <${Markdown} text=${item.text} />
         </details>
       `;

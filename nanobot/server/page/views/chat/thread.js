@@ -52,14 +52,14 @@ function Head({ session, row, onDone, onContext, onCompact, onNew }) {
         />
       `}
       ${may("compact") && html`
-        <${Button} kind="bare" onClick=${onCompact} title=${t("Sum up what is old")}>
+        <${Button} kind="bare" onClick=${onCompact} title=${t("Summarize older messages")}>
           ${t("Compact")}
         <//>
       `}
       <${Button}
         kind="bare"
         onClick=${onNew}
-        title=${t("Begin anew: what was said before is not shown to the model")}
+        title=${t("Start again: the model no longer sees earlier messages")}
       >
         ${t("Start over")}
       <//>
@@ -244,7 +244,7 @@ export function Thread({ session }) {
         <div class="messages">
           ${log.first > 1 && html`
             <div class="older">
-              <${Button} onClick=${log.older}>${t("Show what was before")}<//>
+              <${Button} onClick=${log.older}>${t("Show earlier messages")}<//>
             </div>
           `}
           ${log.error && html`

@@ -16,10 +16,10 @@ const ABOUT = {
   "USER.md": "Who you are",
   "TOOLS.md": "What to know of tools here",
   "IDENTITY.md": "Its name and looks",
-  "MEMORY.md": "What it remembers, line by line",
-  "HEARTBEAT.md": "What it looks after by itself",
-  "BOOT.md": "What it does when it starts",
-  "SHUTDOWN.md": "What it does before it stops",
+  "MEMORY.md": "Memory, line by line",
+  "HEARTBEAT.md": "Tasks of the heartbeat",
+  "BOOT.md": "When nanobot starts",
+  "SHUTDOWN.md": "Before nanobot stops",
 };
 
 /** @param {{ name: string, onSaved: () => void }} props */
@@ -42,7 +42,7 @@ function Editor({ name, onSaved }) {
     <section class="card editor">
       <header>
         <h2>${name}</h2>
-        <span class="soft">${t(ABOUT[name] ?? "What it remembers of somebody")}</span>
+        <span class="soft">${t(ABOUT[name] ?? "Memory of a person")}</span>
         <div class="actions">
           <${Button} onClick=${() => setShown(!shown)}>${shown ? t("Edit") : t("Preview")}<//>
           <${Button} kind="main" disabled=${!dirty} onClick=${save}>

@@ -34,7 +34,9 @@ function Preview({ path, onClose }) {
               ${value.text}
             </pre>
           `}
-          ${value.cut && html`<p class="soft">${t("It goes on: save it to have all of it.")}</p>`}
+          ${value.cut && html`
+            <p class="soft">${t("This is only the beginning: save the file to see all of it.")}</p>
+          `}
         `}
       <//>
       <div class="row end">
@@ -124,7 +126,9 @@ export function Workspace({ folder }) {
             </ul>
           ` : html`
             <${Empty} icon="folder" title=${t("There is nothing here")}>
-              ${t("What the assistant writes, and what you send it, stands in the workspace.")}
+              ${t(
+                "Files that the assistant writes, and files that you send, are in the workspace.",
+              )}
             <//>
           `
         }

@@ -107,7 +107,7 @@ export function JobForm({ job, onClose, onDone }) {
       onClose=${onClose}
     >
       <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
-        <${Field} name=${t("What is to be done")} about=${t("As you would say it in a chat.")}>
+        <${Field} name=${t("Task for the assistant")} about=${t("As you would say it in a chat.")}>
           <textarea rows=${3} value=${values.text} onInput=${put("text")} required></textarea>
         <//>
         <${Field}
@@ -160,7 +160,7 @@ export function JobForm({ job, onClose, onDone }) {
           ${!job && html`
             <label class="check">
               <input type="checkbox" checked=${values.send} onChange=${put("send")} />${" "}
-              ${t("Send the text as it is, without the model")}
+              ${t("Send the text unchanged, without the model")}
             </label>
           `}
         </div>

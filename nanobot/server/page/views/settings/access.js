@@ -103,7 +103,7 @@ function Others() {
       <${Unreadable} of="web tokens list" />
     </section>
     <section>
-      <h2>${t("Let somebody in")}</h2>
+      <h2>${t("Give a person access")}</h2>
       <p>${t("A link logs one browser in, within 10 minutes. A token is for programs.")}</p>
       <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), add())}>
         <div class="two">

@@ -153,7 +153,7 @@ function Other({ providers, onDone }) {
             about=${
               chosen?.has_key
                 ? t("Empty: the one that is there")
-                : t("Kept in a file of its own, readable by you alone")
+                : t("Saved in a separate file that only you can read")
             }
           >
             <input type="password" autocomplete="off" value=${values.key} onInput=${put("key")} />

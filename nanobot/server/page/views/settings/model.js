@@ -59,7 +59,7 @@ export function Model() {
               onInput=${(event) => setName(event.currentTarget.value)}
             />
           <//>
-          <${Field} name=${t("Key")} about=${t("Kept in a file of its own; empty: as it is")}>
+          <${Field} name=${t("Key")} about=${t("Saved in a separate file; empty: unchanged")}>
             <input
               type="password"
               autocomplete="off"

@@ -86,7 +86,7 @@ export function Policy() {
   return html`
     <${Explain} />
     <section>
-      <h2>${t("Allowed for good")}</h2>
+      <h2>${t("Allowed permanently")}</h2>
       <${Fetched} of=${rules} rows=${2}>
         ${(list) =>
           list.length ? html`

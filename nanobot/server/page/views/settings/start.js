@@ -87,7 +87,7 @@ function You({ state, onDone }) {
     <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
       <p class="soft">
         ${t(
-          "What it should know of you in every conversation: your name, where you live, your language, what you do.",
+          "Facts about you for every conversation: your name, where you live, your language, what you do.",
         )}
       </p>
       <textarea
@@ -180,7 +180,7 @@ function Hello({ state }) {
     <p>
       ${state.pending
         ? t(
-            "What was chosen holds from the next start on: it starts again first, and then waits for your first message.",
+            "Your choices take effect after a restart: nanobot restarts now, and then waits for your first message.",
           )
         : t("Everything is ready.")}
     </p>
@@ -264,7 +264,7 @@ export function Start({ what }) {
           <div class="row spread">
             <p class="soft grow">
               ${t(
-                "{done} of {all} steps are done. You may leave at any time: what is done stays.",
+                "{done} of {all} steps are done. You can leave at any time; finished steps are saved.",
                 count(value.done),
               )}
             </p>
