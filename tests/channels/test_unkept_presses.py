@@ -24,7 +24,7 @@ from tests.doubles.slack_bench import Bench, bench
 from tests.doubles.telegram_server import TelegramServer
 
 FULL = "the disk is full"
-AGAIN = "Do it again later."
+AGAIN = "Try again later."
 
 
 async def _ask(channel: Channel, chat: Address) -> None:

@@ -20,5 +20,5 @@ async def test_a_gateway_with_no_channel_says_what_to_do(tmp_path: Path) -> None
             await process.ready()
     finally:
         await process.kill()
-    assert b"no channel is set up" in line
+    assert b"no channel is configured" in line
     assert b"`nanobot onboard` connects one" in line

@@ -252,7 +252,7 @@ async def test_a_gateway_that_dies_meanwhile_is_said_and_the_message_is_kept(wor
     await world.asked()
     await gateway.kill()
     assert await asking.ended() == 1
-    assert "what was asked is kept" in world.log
+    assert "the request is stored" in world.log
 
     ended = await world.run("agent", "-c", "-m", "say:now")
     assert ended.output == "now\n"

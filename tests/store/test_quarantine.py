@@ -179,7 +179,7 @@ async def test_a_place_that_is_taken_is_not_overwritten(guarded: Guarded) -> Non
     await admit(journal, said("once", key="once"))  # the platform delivers it again
     (row,) = await guarded.listed()
 
-    with pytest.raises(UsageError, match="has another row in its place"):
+    with pytest.raises(UsageError, match="has another row with its key"):
         await guarded.restore(row.id, role=Role.OWNER)
 
 

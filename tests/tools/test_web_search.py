@@ -93,8 +93,8 @@ FAILURES = {
     "too many requests": Page(b"{}", status=429),
     "status 503": Page(b"busy", status=503),
     "status 302": Page(status=302, headers={"Location": "http://127.0.0.2/"}),
-    "not its JSON": Page(b"<html>", "application/json"),
-    "is not its JSON": Page(b"[" * 100_000, "application/json"),
+    "with its JSON": Page(b"<html>", "application/json"),
+    "answer with its JSON": Page(b"[" * 100_000, "application/json"),
     "more than": Page(b'{"a": "' + b"x" * 3_000_000, "application/json"),
     "found nothing": Page(b'{"results": "none", "web": 3}', "application/json"),
 }
