@@ -60,9 +60,11 @@ async def brings_what_was_said(platform: Platform) -> None:
     """A message arrives unchanged, with its sender, chat and time."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "hello there"):
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
     (message,) = intake.taken
-    that(message.text == "hello there", f"the text is what was said, not {message.text!r}")
+    that(
+        message.text == "hello there", f"the text is the text of the message, not {message.text!r}"
+    )
     that(message.address.channel == "checked", "the address has the channel's name")
     that(message.address.chat_id and message.sender.id, "chat and sender have ids")
     that(message.message_id and message.dedupe_key, "message_id and dedupe_key are there")
@@ -77,12 +79,12 @@ async def acknowledges_only_what_was_admitted(platform: Platform) -> None:
     intake = RecordingIntake()
     intake.opened.clear()
     async with opened(platform) as channel, running(platform, channel, intake, "is it safe?"):
-        await intake.until(lambda: bool(intake.offered), "what is said is admitted")
+        await intake.until(lambda: bool(intake.offered), "a message is admitted")
         for _ in range(50):
             await asyncio.sleep(0)
         that(platform.acknowledged() == 0, "nothing is acknowledged before admit has returned")
         intake.opened.set()
-        await soon(lambda: platform.acknowledged() == 1, "what was admitted is acknowledged")
+        await soon(lambda: platform.acknowledged() == 1, "an admitted message is acknowledged")
 
 
 async def brings_again_what_was_not_taken(platform: Platform) -> None:
@@ -91,17 +93,17 @@ async def brings_again_what_was_not_taken(platform: Platform) -> None:
     """
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "before"):
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         intake.troubles = [StoreUnwritable("the disk is full")]
         await platform.say("once more")
-        await soon(lambda: not intake.troubles, "what is said is admitted")
+        await soon(lambda: not intake.troubles, "a message is admitted")
     refused = [message for message in intake.offered if message.text == "once more"][:1]
     that(refused and len(intake.taken) == 1, "what the intake refused was not taken")
     async with opened(platform) as channel, running(platform, channel, intake):
         await platform.again()
         await intake.until(
             lambda: any(message.text == "once more" for message in intake.taken),
-            "what was not taken is delivered again",
+            "an unacknowledged message is delivered again",
         )
     again = next(message for message in intake.taken if message.text == "once more")
     keys = {(message.address.chat_id, message.dedupe_key) for message in (*refused, again)}
@@ -156,7 +158,7 @@ async def sends_parts_in_order(platform: Platform) -> None:
     """Every part arrives, and has a unique id."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         chat = intake.taken[0].address
         message = OutboundMessage(address=chat, text=_WORDS, key="k")
         parts = [
@@ -169,14 +171,14 @@ async def sends_parts_in_order(platform: Platform) -> None:
         shown = "".join("".join(text.split()) for text in platform.shown())
         that(shown == _WORDS.replace(" ", ""), "the parts arrive in order")
         await channel.send(chat, OutboundPart(text="*plain*", key="p"), plain=True)
-        await soon(lambda: "*plain*" in platform.shown()[-1], "plain text arrives as it is")
+        await soon(lambda: "*plain*" in platform.shown()[-1], "plain text arrives unchanged")
 
 
 async def fails_in_the_words_of_the_port(platform: Platform) -> None:
     """A send that fails raises a DeliveryError."""
     intake = RecordingIntake()
     async with opened(platform) as channel, running(platform, channel, intake, "hello"):
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         nowhere = platform.refuse(intake.taken[0].address)
         try:
             await channel.send(nowhere, OutboundPart(text="lost", key="k"))
@@ -196,7 +198,7 @@ async def _received(platform: Platform, channel: Channel, text: str) -> None:
     intake = RecordingIntake()
     async with running(platform, channel, intake, text) as receiving:
         await intake.until(lambda: bool(intake.taken) or receiving.over, "each run receives")
-        that(not receiving.over, f"run goes on until it is cancelled: {receiving.failed}")
+        that(not receiving.over, f"run continues until it is cancelled: {receiving.failed}")
 
 
 async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
@@ -205,7 +207,7 @@ async def shows_drafts_that_are_no_messages(platform: Platform) -> None:
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Drafting):
             return
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         chat = intake.taken[0].address
         before = len(platform.shown())
         that(channel.drafts(chat), "there are drafts until one is refused")
@@ -227,9 +229,9 @@ async def confides_only_among_several(platform: Platform) -> None:
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Confiding):
             return
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         chat, person = intake.taken[0].address, intake.taken[0].sender.id
-        that(not channel.confides(chat, person), "in a private chat nobody else reads")
+        that(not channel.confides(chat, person), "in a private chat, no one else reads")
 
 
 async def grows_into_the_answer(platform: Platform) -> None:
@@ -240,7 +242,7 @@ async def grows_into_the_answer(platform: Platform) -> None:
     async with opened(platform) as channel, running(platform, channel, intake, "tell me"):
         if not isinstance(channel, Streaming) or not isinstance(channel, Editing):
             return
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         message = intake.taken[0]
         chat = msgspec.structs.replace(message.address, thread_id=message.message_id)
         before = len(platform.shown())
@@ -264,7 +266,7 @@ async def shows_files_together(platform: Platform) -> None:
     async with opened(platform) as channel, running(platform, channel, intake, "send them"):
         if not isinstance(channel, Albums):
             return
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         chat, contents = intake.taken[0].address, [b"first", b"the second"]
         files = [
             Attachment(kind="document", name=f"{number}.txt", size=len(content))
@@ -297,14 +299,14 @@ async def deletes_its_messages(platform: Platform) -> None:
     async with opened(platform) as channel, running(platform, channel, intake, "hello"):
         if not isinstance(channel, Deleting):
             return
-        await intake.until(lambda: bool(intake.taken), "what is said is admitted")
+        await intake.until(lambda: bool(intake.taken), "a message is admitted")
         chat = intake.taken[0].address
         first, _ = [
             await channel.send(chat, OutboundPart(text=text, key=text)) for text in ("one", "two")
         ]
         await soon(lambda: len(platform.shown()) == 2, "both arrive")
         await channel.delete(chat, first)
-        await soon(lambda: list(platform.shown()) == ["two"], "what was deleted is gone")
+        await soon(lambda: list(platform.shown()) == ["two"], "a deleted message is gone")
         with suppress(Refused):
             await channel.delete(chat, first)
         that(list(platform.shown()) == ["two"], "a second time deletes nothing else")
@@ -320,7 +322,7 @@ async def takes_only_requests_of_its_platform(platform: Platform) -> None:
             for body in (b"", b"{}", b"[" * 5_000, b'{"text": "let me in"}', b"\xff"):
                 asked = PlatformRequest(method="POST", path=path, body=body)
                 reply = await channel.receive(asked, intake)
-                that(400 <= reply.status < 500, f"what nobody signed is refused: {body[:20]!r}")
+                that(400 <= reply.status < 500, f"an unsigned request is refused: {body[:20]!r}")
         that(not intake.offered, "nothing unsigned is admitted")
 
 

@@ -87,9 +87,9 @@ async def answers_whole(model: ModelUnderTest) -> None:
             answer = await provider.chat(model.ask())
             that(answer.text.strip(), "chat gives an answer")
             usage = answer.usage
-            that(usage is None or usage.prompt_tokens >= 0, "what is counted is counted upwards")
+            that(usage is None or usage.prompt_tokens >= 0, "token counts are not negative")
             ids = [call.id for call in answer.tool_calls]
-            that(all(ids) and len(set(ids)) == len(ids), "every call has an id of its own")
+            that(all(ids) and len(set(ids)) == len(ids), "every call has a unique id")
 
 
 async def answers_side_by_side(model: ModelUnderTest) -> None:

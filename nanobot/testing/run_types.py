@@ -79,7 +79,7 @@ async def is_written_down_whole(case: RunTypeCase) -> None:
 async def takes_its_input(case: RunTypeCase) -> None:
     """Good input is accepted, and its log begins with a text that describes the task."""
     values = case.kind.parsed(dict(case.good))
-    that(case.kind.text(values).strip(), "its text says what is to be done")
+    that(case.kind.text(values).strip(), "its text describes the task")
     that(isinstance(case.kind.options(values), RunOptions), "options gives RunOptions")
     that(case.kind.delay(values) >= 0, "delay gives seconds")
     again = msgspec.json.decode(msgspec.json.encode(values))
@@ -102,7 +102,7 @@ async def performs_and_says_so(case: RunTypeCase) -> None:
     if case.kind.perform is not None:
         result = await _performed(case)
         that(isinstance(result, TaskResult), "perform returns Made")
-        that(result.text.strip(), "what it came to is said in words")
+        that(result.text.strip(), "its result has a text")
 
 
 async def may_be_done_again(case: RunTypeCase) -> None:

@@ -90,7 +90,7 @@ async def has_a_schema(case: ToolCase) -> None:
     that(schema.get("type") == "object", "its schema is that of an object")
     fields = schema.get("properties", {})
     that(isinstance(fields, dict), "its schema names its arguments")
-    that(set(schema.get("required", ())) <= set(fields), "what is required is described")
+    that(set(schema.get("required", ())) <= set(fields), "required fields have a description")
     (again,) = _registry(case).specs()
     that(msgspec.json.encode(spec) == msgspec.json.encode(again), "its schema stays the same")
 

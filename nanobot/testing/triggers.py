@@ -88,7 +88,7 @@ async def publishes_what_happens(source: TriggerSource) -> None:
     async with _running(source.trigger(), taker) as task:
         await source.happen("heron")
         await soon(lambda: taker.has("heron") or task.done(), "what happens is published")
-        that(not task.done(), "run goes on until it is cancelled")
+        that(not task.done(), "run continues until it is cancelled")
         await source.happen("stork")
         await soon(lambda: taker.has("stork"), "what happens next is published")
     that(all(0 < len(text.strip()) <= MAX_TEXT for text in taker.texts), "a prompt is text")
@@ -112,8 +112,8 @@ async def goes_on_when_it_is_not_taken(source: TriggerSource) -> None:
         await source.happen("heron")
         await soon(lambda: taker.offered > 0, "what happens is published")
         await source.happen("stork")
-        await soon(lambda: taker.has("stork") or task.done(), "what comes after is published")
-        that(not task.done(), "run goes on when too much waits")
+        await soon(lambda: taker.has("stork") or task.done(), "later events are published")
+        that(not task.done(), "run continues when the queue is full")
 
 
 async def may_be_started_after_an_error(source: TriggerSource) -> None:

@@ -619,7 +619,7 @@ class Hasty(Fake):
         (Fake(Forgetful), tells_messages_apart, "two messages have two keys"),
         (Fake(Pretending), sends_parts_in_order, "send returns an id for each part"),
         (Fake(Pretending), fails_in_the_words_of_the_port, "a send that failed says so"),
-        (Fake(Stubborn), may_be_run_again, "run goes on until it is cancelled"),
+        (Fake(Stubborn), may_be_run_again, "run continues until it is cancelled"),
         (Hasty(), acknowledges_only_what_was_admitted, "before admit has returned"),
     ],
 )

@@ -72,8 +72,8 @@ KIND = RunType(name="mute", description="Mute.", args=Args, text=lambda _: "", p
 @pytest.mark.parametrize(
     ("check", "promise"),
     [
-        (run_types.takes_its_input, "its text says what is to be done"),
-        (run_types.performs_and_says_so, "what it came to is said in words"),
+        (run_types.takes_its_input, "its text describes the task"),
+        (run_types.performs_and_says_so, "its result has a text"),
     ],
 )
 async def test_a_run_types_broken_promise_is_named(check: run_types.Check, promise: str) -> None:

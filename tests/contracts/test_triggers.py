@@ -204,8 +204,8 @@ async def test_a_trigger_keeps_what_the_port_promises(
     ("flaw", "check", "promise"),
     [
         ("twice", triggers.publishes_what_happens, "once, not more often"),
-        ("ends", triggers.publishes_what_happens, "run goes on until it is cancelled"),
-        ("proud", triggers.goes_on_when_it_is_not_taken, "run goes on when too much waits"),
+        ("ends", triggers.publishes_what_happens, "run continues until it is cancelled"),
+        ("proud", triggers.goes_on_when_it_is_not_taken, "run continues when the queue is full"),
     ],
 )
 async def test_a_triggers_broken_promise_is_named(
