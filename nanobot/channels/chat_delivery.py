@@ -310,9 +310,7 @@ class ChatDelivery:
         else:
             backoff = self._parts.backoff.delay(move.tries)
             delay = backoff if move.requested is None else move.requested
-            logger.warning(
-                "{}: not sent ({}), next attempt in at most {:.1f} s", self, move.why, delay
-            )
+            logger.warning("{}: not sent ({}), retry in {:.1f} s at most", self, move.why, delay)
             again = self._clock.now() + delay
             await self._stored(lambda: self._journal.defer(row, idx, again, move.why))
             if self._helping and move.requested is None:

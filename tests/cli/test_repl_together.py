@@ -40,17 +40,17 @@ async def test_when_the_terminal_that_serves_leaves_the_other_takes_over(home: H
 
 async def test_a_conversation_that_goes_on_says_so_and_shows_its_last_lines(home: Home) -> None:
     async with home.terminal() as terminal:
-        assert "continues (last" not in terminal.screen.text
+        assert "resumes (last" not in terminal.screen.text
         terminal.type("say:the last words" + ENTER)
         await answered(terminal, "the last words")
         terminal.type(CTRL_D)
         await terminal.ended()
     async with home.terminal() as terminal:
-        assert "cli:direct continues (last entry" in terminal.screen.text
+        assert "cli:direct resumes (last entry" in terminal.screen.text
         assert "`nanobot agent --new` begins" in terminal.screen.text
         assert shows_in_order(terminal, "> say:the last words", "  the last words")
     async with home.terminal("--new") as terminal:
-        assert "continues (last" not in terminal.screen.text
+        assert "resumes (last" not in terminal.screen.text
 
 
 async def test_who_comes_back_sees_what_runs_and_for_how_long(home: Home) -> None:

@@ -308,7 +308,7 @@ async def test_a_channel_whose_owner_cannot_be_greeted_is_kept_and_says_why(
 async def test_nobody_is_waited_for_where_messages_are_answered_or_no_id_is_wanted(
     operations: Dispatcher,
 ) -> None:
-    with pytest.raises(UsageError, match="is served"):
+    with pytest.raises(UsageError, match="is already connected"):
         await operations.call("channels meet", {"channel": "telegram", "settings": "token=1:abc"})
     with pytest.raises(UsageError, match="cannot wait"):
         await operations.call("channels meet", {"channel": "udp", "settings": "token=12345678"})

@@ -116,7 +116,7 @@ async def test_a_session_is_shown_as_it_was_at_an_entry_or_a_time() -> None:
         ({"at": "99"}, "entries 1 to 4, not 99"),
         ({"at": "0"}, "entries 1 to 4, not 0"),
         ({"at": "1999-01-01"}, "had no entries yet"),
-        ({"at": "yesterday-ish"}, "is no time"),
+        ({"at": "yesterday-ish"}, "is not a time"),
         ({"at": "2", "before": 3}, "either --at"),
     ],
 )

@@ -107,7 +107,7 @@ async def test_the_reason_why_a_job_in_a_group_fails_is_not_told_there(world: Wo
     texts = "\n".join(world.texts(GROUP))
     for secret in ("401", "sk-", "API key", "refuse"):
         assert secret not in texts
-    assert "log as run" in texts
+    assert "log, at run" in texts
     assert "401" in (text := "\n".join(world.texts(OWNER))) or "key" in text
 
 

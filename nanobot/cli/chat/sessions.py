@@ -58,7 +58,7 @@ def greeting(hello: Hello, version: str, zone: str) -> list[str]:
     if hello.entries:
         ago = cell("at", hello.changed_at, Now(time.time(), zone))
         lines.append(
-            f"{hello.session} continues (last entry {ago}); `nanobot agent --new` begins another."
+            f"{hello.session} resumes (last entry {ago}); `nanobot agent --new` begins another."
         )
     return [*lines, "/help lists the commands; Ctrl-D leaves."]
 
