@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nanobot.text import Sentence
 from nanobot.troubles import TROUBLES
 
 
@@ -33,7 +34,7 @@ def ungrouped() -> Iterator[None]:
 
 
 @contextmanager
-def boundary(what: str) -> Iterator[Caught]:
+def boundary(what: Sentence) -> Iterator[Caught]:
     """Catch any failure, including sys.exit, and log it with its traceback under `what`. It counts
     as a trouble with that name until the same work succeeds.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import msgspec
 
+from nanobot.text import Sentence
+
 SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
 
 
@@ -106,7 +108,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     blob: str = ""
     path: str = ""
     text: str = ""
-    error: str = ""
+    error: Sentence = ""
     recorded: bool = False
 
     @property

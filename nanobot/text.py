@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, AnyStr, cast
+from typing import Annotated, Any, AnyStr, TypeAlias, cast
+
+import msgspec
 
 MAX_TEXT = 1_000_000
-
-
 """Characters of one message; longer ones are refused with a word to the sender."""
 
+Sentence: TypeAlias = Annotated[str, msgspec.Meta(extra={"sentence": True})]
+"""A text that nanobot says to people, from its own code: `nanobot.texts` translates it. What
+people, models and platforms write is never declared so."""
 
 # C0 and C1 controls but for tab and newline, and halves of surrogate pairs: no chat needs them,
 # and the store, the model's JSON or a terminal would trip over them.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from threading import Lock
 
+from nanobot.text import Sentence
+
 RECENT_SECONDS = 1_800.0
 """A trouble that has not recurred for this long is over: no work waits longer between retries."""
 _MOST = 200
@@ -14,7 +16,7 @@ _MOST_CHARS = 300
 class Trouble:
     """A failing work, its error, and the number of failures in a row."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: Sentence) -> None:
         self.what = what
         self.error = ""
         self.count = 0
@@ -22,7 +24,7 @@ class Trouble:
         """Not by chance: it is reported after the first failure."""
         self.at = 0.0
 
-    def __str__(self) -> str:
+    def __str__(self) -> Sentence:
         times = "once" if self.count == 1 else f"{self.count} times"
         return f"{self.what} failed {times}: {self.error}"
 

@@ -27,6 +27,7 @@ from nanobot.session.approvals import (
     whole_call,
 )
 from nanobot.session.states import RunKind
+from nanobot.text import Sentence
 from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
 
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The question's number.")]
@@ -227,7 +228,7 @@ async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
 @operation("policy forget", example="2")
 async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
-) -> str:
+) -> Sentence:
     """Revoke a permanent permission."""
     if not await context.engine.records.forget_rule(id):
         raise UnknownId(f"There is no rule {id}; `policy rules` lists them.")

@@ -6,6 +6,8 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from nanobot.text import Sentence
+
 Attacker: TypeAlias = Literal[
     "stranger", "guest", "member", "web page", "MCP server", "other user of the machine"
 ]
@@ -19,8 +21,8 @@ class Exposure(msgspec.Struct, frozen=True, kw_only=True):
 
     attacker: Attacker
     level: Level
-    reaches: str
-    remedy: str = ""
+    reaches: Sentence
+    remedy: Sentence = ""
 
 
 class SecurityAdmin(Protocol):

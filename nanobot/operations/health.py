@@ -9,6 +9,7 @@ from msgspec import Meta
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 
 def _findings_text(findings: list[Finding], _: Now) -> str:
@@ -33,7 +34,7 @@ async def examine(
 
 
 @operation("restart", confirm="Running answers get time to finish. Restart now?")
-async def restart(context: OperationContext, caller: Caller) -> str:
+async def restart(context: OperationContext, caller: Caller) -> Sentence:
     """Let running answers finish, then restart the gateway with the current configuration."""
     caller.at_this_machine("Starting again")
     context.engine.home.restart()

@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot.config.keys import Applies, Kind
 from nanobot.config.values import Source
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:  # `--help` would load asyncio with it
     from nanobot.workspace.shared_files import SharedFiles
@@ -19,8 +20,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     about: str
     level: Literal["ok", "warning", "broken"]
-    text: str
-    remedy: str = ""
+    text: Sentence
+    remedy: Sentence = ""
     mendable: bool = False
 
     @property
@@ -86,7 +87,7 @@ class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model that could answer here, and why: a key is set, a server runs, or it is included."""
 
     name: str
-    why: str
+    why: Sentence
 
 
 class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     seconds: float
-    abilities: str
+    abilities: Sentence
     priced: bool
 
 
@@ -124,9 +125,9 @@ class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     it adds."""
 
     name: str
-    summary: str
+    summary: Sentence
     state: Literal["on", "off", "failed"]
-    why: str = ""
+    why: Sentence = ""
     package: str = ""
     brings: list[str] = []
 
@@ -149,7 +150,7 @@ class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
     holds it already; "": none."""
 
     key: str
-    asks: str
+    asks: Sentence
     secret: bool
     optional: bool
     many: bool
@@ -165,13 +166,13 @@ class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    steps: str
+    steps: Sentence
     docs: str
-    person: str
+    person: Sentence
     fields: list[ChannelField]
     only: str = ""
-    knock: str = ""
-    broken: str = ""
+    knock: Sentence = ""
+    broken: Sentence = ""
     grade: str = ""
 
 
@@ -182,11 +183,11 @@ class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     who: str
-    lacking: str
+    lacking: Sentence
     file: str
     owned: bool = False
     greeted: bool = False
-    refused: str = ""
+    refused: Sentence = ""
 
 
 class MetPerson(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.session.approvals import fenced
+from nanobot.text import Sentence
 from nanobot.tools.mcp.pins import ServerReview
 from nanobot.tools.mcp.views import ServerView, unknown_server
 
@@ -76,7 +77,7 @@ async def accept_server(
     caller: Caller,
     name: _Name,
     code: Annotated[Positional, Meta(description="The code shown below the review.")] = "",
-) -> str:
+) -> Sentence:
     """Accept the new and changed tools of an MCP server, as `mcp review` shows them."""
     count = await context.engine.mcp.accept(name, code, caller.by)
     tools = "1 tool" if count == 1 else f"{count} tools"

@@ -13,6 +13,7 @@ from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 
 class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ async def trust_files(
     context: OperationContext,
     _: Caller,
     path: Annotated[Positional, Meta(description="A file of the workspace, or a folder.")],
-) -> str:
+) -> Sentence:
     """Mark a file or folder as trusted."""
     count = await context.engine.security.trust(path)
     if not count:

@@ -14,6 +14,7 @@ from nanobot.operations.parameters import Positional, SessionArgument, for_owner
 from nanobot.operations.rendering import Now
 from nanobot.providers.base import ChecksModels
 from nanobot.session.states import RunState, as_people_see
+from nanobot.text import Sentence
 
 _MOST_TROUBLES = 20
 _OWNERS = for_owners("Only owners change the model.")
@@ -33,7 +34,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     web: str
     watches: dict[str, str] = {}
     role: str = "all"
-    troubles: list[str] = []
+    troubles: list[Sentence] = []
     model: str
     session_key: str
     entries: int

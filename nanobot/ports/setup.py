@@ -6,6 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from nanobot.text import Sentence
+
 
 class SetupField(msgspec.Struct, frozen=True, kw_only=True):
     """A question for one key of a channel's table. `secret`: not shown while typed, and stored in a
@@ -13,7 +15,7 @@ class SetupField(msgspec.Struct, frozen=True, kw_only=True):
     the answer to KEY. `variables`: environment variables that may already hold it."""
 
     key: str
-    asks: str
+    asks: Sentence
     secret: bool = False
     optional: bool = False
     many: bool = False
@@ -33,13 +35,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    steps: str
+    steps: Sentence
     docs: str = ""
     fields: tuple[SetupField, ...] = ()
-    person: str = "Your id"
+    person: Sentence = "Your id"
     pattern: str = r"\S+"
     only: str = ""
-    knock: str = ""
+    knock: Sentence = ""
     keeps: bool = False
     id_is_chat: bool = False
 
@@ -49,8 +51,8 @@ class Checked(msgspec.Struct, frozen=True):
     get them. `todo`: what remains to be done after it is saved and the gateway runs."""
 
     who: str
-    lacking: str = ""
-    todo: str = ""
+    lacking: Sentence = ""
+    todo: Sentence = ""
 
 
 @runtime_checkable

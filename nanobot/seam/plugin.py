@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nanobot.errors import PluginBroken
+from nanobot.text import Sentence
 
 Part: TypeAlias = Callable[..., Any] | str
 """A function of a plugin, or its location. Its parameters request objects by their types; see
@@ -49,7 +50,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Its entry point, its table in the configuration and its path over HTTP."""
-    summary: str
+    summary: Sentence
     """Its purpose, in one sentence."""
     requires: tuple[str, ...] = ()
     """The plugins without which it is off."""

@@ -13,6 +13,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from nanobot.server.encoding import is_large, pieces
 from nanobot.server.seats import Seats
+from nanobot.text import Sentence
 
 QUIET = {
     "Server": "nanobot",
@@ -35,7 +36,7 @@ class Problem(Exception):
     """A refused request. `message` is for the person behind the client."""
 
     def __init__(
-        self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+        self, status: int, code: str, message: Sentence, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message)
         self.status = status

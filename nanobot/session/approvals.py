@@ -16,6 +16,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Rol
 from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
+from nanobot.text import Sentence
 from nanobot.visible import arguments_shown, host_shown, hosts_in, spelled
 
 State: TypeAlias = Literal[
@@ -63,7 +64,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     arguments: str
     digest: str
-    why: str
+    why: Sentence
     question: str = ""
     choices: tuple[str, ...] = ()
     address: Address

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot.messages import Address
+from nanobot.text import Sentence
 
 QuarantineState: TypeAlias = Literal["moved", "repaired", "restored"]
 
@@ -21,7 +22,7 @@ class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     key: str
     column: str
-    reason: str
+    reason: Sentence
     state: QuarantineState
     at: float
     with_it: int = 0

@@ -15,6 +15,7 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
+from nanobot.text import Sentence
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None
     inbound_ids: tuple[int, ...]
     usage: RunUsage | None
-    error: str | None
+    error: Sentence | None
     origin: str
     address: str
     attempts: int
@@ -120,7 +121,7 @@ class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
     receipt: str | None
     kind: OutboundKind
     text: str
-    error: str | None
+    error: Sentence | None
     session_key: str
     run_id: str
     created_at: float

@@ -19,6 +19,7 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.text import Sentence
 from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
@@ -63,8 +64,8 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     sends: bool = False
     host: str = ""
     reached: str = ""
-    danger: str = ""
-    unusual: str = ""
+    danger: Sentence = ""
+    unusual: Sentence = ""
     risky: bool = False
     foreign: bool = False
     typed: bool = False
@@ -73,7 +74,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     to: str = ""
     secret: str = ""
     joined_by_members: bool = False
-    unaccepted: str = ""
+    unaccepted: Sentence = ""
 
 
 class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +84,7 @@ class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     rule: str
-    why: str
+    why: Sentence
     configured: bool = False
     typed: bool = False
 
@@ -93,7 +94,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     verdict: Verdict
-    why: str
+    why: Sentence
     tools: tuple[str, ...] = ("*",)
     paths: tuple[str, ...] | None = None
     roles: tuple[Role, ...] | None = None
@@ -132,7 +133,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True):
             and (self.paths is None or _in_paths(self.paths, call))
         )
 
-    def why_of(self, call: PolicyInput) -> str:
+    def why_of(self, call: PolicyInput) -> Sentence:
         """The reason for this call; the call's own reason if the rule is about that."""
         if self.dangerous or self.unaccepted:
             return call.danger or call.unaccepted

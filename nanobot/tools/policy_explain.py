@@ -9,6 +9,7 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, UsageError
 from nanobot.labels import Label, Privacy, Speaker, of
 from nanobot.messages import Address, Role
+from nanobot.text import Sentence
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Verdict
 
@@ -29,7 +30,7 @@ class PolicyExplanation(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
     verdict: Verdict
     rule: str
-    because: str
+    because: Sentence
 
 
 class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
+from nanobot.text import Sentence
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
 from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
@@ -51,8 +52,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
     path: str
     files: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()
-    wrong: str = ""
+    lacking: tuple[Sentence, ...] = ()
+    wrong: Sentence = ""
     disabled: bool = False
 
     @property
@@ -74,7 +75,7 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     always: bool
     description: str
-    why: str
+    why: Sentence
     path: str
     files: tuple[str, ...]
     text: str = ""

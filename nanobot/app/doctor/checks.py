@@ -318,5 +318,5 @@ async def _sandbox(config: Config) -> Finding:
         alone = no_wall_alone()
         kept = "Landlock alone keeps files from them" if alone is None else f"bare: {alone}"
         text += f" but those that a person agrees to ({kept})"
-    advice = f"Run: {advice}" if advice == REMEDY else advice
-    return Finding(about=about, level=level, text=text, remedy=advice)
+    todo = f"Run: {advice}" if advice == REMEDY else advice
+    return Finding(about=about, level=level, text=text, remedy=todo)

@@ -13,6 +13,7 @@ import msgspec
 from nanobot.plugins.evals.attempt import Attempt, MadeCall
 from nanobot.plugins.evals.cases import Check, is_pattern, table
 from nanobot.plugins.evals.schema import misfit
+from nanobot.text import Sentence
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,7 +21,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     check: str
     passed: bool
-    reason: str = ""
+    reason: Sentence = ""
 
 
 def said_of(check: Check) -> str:

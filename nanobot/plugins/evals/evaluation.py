@@ -15,6 +15,7 @@ from nanobot.plugins.evals.cases import CaseFile, Check
 from nanobot.plugins.evals.checks import Verdict, checked, said_of
 from nanobot.plugins.evals.judge import Judge
 from nanobot.providers.base import LLMProvider, ModelProfile, Models
+from nanobot.text import Sentence
 
 AT_ONCE = 4
 _MOST_SHOWN = 4_000
@@ -32,7 +33,7 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     calls: tuple[str, ...] = ()
     unrecorded: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    error: str = ""
+    error: Sentence = ""
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     seconds_deviation: float
     unrecorded: int
-    why: str
+    why: Sentence
     attempts: tuple[AttemptView, ...]
 
 
@@ -66,7 +67,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     results: tuple[CaseResult, ...]
     spent: float = 0.0
-    stopped: str = ""
+    stopped: Sentence = ""
 
     @property
     def passed(self) -> bool:

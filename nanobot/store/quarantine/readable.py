@@ -21,6 +21,7 @@ from nanobot.session.tasks import Report
 from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures
+from nanobot.text import Sentence
 from nanobot.tools.mcp import pins
 from nanobot.triggers.cron import jobs
 
@@ -31,7 +32,7 @@ class Flaw(msgspec.Struct, frozen=True):
     """An unreadable column, and why."""
 
     column: str
-    reason: str
+    reason: Sentence
 
 
 _PARTS = frozenset({"pending", "sending", "sent", "preview"})
@@ -136,7 +137,7 @@ def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
     return found
 
 
-def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> str:
+def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
     if raw.kind == "null":
         return "" if column.nullable else "it is empty"
     kinds = next((kinds for kind, kinds in _KINDS if isinstance(column.type, kind)), None)
@@ -154,7 +155,7 @@ def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> str:
     return "" if found is None else found.reason
 
 
-def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> str:
+def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> Sentence:
     check = strict_types.check_of(column.type)
     value: Any = float(raw.data) if raw.kind == "real" else int(raw.data)
     try:
@@ -170,7 +171,7 @@ def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> str
     return ""
 
 
-def _bad_text(at: Column, raw: Raw) -> str:
+def _bad_text(at: Column, raw: Raw) -> Sentence:
     try:
         text = raw.data.decode()
     except UnicodeDecodeError as error:

@@ -20,7 +20,7 @@ from nanobot.errors import StoreError, StoreUnwritable, ToolError, ToolTimeout, 
 from nanobot.messages import Attachment, Role
 from nanobot.optional import lack
 from nanobot.ports import Clock
-from nanobot.text import MAX_RESULT_CHARS, shorten
+from nanobot.text import MAX_RESULT_CHARS, Sentence, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.mcp import tool_names as offer
 from nanobot.tools.mcp.connection_state import ConnectionState, ServerTrouble
@@ -126,7 +126,7 @@ class McpServer:
         self._stopping = True
         self._line.end("nanobot is stopping")
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, why: Sentence) -> None:
         self._state, self._error = "failed", why
         self.settled.set()
         logger.warning("MCP server {}: {}", self.name, self._registry.redact(why))
@@ -233,7 +233,7 @@ class McpServer:
             unaccepted="" if accepted == said.digest else self._unaccepted(changed=bool(accepted)),
         )
 
-    def _unaccepted(self, *, changed: bool) -> str:
+    def _unaccepted(self, *, changed: bool) -> Sentence:
         how = "no owner has accepted this tool yet"
         if changed:
             how = "its server changed this tool, and no owner has accepted the change"

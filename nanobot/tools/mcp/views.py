@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from nanobot.errors import UnknownId
+from nanobot.text import Sentence
 from nanobot.tools.mcp.pins import ServerReview
 
 
@@ -22,7 +23,7 @@ class ServerView(msgspec.Struct, frozen=True, kw_only=True):
     tools: int
     waiting: int
     where: str
-    error: str
+    error: Sentence
 
 
 class Servers(Protocol):

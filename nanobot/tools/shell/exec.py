@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
-from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
+from nanobot.text import MAX_RESULT_CHARS, Sentence, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.sandbox.hosts import NO_NETWORK, HostList, NetworkAccess, is_entry
 from nanobot.tools.sandbox.sandbox import CommandResult, Sandbox, Walls
@@ -165,7 +165,7 @@ class _Shell:
         """Whether its output may be untrusted, which is so if it can reach the network."""
         return not args.background and (self._ran_bare or self._online(args, context))
 
-    async def needs_approval(self, args: ExecArgs, context: CallContext) -> str:
+    async def needs_approval(self, args: ExecArgs, context: CallContext) -> Sentence:
         """Why the hosts that it names need approval; "" if they do not."""
         if self._options.network.mode != "hosts" or not self._online(args, context):
             return ""
@@ -201,7 +201,7 @@ class _Shell:
         return hosts
 
     @staticmethod
-    def danger(args: ExecArgs) -> str:
+    def danger(args: ExecArgs) -> Sentence:
         """The dangers of the command line, for the approval request."""
         # Loads the whole command line parser, which many assistants never need.
         from nanobot.tools.shell.dangerous_commands import command_risks  # noqa: PLC0415

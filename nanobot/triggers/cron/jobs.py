@@ -17,6 +17,7 @@ from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.system import Backoff
+from nanobot.text import Sentence
 from nanobot.triggers.cron.schedule import Once, Schedule, coming, restored, zone_of
 from nanobot.triggers.cron.wording import in_words
 
@@ -114,7 +115,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     next_at: float | None
     created_at: float
     plan: Plan
-    reason: str = ""
+    reason: Sentence = ""
     readable: bool = True
 
 
@@ -138,10 +139,10 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     misfire: str
     overlap: str
     created_at: float
-    reason: str
+    reason: Sentence
     rule: str
     times: tuple[float, ...] = ()
-    question: str = ""
+    question: Sentence = ""
 
 
 class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +159,7 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: float | None
     attempt: int
     run_id: str | None
-    error: str | None
+    error: Sentence | None
     count: int = 1
 
 

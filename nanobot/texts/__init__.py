@@ -1,0 +1,9 @@
+"""The texts of nanobot in other languages: errors, findings, steps and all else that is declared as
+a `Sentence`. The code says everything in English; a catalogue in `zh/` has each text once, with
+numbered holes for its values. `python -m tests.texts` lists the texts that have no row yet.
+"""
+
+from nanobot.texts.answers import in_language
+from nanobot.texts.languages import ENGLISH, language_of, language_of_terminal, translated
+
+__all__ = ["ENGLISH", "in_language", "language_of", "language_of_terminal", "translated"]

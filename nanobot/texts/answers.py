@@ -1,0 +1,107 @@
+"""Translates the sentences in the result of an operation: the strings that its type declares as
+`Sentence`. All others are data and stay as they are."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from nanobot.texts.languages import ENGLISH, translated
+
+
+def in_language(value: Any, kind: Any, language: str) -> Any:
+    """A value of this type with its sentences in a language."""
+    if language == ENGLISH or value is None:
+        return value
+    info = _info(kind)
+    return _said(value, info, language) if _says(info) else value
+
+
+@cache
+def _info(kind: Any) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, inspect.Type]:
+    """The fields of a struct that have sentences in them."""
+    info = _info(kind)
+    assert isinstance(info, inspect.StructType)
+    return {field.name: field.type for field in info.fields if _says(field.type)}
+
+
+def _says(info: inspect.Type) -> bool:
+    """Whether there can be sentences within a value of that type."""
+    seen: set[type[msgspec.Struct]] = set()
+    left = [info]
+    while left:
+        match left.pop():
+            case inspect.Metadata(extra=extra) if extra and extra.get("sentence"):
+                return True
+            case inspect.StructType(cls=kind, fields=fields) if kind not in seen:
+                seen.add(kind)
+                left += [field.type for field in fields]
+            case other:
+                left += _inner(other)
+    return False
+
+
+def _inner(info: inspect.Type) -> list[inspect.Type]:
+    match info:
+        case inspect.Metadata(type=inner):
+            return [inner]
+        case inspect.UnionType(types=types):
+            return list(types)
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            return [item]
+        case inspect.TupleType(item_types=items):
+            return list(items)
+        case inspect.DictType(value_type=inner):
+            return [inner]
+        case _:
+            return []
+
+
+def _said(value: Any, info: inspect.Type, language: str) -> Any:
+    match info:
+        case inspect.Metadata(extra=extra) if extra and extra.get("sentence"):
+            return translated(value, language) if isinstance(value, str) else value
+        case inspect.Metadata(type=inner):
+            return _said(value, inner, language)
+        case inspect.UnionType(types=types):
+            fitting = next((each for each in types if _fits(value, each)), None)
+            return value if fitting is None else _said(value, fitting, language)
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            return type(value)([_said(each, item, language) for each in value])
+        case inspect.DictType(value_type=inner):
+            return {key: _said(each, inner, language) for key, each in value.items()}
+        case inspect.StructType() if isinstance(value, msgspec.Struct):
+            changed = {
+                name: _said(getattr(value, name), kind, language)
+                for name, kind in _fields(type(value)).items()
+            }
+            return msgspec.structs.replace(value, **changed) if changed else value
+        case _:
+            return value
+
+
+def _fits(value: Any, info: inspect.Type) -> bool:
+    """Whether a value is of that member of a union."""
+    match info:
+        case inspect.Metadata(type=inner):
+            return _fits(value, inner)
+        case inspect.StrType():
+            return isinstance(value, str)
+        case inspect.StructType(cls=kind):
+            return isinstance(value, kind)
+        case inspect.ListType():
+            return isinstance(value, list)
+        case inspect.VarTupleType():
+            return isinstance(value, tuple)
+        case inspect.DictType():
+            return isinstance(value, dict)
+        case _:
+            return False

@@ -1,0 +1,56 @@
+"""Which languages there are, and which one somebody wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from nanobot.texts.catalogue import Catalogue
+
+ENGLISH = "en"
+_FOLDER = Path(__file__).parent
+_LANGUAGES = ("zh",)
+_MOST = 20
+"""Languages of one header that are looked at."""
+
+
+@cache
+def catalogue(language: str) -> Catalogue:
+    """The texts of a language other than English; read at the first use."""
+    return Catalogue.of(_FOLDER / language)
+
+
+def translated(text: str, language: str) -> str:
+    """A text of nanobot's in a language; what is not known stays in English."""
+    return text if language == ENGLISH else catalogue(language).translated(text)
+
+
+def language_of(accepted: str) -> str:
+    """The language that an Accept-Language header prefers among those there are: "en" or "zh"."""
+    best, most = ENGLISH, 0.0
+    for choice in accepted.split(",", _MOST)[:_MOST]:
+        name, _, quality = choice.partition(";")
+        language = name.strip().lower().partition("-")[0]
+        wanted = _quality(quality)
+        if language in (ENGLISH, *_LANGUAGES) and wanted > most:
+            best, most = language, wanted
+    return best
+
+
+def language_of_terminal(environ: Mapping[str, str]) -> str:
+    """The language of a terminal, by the variables that all programs follow: LC_ALL, else
+    LC_MESSAGES, else LANG. `LC_ALL=C` asks for English."""
+    named = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
+    language = named.lower().partition("_")[0].partition(".")[0]
+    return language if language in _LANGUAGES else ENGLISH
+
+
+def _quality(parameter: str) -> float:
+    name, _, value = parameter.strip().partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return min(1.0, max(0.0, float(value)))
+    except ValueError:
+        return 0.0

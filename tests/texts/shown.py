@@ -1,0 +1,172 @@
+"""Every text that the code can show to a person, as a row of the catalogue."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.texts.reading import Hole, Reading, Texts, is_text, returned
+from tests.texts.source import Found, Function, Place, called, every, modules
+
+_NOT_FOR_PEOPLE = ("ToolError", "Fenced")
+"""Errors of the tree whose texts models read, or nobody."""
+_ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message"})
+"""Names of such fields that elsewhere hold what people write."""
+Slot = tuple[int, str]
+
+
+class Shown:
+    """The rows, each with the first place that says it."""
+
+    def __init__(self) -> None:
+        self._texts = Texts()
+        self._nodes = [pair for module in modules().values() for pair in every(module)]
+        self._classes = {
+            id(node): Found(node, Place(place.module))
+            for node, place in self._nodes
+            if isinstance(node, ast.ClassDef)
+        }
+        self._errors = self._error_classes()
+        self._sinks: set[Slot] = set()
+        self._told: set[Slot] = set()
+        self.found: dict[tuple[Reading, str], None] = {}
+
+    def rows(self) -> dict[str, str]:
+        """The module's path by row."""
+        self._sinks = self._annotated()
+        names = {name for key, name in self._sinks if key in self._classes}
+        self._texts.telling = frozenset(names - _ALSO_DATA | {"strerror"})
+        before = -1
+        while before != len(self._sinks) + len(self._told):
+            before = len(self._sinks) + len(self._told)
+            self.found = {}
+            self._texts.apart = []
+            for node, place in self._nodes:
+                for value in self._values(node, place):
+                    self._take(self._texts.readings(value, place), place)
+            for reading, place in self._texts.apart:
+                self._take([reading], place)
+        rows: dict[str, str] = {}
+        for reading, path in self.found:
+            rows.setdefault(self._row(reading), path)
+        return rows
+
+    def _row(self, reading: Reading) -> str:
+        pieces, at = [], 0
+        for piece in reading:
+            if isinstance(piece, str):
+                pieces.append(piece.replace("{", "{{").replace("}", "}}"))
+                continue
+            text = piece.text or (piece.flows is not None and piece.flows in self._told)
+            pieces.append(f"{{{at}:text}}" if text else f"{{{at}}}")
+            at += 1
+        return "".join(pieces)
+
+    def _take(self, readings: list[Reading], place: Place) -> None:
+        for reading in readings:
+            for piece in reading:
+                if isinstance(piece, Hole) and piece.flows is not None:
+                    self._sinks.add(piece.flows)
+            if is_text(reading):
+                self.found[reading, place.module.path] = None
+
+    def _values(self, node: ast.AST, place: Place) -> Iterator[ast.expr]:
+        """The expressions that a node shows."""
+        if isinstance(node, ast.Call):
+            yield from self._arguments(node, place)
+        elif isinstance(node, Function) and node.returns is not None:
+            if "Sentence" in ast.unparse(node.returns):
+                # The values are read within the function.
+                inside = Place(place.module, place.within, (*place.functions, node))
+                for value in returned(node):
+                    self._take(self._texts.readings(value, inside), inside)
+
+    def _arguments(self, node: ast.Call, place: Place) -> Iterator[ast.expr]:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "replace":
+            for keyword in node.keywords:
+                if keyword.arg and any(name == keyword.arg for _, name in self._fields):
+                    yield keyword.value
+            return
+        found = called(place, node.func)
+        if found is None:
+            return
+        target = found.node
+        if id(target) in self._errors and not self._own_init(target):
+            yield from node.args[:1]
+            return
+        names = self._parameters(found)
+        for position, argument in enumerate(node.args):
+            if position < len(names):
+                yield from self._given((id(target), names[position]), argument, place)
+        for keyword in node.keywords:
+            if keyword.arg:
+                yield from self._given((id(target), keyword.arg), keyword.value, place)
+
+    def _given(self, slot: Slot, value: ast.expr, place: Place) -> Iterator[ast.expr]:
+        if slot in self._sinks:
+            if any(is_text(reading) for reading in self._texts.readings(value, place)):
+                self._told.add(slot)
+            yield value
+
+    def _own_init(self, target: ast.AST) -> bool:
+        return any(isinstance(n, Function) and n.name == "__init__" and not any(
+            a.arg == "message" for a in n.args.args) for n in getattr(target, "body", ()))
+
+    def _parameters(self, found: Found) -> list[str]:
+        node = found.node
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, Function) and inner.name == "__init__":
+                    return [each.arg for each in inner.args.args][1:]
+            return [
+                each.target.id
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ]
+        if isinstance(node, Function):
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            return names[1:] if names[:1] in (["self"], ["cls"]) else names
+        return []
+
+    def _annotated(self) -> set[Slot]:
+        """The fields and parameters that are declared as sentences."""
+        slots: set[Slot] = set()
+        for node, _ in self._nodes:
+            if isinstance(node, ast.ClassDef):
+                for each in node.body:
+                    if isinstance(each, ast.AnnAssign) and "Sentence" in ast.unparse(
+                        each.annotation
+                    ):
+                        slots.add((id(node), ast.unparse(each.target)))
+                    if isinstance(each, Function) and each.name == "__init__":
+                        slots |= {(id(node), name) for name in _sentences(each)}
+            elif isinstance(node, Function):
+                slots |= {(id(node), name) for name in _sentences(node)}
+        self._fields = {
+            slot for slot in slots if slot[0] in self._classes
+        }
+        return slots
+
+    def _error_classes(self) -> set[int]:
+        """The classes of the tree of errors, and those in other modules that extend it."""
+        tree = {"NanobotError"}
+        chosen: dict[int, str] = {}
+        grown = True
+        while grown:
+            grown = False
+            for key, found in self._classes.items():
+                node = found.node
+                assert isinstance(node, ast.ClassDef)
+                bases = {base.id if isinstance(base, ast.Name) else getattr(base, "attr", "") for base in node.bases}
+                if key not in chosen and node.name not in _NOT_FOR_PEOPLE and (bases & tree or node.name == "NanobotError"):
+                    chosen[key] = node.name
+                    tree.add(node.name)
+                    grown = True
+        return set(chosen)
+
+
+def _sentences(function: Function) -> Iterator[str]:
+    arguments = function.args
+    for each in (*arguments.args, *arguments.kwonlyargs):
+        if each.annotation is not None and "Sentence" in ast.unparse(each.annotation):
+            yield each.arg

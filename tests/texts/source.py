@@ -1,0 +1,195 @@
+"""The code as syntax trees: its functions, constants and classes, and what a name means where."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[2]
+_ROOTS = (ROOT, ROOT / "channels")
+_FOLDERS = (ROOT / "nanobot", ROOT / "channels" / "nanobot_channels")
+_NOT_SHOWN = ("nanobot/testing/", "nanobot/texts/")
+
+_BARE = (ast.expr_context, ast.operator, ast.Name, ast.Constant)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Module(msgspec.Struct, frozen=True):
+    """A file of the code. `imports`: the module and the name behind each imported name."""
+
+    name: str
+    path: str
+    tree: ast.Module
+    imports: dict[str, tuple[str, str]]
+    constants: dict[str, list[ast.expr]]
+    functions: dict[str, Function]
+    classes: dict[str, ast.ClassDef]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where an expression is: its module, the class and the functions around it, outermost first."""
+
+    module: Module
+    within: ast.ClassDef | None = None
+    functions: tuple[Function, ...] = ()
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A function, class or constant that a name refers to, with its place."""
+
+    node: ast.AST
+    place: Place
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """All files of the code, by module name."""
+    files = [file for folder in _FOLDERS for file in sorted(folder.rglob("*.py"))]
+    read = [_module(file) for file in files]
+    return {each.name: each for each in read if not each.path.startswith(_NOT_SHOWN)}
+
+
+def _module(file: Path) -> Module:
+    root = _ROOTS[1] if file.is_relative_to(_ROOTS[1]) else ROOT
+    parts = file.relative_to(root).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    tree = ast.parse(file.read_text("utf-8"))
+    module = Module(name, file.relative_to(ROOT).as_posix(), tree, {}, {}, {}, {})
+    for node in _statements(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for each in node.names:
+                module.imports[each.asname or each.name] = (node.module, each.name)
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                if each.asname:
+                    module.imports[each.asname] = (each.name, "")
+    for node in tree.body:
+        if isinstance(node, Function):
+            module.functions[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            module.classes[node.name] = node
+        else:
+            for name_, value in assigned(node):
+                module.constants.setdefault(name_, []).append(value)
+    return module
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """All statements, of functions and blocks too."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                left += inner
+
+
+def assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a statement gives a value, and the values."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+        yield node.target.id, node.value
+    elif isinstance(node, ast.NamedExpr):
+        yield node.target.id, node.value
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                yield target.id, node.value
+            elif (
+                isinstance(target, ast.Tuple)
+                and isinstance(node.value, ast.Tuple)
+                and len(target.elts) == len(node.value.elts)
+            ):
+                for each, value in zip(target.elts, node.value.elts, strict=True):
+                    if isinstance(each, ast.Name):
+                        yield each.id, value
+
+
+def lookup(module: Module, name: str, depth: int = 0) -> Found | None:
+    """The function, class or constant of that name in a module, through its imports."""
+    if depth > 6:
+        return None
+    if name in module.functions:
+        return Found(module.functions[name], Place(module))
+    if name in module.classes:
+        return Found(module.classes[name], Place(module))
+    if name in module.imports:
+        source, inner = module.imports[name]
+        other = modules().get(source)
+        return lookup(other, inner, depth + 1) if other is not None and inner else None
+    return None
+
+
+def constant(module: Module, name: str, depth: int = 0) -> tuple[list[ast.expr], Place] | None:
+    """The values of a constant of a module, through its imports."""
+    if name in module.constants:
+        return module.constants[name], Place(module)
+    if name in module.imports and depth < 6:
+        source, inner = module.imports[name]
+        other = modules().get(source)
+        return constant(other, inner, depth + 1) if other is not None else None
+    return None
+
+
+def called(place: Place, function: ast.expr) -> Found | None:
+    """The function or class behind what is called."""
+    if isinstance(function, ast.Name):
+        for outer in reversed(place.functions):
+            for node in outer.body:
+                if isinstance(node, Function) and node.name == function.id:
+                    return Found(node, msgspec.structs.replace(place, functions=place.functions))
+        return lookup(place.module, function.id)
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        owner = function.value.id
+        if owner in ("self", "cls"):
+            return _method(place, function.attr)
+        if owner in place.module.classes:
+            inside = Place(place.module, place.module.classes[owner])
+            return _method(inside, function.attr)
+        source = place.module.imports.get(owner)
+        if source is not None:
+            other = modules().get(".".join(part for part in source if part))
+            return lookup(other, function.attr) if other is not None else None
+    return None
+
+
+def _method(place: Place, name: str) -> Found | None:
+    if place.within is None:
+        return None
+    for node in place.within.body:
+        if isinstance(node, Function) and node.name == name:
+            return Found(node, Place(place.module, place.within))
+    for base in place.within.bases:
+        found = called(place, base) if isinstance(base, ast.Name) else None
+        if found is not None and isinstance(found.node, ast.ClassDef):
+            return _method(Place(found.place.module, found.node), name)
+    return None
+
+
+def every(module: Module) -> Iterator[tuple[ast.AST, Place]]:
+    """All calls, functions and classes of a module with their places."""
+    left: list[tuple[ast.AST, Place]] = [(module.tree, Place(module))]
+    while left:
+        node, place = left.pop()
+        inner = place
+        if isinstance(node, ast.Call):
+            yield node, place
+        elif isinstance(node, ast.ClassDef):
+            yield node, place
+            inner = Place(module, node)
+        elif isinstance(node, Function):
+            yield node, place
+            inner = Place(module, place.within, (*place.functions, node))
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                if not isinstance(value, _BARE):
+                    left.append((value, inner))
+            elif isinstance(value, list):
+                left += [(each, inner) for each in value if isinstance(each, ast.AST)]
