@@ -16,7 +16,7 @@ from nanobot.messages import Role
 from nanobot.propagation import Propagation
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.path_prefix import own_path
-from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on, headers_of
+from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on, headers_of, wanted
 
 _IDLE_SECONDS = 15.0
 _LINGER_SECONDS = 2.0
@@ -137,19 +137,21 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             return await handler(request)
         except Problem as problem:
-            return answer(problem.status, problem.for_path(own_path(request)), problem.headers)
+            body = problem.for_path(own_path(request), wanted(request))
+            return answer(problem.status, body, problem.headers)
         except web.HTTPException as refused:
-            return _refused(refused, own_path(request))
+            return _refused(refused, request)
         except ConnectionError:
             raise asyncio.CancelledError from None  # the client has disconnected
     if request.writer.output_size > 0:
         raise asyncio.CancelledError  # a second response would appear within the first
     problem = Problem(500, "internal", "Something went wrong here; the log says what.")
-    return answer(problem.status, problem.for_path(own_path(request)), {"Connection": "close"})
+    body = problem.for_path(own_path(request), wanted(request))
+    return answer(problem.status, body, {"Connection": "close"})
 
 
-def _refused(refused: web.HTTPException, path: str) -> web.Response:
+def _refused(refused: web.HTTPException, request: web.Request) -> web.Response:
     status = refused.status
     headers = {"Allow": refused.headers["Allow"]} if "Allow" in refused.headers else {}
     problem = Problem(status, _CODES.get(status, "bad_request"), _TEXTS.get(status, refused.reason))
-    return answer(status, problem.for_path(path), headers)
+    return answer(status, problem.for_path(own_path(request), wanted(request)), headers)

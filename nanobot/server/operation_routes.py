@@ -31,7 +31,8 @@ from nanobot.operations.parameters import converted
 from nanobot.server.access import Principal
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
-from nanobot.server.wire import Problem, answer, body_of
+from nanobot.server.wire import Problem, answer, body_of, wanted
+from nanobot.texts import in_language
 
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0
@@ -110,7 +111,8 @@ def _performing(operations: Dispatcher, operation: Operation) -> Handler:
         except NanobotError as error:
             raise problem_of(error) from None
         unreadable = {UNREADABLE: str(len(given.unreadable))} if given.unreadable else {}
-        return answer(200, given.result, unreadable)
+        said = in_language(given.result, operation.returns, wanted(request))
+        return answer(200, said, unreadable)
 
     return perform
 

@@ -14,6 +14,7 @@ from aiohttp.web_protocol import RequestHandler
 from nanobot.server.encoding import is_large, pieces
 from nanobot.server.seats import Seats
 from nanobot.text import Sentence
+from nanobot.texts import ENGLISH, language_of, translated
 
 QUIET = {
     "Server": "nanobot",
@@ -43,15 +44,21 @@ class Problem(Exception):
         self.body: dict[str, dict[str, str | None]] = {"error": {"code": code, "message": message}}
         self.headers = headers or {}
 
-    def for_path(self, path: str) -> Mapping[str, Any]:
-        """The body, in the form that clients of that path expect."""
-        if not path.startswith(OPENAI):
-            return self.body
+    def for_path(self, path: str, language: str = ENGLISH) -> Mapping[str, Any]:
+        """The body, in the form that clients of that path expect, and in a language."""
         detail = self.body["error"]
+        said = {**detail, "message": translated(str(detail["message"]), language)}
+        if not path.startswith(OPENAI):
+            return {"error": said}
         named = _NAMED.match(str(detail["message"]))
         kind = "invalid_request_error" if self.status < 500 else "server_error"
         param = named[1] if named and self.status == 400 else None
-        return {"error": {**detail, "type": kind, "param": param}}
+        return {"error": {**said, "type": kind, "param": param}}
+
+
+def wanted(request: web.BaseRequest) -> str:
+    """The language that a client asks for: it sends Accept-Language, as browsers do."""
+    return language_of(request.headers.get("Accept-Language", ""))
 
 
 def headers_of(request: web.Request) -> dict[str, str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import inspect
@@ -28,9 +28,8 @@ def _info(kind: Any) -> inspect.Type:
 @cache
 def _fields(kind: type[msgspec.Struct]) -> dict[str, inspect.Type]:
     """The fields of a struct that have sentences in them."""
-    info = _info(kind)
-    assert isinstance(info, inspect.StructType)
-    return {field.name: field.type for field in info.fields if _says(field.type)}
+    fields = cast("inspect.StructType", _info(kind)).fields
+    return {field.name: field.type for field in fields if _says(field.type)}
 
 
 def _says(info: inspect.Type) -> bool:
@@ -65,7 +64,7 @@ def _inner(info: inspect.Type) -> list[inspect.Type]:
             return []
 
 
-def _said(value: Any, info: inspect.Type, language: str) -> Any:
+def _said(value: Any, info: inspect.Type, language: str) -> Any:  # noqa: PLR0911 - one a kind
     match info:
         case inspect.Metadata(extra=extra) if extra and extra.get("sentence"):
             return translated(value, language) if isinstance(value, str) else value
@@ -93,15 +92,15 @@ def _fits(value: Any, info: inspect.Type) -> bool:
     match info:
         case inspect.Metadata(type=inner):
             return _fits(value, inner)
-        case inspect.StrType():
-            return isinstance(value, str)
         case inspect.StructType(cls=kind):
             return isinstance(value, kind)
-        case inspect.ListType():
-            return isinstance(value, list)
-        case inspect.VarTupleType():
-            return isinstance(value, tuple)
-        case inspect.DictType():
-            return isinstance(value, dict)
         case _:
-            return False
+            return isinstance(value, _PLAIN.get(type(info), ()))
+
+
+_PLAIN: dict[type[inspect.Type], type] = {
+    inspect.StrType: str,
+    inspect.ListType: list,
+    inspect.VarTupleType: tuple,
+    inspect.DictType: dict,
+}

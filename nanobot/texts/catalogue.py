@@ -82,9 +82,7 @@ class Catalogue:
     def _known(self, row: Row, values: list[str], depth: int) -> dict[int, str]:
         """The values of the holes: those that are texts of nanobot's are translated."""
         return {
-            hole.number: self._said(value, depth + 1)
-            if hole.text and depth < _DEEPEST
-            else value
+            hole.number: self._said(value, depth + 1) if hole.text and depth < _DEEPEST else value
             for hole, value in zip(row.template.holes, values, strict=True)
         }
 
@@ -144,9 +142,7 @@ class Catalogue:
         letters = {row.template.literals[0][:1].lower() for row in self._all} - {""}
         return {
             letter: [
-                row
-                for row in self._all
-                if row.template.literals[0][:1].lower() in ("", letter)
+                row for row in self._all if row.template.literals[0][:1].lower() in ("", letter)
             ]
             for letter in letters
         }
@@ -162,9 +158,7 @@ def _split(text: str, ends: re.Pattern[str]) -> tuple[list[str], list[str]]:
 
 
 def _joined(parts: list[str], joints: list[str]) -> str:
-    return "".join(
-        f"{part}{joint}" for part, joint in zip(parts, [*joints, ""], strict=True)
-    )
+    return "".join(f"{part}{joint}" for part, joint in zip(parts, [*joints, ""], strict=True))
 
 
 def _joint(joint: str, before: str) -> str:

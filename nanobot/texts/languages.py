@@ -41,7 +41,8 @@ def language_of(accepted: str) -> str:
 def language_of_terminal(environ: Mapping[str, str]) -> str:
     """The language of a terminal, by the variables that all programs follow: LC_ALL, else
     LC_MESSAGES, else LANG. `LC_ALL=C` asks for English."""
-    named = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
+    found = (environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    named = next(filter(None, found), "")
     language = named.lower().partition("_")[0].partition(".")[0]
     return language if language in _LANGUAGES else ENGLISH
 

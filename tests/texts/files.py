@@ -34,7 +34,9 @@ class Difference(msgspec.Struct, frozen=True):
             lines.append(f"{path}: missing, said by {self.missing[row]}: paste\n{_line(row, '')}")
         lines += [f"{path}: no code says: {row!r}" for row, path in self.unused.items()]
         lines += [f"{path}: not translated: {row!r}" for row, path in self.empty.items()]
-        return "\n".join([*lines, f"{len(lines)} row(s) to mend" if lines else "All texts have rows."])
+        return "\n".join(
+            [*lines, f"{len(lines)} row(s) to mend" if lines else "All texts have rows."]
+        )
 
 
 def difference() -> Difference:

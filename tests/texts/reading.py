@@ -31,23 +31,29 @@ Reading = tuple[Piece, ...]
 
 
 class Inside(msgspec.Struct, frozen=True):
-    """The names of a function: what is assigned and added to them, the exceptions caught (whether
-    of nanobot's own), and the parameters (whether they are texts)."""
+    """The names of a function: what is assigned, added and appended to them, the exceptions caught
+    (whether of nanobot's own), and the parameters (whether they are texts)."""
 
     values: dict[str, list[ast.expr]]
     additions: dict[str, list[ast.expr]]
+    appended: dict[str, list[ast.expr]]
     caught: dict[str, bool]
     parameters: dict[str, bool]
 
     @classmethod
     def of(cls, function: Function) -> Inside:
         """Those of this function."""
-        inside = cls({}, {}, {}, {})
+        inside = cls({}, {}, {}, {}, {})
         for node in ast.walk(function):
             for name, value in assigned(node):
                 inside.values.setdefault(name, []).append(value)
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 inside.additions.setdefault(node.target.id, []).append(node.value)
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")):
+                    inside.appended.setdefault(name, []).extend(node.args)
+                case _:
+                    pass
             if isinstance(node, ast.ExceptHandler) and node.name and node.type is not None:
                 own = "Error" in ast.unparse(node.type)
                 inside.caught[node.name] = own or inside.caught.get(node.name, False)
@@ -68,7 +74,9 @@ class Texts:
         """Names of attributes that hold sentences."""
         self._inside: dict[int, Inside] = {}
 
-    def readings(self, node: ast.expr, place: Place, depth: int = 0) -> list[Reading]:
+    def readings(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of expression
+        self, node: ast.expr, place: Place, depth: int = 0
+    ) -> list[Reading]:
         """All that an expression can say, as far as the code tells."""
         if depth > _DEEP:
             return [(Hole(),)]
@@ -94,9 +102,9 @@ class Texts:
                 return self._named(name, place, depth)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in place.module.imports:
                 return self._constant(place, name, attr, depth)
-            case (
-                ast.Attribute(attr=attr) | ast.Subscript(value=ast.Attribute(attr=attr))
-            ) if attr in self.telling:
+            case ast.Attribute(attr=attr) | ast.Subscript(value=ast.Attribute(attr=attr)) if (
+                attr in self.telling
+            ):
                 return [(Hole(text=True),)]
             case ast.Call():
                 return self._call(node, place, depth)
@@ -107,9 +115,8 @@ class Texts:
         """What is within another text: a choice of few is part of it, others have rows apart."""
         found = self.readings(node, place, depth + 1)
         most = 1 if isinstance(node, ast.Call) else 3
-        if any(isinstance(piece, str) for reading in found for piece in reading):
-            if len(found) <= most:
-                return found
+        if len(found) <= most and any(isinstance(p, str) for reading in found for p in reading):
+            return found
         return [(self._hole(found, place),)]
 
     def _hole(self, found: Sequence[Reading], place: Place) -> Hole:
@@ -180,12 +187,12 @@ class Texts:
 
     def _joined(self, value: ast.expr, place: Place, depth: int) -> list[Reading]:
         found: list[Reading] = []
-        for part, there in self._elements(value, place, depth):
+        for part, there in self.elements(value, place, depth):
             found += self.readings(part, there, depth + 1)
         return [(self._hole(found, place),)]
 
-    def _elements(
-        self, node: ast.expr, place: Place, depth: int
+    def elements(  # noqa: C901, PLR0912 - one case for each kind of expression
+        self, node: ast.expr, place: Place, depth: int = 0
     ) -> Iterator[tuple[ast.expr, Place]]:
         """The elements of a list, as far as the code tells."""
         if depth > _DEEP:
@@ -194,28 +201,30 @@ class Texts:
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 for each in elements:
                     if isinstance(each, ast.Starred):
-                        yield from self._elements(each.value, place, depth + 1)
+                        yield from self.elements(each.value, place, depth + 1)
                     else:
                         yield each, place
             case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element):
                 yield element, place
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                yield from self._elements(left, place, depth + 1)
-                yield from self._elements(right, place, depth + 1)
+                yield from self.elements(left, place, depth + 1)
+                yield from self.elements(right, place, depth + 1)
             case ast.IfExp(body=body, orelse=other):
-                yield from self._elements(body, place, depth + 1)
-                yield from self._elements(other, place, depth + 1)
+                yield from self.elements(body, place, depth + 1)
+                yield from self.elements(other, place, depth + 1)
             case ast.Name(id=name) if place.functions:
                 inside = self._within(place.functions[-1])
                 for value in (*inside.values.get(name, ()), *inside.additions.get(name, ())):
-                    yield from self._elements(value, place, depth + 1)
+                    yield from self.elements(value, place, depth + 1)
+                for value in inside.appended.get(name, ()):
+                    yield value, place
             case ast.Call(func=function):
                 found = called(place, function)
                 if found is not None and isinstance(found.node, Function):
                     around = (*found.place.functions, found.node)
                     there = msgspec.structs.replace(found.place, functions=around)
                     for value in returned(found.node):
-                        yield from self._elements(value, there, depth + 1)
+                        yield from self.elements(value, there, depth + 1)
             case _:
                 return
 
@@ -227,9 +236,7 @@ class Texts:
             return [(Hole(),)]
         inside = msgspec.structs.replace(found.place, functions=(*found.place.functions, node))
         all_ = [
-            each
-            for value in returned(node)
-            for each in self.readings(value, inside, depth + 1)
+            each for value in returned(node) for each in self.readings(value, inside, depth + 1)
         ]
         # A value of the function's own is a value to its caller as well.
         return _unique(

@@ -75,11 +75,16 @@ class Shown:
         if isinstance(node, ast.Call):
             yield from self._arguments(node, place)
         elif isinstance(node, Function) and node.returns is not None:
-            if "Sentence" in ast.unparse(node.returns):
-                # The values are read within the function.
-                inside = Place(place.module, place.within, (*place.functions, node))
-                for value in returned(node):
-                    self._take(self._texts.readings(value, inside), inside)
+            kind = ast.unparse(node.returns)
+            if "Sentence" in kind:
+                self._take_returned(node, place, several="[Sentence" in kind)
+
+    def _take_returned(self, node: Function, place: Place, *, several: bool) -> None:
+        inside = Place(place.module, place.within, (*place.functions, node))
+        for value in returned(node):
+            pairs = self._texts.elements(value, inside) if several else [(value, inside)]
+            for each, there in pairs:
+                self._take(self._texts.readings(each, there), there)
 
     def _arguments(self, node: ast.Call, place: Place) -> Iterator[ast.expr]:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "replace":
@@ -109,8 +114,13 @@ class Shown:
             yield value
 
     def _own_init(self, target: ast.AST) -> bool:
-        return any(isinstance(n, Function) and n.name == "__init__" and not any(
-            a.arg == "message" for a in n.args.args) for n in getattr(target, "body", ()))
+        """Whether the class makes its message itself."""
+        return any(
+            isinstance(each, Function)
+            and each.name == "__init__"
+            and all(argument.arg != "message" for argument in each.args.args)
+            for each in getattr(target, "body", ())
+        )
 
     def _parameters(self, found: Found) -> list[str]:
         node = found.node
@@ -142,27 +152,28 @@ class Shown:
                         slots |= {(id(node), name) for name in _sentences(each)}
             elif isinstance(node, Function):
                 slots |= {(id(node), name) for name in _sentences(node)}
-        self._fields = {
-            slot for slot in slots if slot[0] in self._classes
-        }
+        self._fields = {slot for slot in slots if slot[0] in self._classes}
         return slots
 
     def _error_classes(self) -> set[int]:
         """The classes of the tree of errors, and those in other modules that extend it."""
-        tree = {"NanobotError"}
-        chosen: dict[int, str] = {}
-        grown = True
-        while grown:
-            grown = False
+        names, chosen, before = {"NanobotError"}, set[int](), -1
+        while before != len(chosen):
+            before = len(chosen)
             for key, found in self._classes.items():
                 node = found.node
                 assert isinstance(node, ast.ClassDef)
-                bases = {base.id if isinstance(base, ast.Name) else getattr(base, "attr", "") for base in node.bases}
-                if key not in chosen and node.name not in _NOT_FOR_PEOPLE and (bases & tree or node.name == "NanobotError"):
-                    chosen[key] = node.name
-                    tree.add(node.name)
-                    grown = True
-        return set(chosen)
+                own = node.name == "NanobotError" or any(
+                    _named(base) in names for base in node.bases
+                )
+                if own and node.name not in _NOT_FOR_PEOPLE:
+                    chosen.add(key)
+                    names.add(node.name)
+        return chosen
+
+
+def _named(base: ast.expr) -> str:
+    return base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
 
 
 def _sentences(function: Function) -> Iterator[str]:

@@ -31,7 +31,8 @@ class Module(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where an expression is: its module, the class and the functions around it, outermost first."""
+    """Where an expression is: its module, the class around it, and the functions, outermost
+    first."""
 
     module: Module
     within: ast.ClassDef | None = None
@@ -58,15 +59,7 @@ def _module(file: Path) -> Module:
     parts = file.relative_to(root).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     tree = ast.parse(file.read_text("utf-8"))
-    module = Module(name, file.relative_to(ROOT).as_posix(), tree, {}, {}, {}, {})
-    for node in _statements(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for each in node.names:
-                module.imports[each.asname or each.name] = (node.module, each.name)
-        elif isinstance(node, ast.Import):
-            for each in node.names:
-                if each.asname:
-                    module.imports[each.asname] = (each.name, "")
+    module = Module(name, file.relative_to(ROOT).as_posix(), tree, _imports(tree), {}, {}, {})
     for node in tree.body:
         if isinstance(node, Function):
             module.functions[node.name] = node
@@ -76,6 +69,17 @@ def _module(file: Path) -> Module:
             for name_, value in assigned(node):
                 module.constants.setdefault(name_, []).append(value)
     return module
+
+
+def _imports(tree: ast.Module) -> dict[str, tuple[str, str]]:
+    """The module and the name behind each imported name; the name of a whole module is empty."""
+    imports: dict[str, tuple[str, str]] = {}
+    for node in _statements(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imports |= {each.asname or each.name: (node.module, each.name) for each in node.names}
+        elif isinstance(node, ast.Import):
+            imports |= {each.asname: (each.name, "") for each in node.names if each.asname}
+    return imports
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
@@ -93,22 +97,26 @@ def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 def assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """The names that a statement gives a value, and the values."""
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-        yield node.target.id, node.value
-    elif isinstance(node, ast.NamedExpr):
-        yield node.target.id, node.value
-    elif isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                yield target.id, node.value
-            elif (
-                isinstance(target, ast.Tuple)
-                and isinstance(node.value, ast.Tuple)
-                and len(target.elts) == len(node.value.elts)
-            ):
-                for each, value in zip(target.elts, node.value.elts, strict=True):
-                    if isinstance(each, ast.Name):
-                        yield each.id, value
+    match node:
+        case (
+            ast.NamedExpr(target=ast.Name(id=name), value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            yield name, value
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _targets(target, value)
+        case _:
+            return
+
+
+def _targets(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, each in zip(target.elts, value.elts, strict=False):
+            if isinstance(one, ast.Name):
+                yield one.id, each
 
 
 def lookup(module: Module, name: str, depth: int = 0) -> Found | None:

@@ -191,7 +191,7 @@ def _clock(config: Config, environ: Mapping[str, str]) -> Finding:
         remedy = "Set TZ to a name such as Europe/Berlin, or install tzdata"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
     shown = datetime.fromtimestamp(now, ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
-    return Finding(about=about, level="ok", text=f"{shown}, zone {zone}")
+    return Finding(about=about, level="ok", text=f"{shown}, time zone {zone}")
 
 
 def _user() -> Finding:
@@ -304,11 +304,11 @@ async def _sandbox(config: Config) -> Finding:
     why = await Bubblewrap(bwrap).probe(network)
     if why is None:
         reached = {
-            "none": "without network",
-            "hosts": "with listed hosts",
-            "all": "with the network",
-        }
-        walls = [f"bubblewrap, {reached[settings.network]}", *standing_walls()]
+            "none": "bubblewrap, without network",
+            "hosts": "bubblewrap, with listed hosts",
+            "all": "bubblewrap, with the network",
+        }[settings.network]
+        walls = [reached, *standing_walls()]
         text = "; ".join([*walls, *missing_walls()])
         return Finding(about=about, level="ok", text=text)
     level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"

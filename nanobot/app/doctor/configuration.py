@@ -17,6 +17,7 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.system import Zone
+from nanobot.text import Sentence
 from nanobot.workspace import personas
 
 
@@ -53,9 +54,9 @@ def _unfit(config: Config, zone: str) -> list[Finding]:
     ]
 
 
-def _unusable(config: Config, problems: list[str]) -> list[str]:
+def _unusable(config: Config, problems: list[str]) -> list[Sentence]:
     """Settings that are valid but cannot work."""
-    wrong: list[str] = []
+    wrong: list[Sentence] = []
     for name, channel in config.channels.items():
         if channel.enabled and not any(f"channels.{name}." in problem for problem in problems):
             try:

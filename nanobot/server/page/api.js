@@ -1,5 +1,6 @@
 /** The gateway's HTTP API: one function for what only reads, one for what changes something. */
 
+import { language } from "./i18n.js";
 import { computed, signal } from "./lib.js";
 
 /** What a path is called here: a proxy may serve the gateway below a path of its own. */
@@ -102,6 +103,7 @@ export async function request(path, options = {}) {
   let response;
   try {
     const headers = {
+      "Accept-Language": language.value,
       ...options.headers,
       ...(options.method === "POST" && me.value?.csrf ? { "X-CSRF-Token": me.value.csrf } : {}),
     };

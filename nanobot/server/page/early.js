@@ -12,8 +12,11 @@
   // Known since the last visit: whether this browser may list conversations.
   const lists = localStorage.getItem("lists") === "yes";
   if (lists && /^(#\/?)?$|^#\/chat/.test(place)) paths.push("/api/sessions/list?limit=200");
+  // The language that was chosen on the page; else the browser says its own.
+  const language = localStorage.getItem("language");
+  const headers = language ? { "Accept-Language": language } : undefined;
   const ask = async (/** @type {string} */ path) => {
-    const response = await fetch(base + path, { credentials: "same-origin" });
+    const response = await fetch(base + path, { credentials: "same-origin", headers });
     return { response, value: response.ok ? await response.json() : undefined };
   };
   const kept = new Map(paths.map((path) => [path, ask(path)]));

@@ -18,6 +18,7 @@ import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.optional import command
+from nanobot.text import Sentence
 from nanobot.tools.sandbox import landlock, launcher
 from nanobot.tools.sandbox.control_group import grouped, no_groups
 from nanobot.tools.sandbox.file_wall import (
@@ -56,13 +57,13 @@ _PROBE_SECONDS = 10.0
 _LISTENER_SECONDS = 10.0
 
 
-def standing_walls() -> list[str]:
+def standing_walls() -> list[Sentence]:
     """The protections available on this machine in addition to bubblewrap."""
     limits = [] if no_groups() else ["limits for each command as a whole (control groups)"]
     return [*filter(None, [second_wall()]), *limits]
 
 
-def missing_walls() -> list[str]:
+def missing_walls() -> list[Sentence]:
     """Protections that do not work on this machine though bubblewrap does, each with a remedy."""
     missing = []
     if os.geteuid() == 0 and (why := no_groups()):
@@ -92,7 +93,7 @@ class SandboxProcess:
         return () if self._proxy is None else tuple(self._proxy.refused)
 
 
-def remedy(bwrap: str | None) -> str:
+def remedy(bwrap: str | None) -> Sentence:
     """The remedy if bubblewrap does not work."""
     return ALLOW if bwrap is not None and Path(bwrap).exists() else REMEDY
 
@@ -130,7 +131,7 @@ class Bubblewrap:
         self._probed: dict[str, str | None] = {}
         self._probing = asyncio.Lock()
 
-    async def probe(self, network: NetworkAccess) -> str | None:
+    async def probe(self, network: NetworkAccess) -> Sentence | None:
         """None if programs can be run, else the reason in one line. Tested once, then cached."""
         async with self._probing:
             if network.mode not in self._probed:
@@ -247,7 +248,7 @@ class Bubblewrap:
         ordered = [mounts[path] for path in sorted(mounts, key=lambda path: len(path.parts))]
         return [*(word for mount in ordered for word in mount), "--chdir", str(view.folder or "/")]
 
-    async def _probe(self, network: NetworkAccess) -> str | None:
+    async def _probe(self, network: NetworkAccess) -> Sentence | None:
         """Probe with as much of the second wall as is available."""
         if self.bwrap is None:
             return f"bubblewrap is not installed: {remedy(None)}"
@@ -258,7 +259,7 @@ class Bubblewrap:
                     return None
         return await self._try(network, None)
 
-    async def _try(self, network: NetworkAccess, inner: Interpreter | None) -> str | None:
+    async def _try(self, network: NetworkAccess, inner: Interpreter | None) -> Sentence | None:
         view = SandboxView(home=Path("/"), network=network)
         streams = {"stdin": DEVNULL, "stderr": PIPE}
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from loguru import logger
 
 from nanobot.errors import ToolError
+from nanobot.text import Sentence
 from nanobot.tools.sandbox.view import SandboxLimits
 
 LEAF = "gateway"
@@ -116,7 +117,7 @@ def _groups() -> ControlGroups | str:
     return groups
 
 
-def no_groups() -> str:
+def no_groups() -> Sentence:
     """Why this process cannot create control groups; "" if it can."""
     groups = _groups()
     return groups if isinstance(groups, str) else ""
@@ -197,5 +198,5 @@ def _ancestors(number: int, proc: Path) -> Iterable[int]:
         number = int(status.rpartition(")")[2].split()[1])
 
 
-def _reason(path: Path, error: OSError) -> str:
+def _reason(path: Path, error: OSError) -> Sentence:
     return f"{error.filename or path}: {error.strerror}"

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from nanobot.text import Sentence
 from nanobot.tools.sandbox import landlock
 from nanobot.tools.sandbox.own_files import own_files
 from nanobot.tools.sandbox.seccomp import system_call_filter
@@ -39,13 +40,13 @@ def landlock_version() -> int:
     return landlock.version() if sys.platform == "linux" else 0
 
 
-def second_wall() -> str:
+def second_wall() -> Sentence:
     """The protection that Landlock adds inside bubblewrap here; "" if none."""
     version = landlock_version()
     return f"Landlock (version {version}) for files" if version >= landlock.SINCE_MOVES else ""
 
 
-def no_wall_alone() -> str | None:
+def no_wall_alone() -> Sentence | None:
     """None if Landlock can protect files without bubblewrap, otherwise the reason.
 
     Before version 3, every file of the user could be truncated; without a filter of system calls,

@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.propagation import sent_as_variables
+from nanobot.text import Sentence
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, SandboxProcess
 from nanobot.tools.sandbox.control_group import grouped
 from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
@@ -114,7 +115,7 @@ class Sandbox:
         other.__dict__.update({f"_{name}": value for name, value in changes.items()})
         return other
 
-    async def probe(self, network: NetworkAccess) -> str | None:
+    async def probe(self, network: NetworkAccess) -> Sentence | None:
         """None if commands can be run, else the reason in one line. Tested once, then cached."""
         return await self._walls.probe(network)
 

@@ -4,7 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib.js";
 import { changed } from "../live.js";
 import { access, ApiError, known, outdated, unreadable } from "../api.js";
 import { ago, moment } from "../format.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { tell } from "./notices.js";
 
@@ -184,13 +184,14 @@ const isLater = ({ watched: before, seen }, watched) =>
   );
 
 /**
- * What something on the way gave: `{ value, error, again }`; asked again when one of `watched`
- * changes.
+ * What something on the way gave: `{ value, error, again }`; asked again when one of `changing`
+ * changes, or the language, in which the gateway answers.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} fetching
- * @param {unknown[]} watched
+ * @param {unknown[]} changing
  */
-export function useFetched(fetching, watched, every = 0) {
+export function useFetched(fetching, changing, every = 0) {
+  const watched = [...changing, language.value];
   const [state, setState] = useState(
     /** @type {{ value: T | undefined, error: unknown }} */ ({
       value: undefined,

@@ -1,0 +1,44 @@
+"""Every text that people can see has its Chinese row, and no row is for nothing."""
+
+from __future__ import annotations
+
+import re
+
+from nanobot.texts.template import Template
+from tests.texts.files import difference, read
+from tests.texts.shown import Shown
+
+
+def test_every_text_that_people_can_see_has_a_row_and_every_row_a_text() -> None:
+    found = difference()
+    assert not found, f"run `python -m tests.texts --write`, then translate:\n{found}"
+
+
+def test_the_texts_are_found_where_people_meet_them() -> None:
+    rows = Shown().rows()
+    for told in (
+        "There is no run {0}; `runs list` lists them.",  # an error
+        "nanobot runs as root",  # a finding of doctor
+        "Run: chmod {0} {1}",  # a remedy
+        "On Telegram, send /newbot to @BotFather: it gives you a token.",  # a step of set-up
+        "The gateway is restarting. Unfinished answers resume afterwards.",  # the result of one
+        "owners may do everything",  # a reason of the policy
+        "Webhooks from other services.",  # what a plugin is for
+    ):
+        assert told in rows
+    assert "every refusal is a NanobotError" not in rows  # an AssertionError
+    assert "the command cannot be started: {0:text}" not in rows  # a tool's error, for the model
+
+
+def test_each_translation_has_the_holes_of_its_text_and_is_chinese() -> None:
+    for row, (_, text) in read().items():
+        holes = {hole.number for hole in Template.read(row).holes}
+        assert {hole.number for hole in Template.read(text).holes} == holes, row
+        assert re.search(r"[\u4e00-\u9fff（：；，]", text) or "[Errno" in row, row
+
+
+def test_a_translation_keeps_the_code_of_its_text() -> None:
+    code = re.compile(r"`[^`{} ]+`|[a-z_]+\.[a-z_]+(?:\.[a-z_]+)+|--[a-z]+")
+    for row, (_, text) in read().items():
+        for word in code.findall(row):
+            assert word in text, f"{word} of {row!r} is not in {text!r}"
