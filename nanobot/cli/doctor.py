@@ -15,6 +15,7 @@ from nanobot.cli.output import Line, Style, document, say
 from nanobot.cli.tables import wrapped
 from nanobot.errors import ConfigError
 from nanobot.operations.home import Finding
+from nanobot.texts import ENGLISH, language_of_terminal, translated
 
 _MARGIN, _NARROWEST = 24, 30
 _STYLES: Mapping[str, Style] = {"ok": "green", "warning": "yellow", "broken": "red"}
@@ -24,7 +25,7 @@ def checked(environ: Mapping[str, str], *, json: bool) -> int:
     """`config check`: every mistake, including unknown keys; returns the exit code."""
     to_stderr(environ, "ERROR")
     findings, _ = configuration(environ)
-    _tell(findings, json=json)
+    _tell(findings, language_of_terminal(environ), json=json)
     return ConfigError.exit_code if any(finding.level != "ok" for finding in findings) else 0
 
 
@@ -43,22 +44,29 @@ async def _examine(environ: Mapping[str, str], *, fix: bool, store: bool, json: 
         if isinstance(finding, Finding):
             every.append(finding)
             if not json:
-                _tell([finding], json=False)
+                _tell([finding], language_of_terminal(environ), json=False)
     if json:
-        _tell(every, json=True)
+        _tell(every, ENGLISH, json=True)
     return 1 if any(finding.level == "broken" for finding in every) else 0
 
 
-def _tell(findings: list[Finding], *, json: bool) -> None:
+def _tell(findings: list[Finding], language: str, *, json: bool) -> None:
     if json:
         document(findings)
         return
     for finding in findings:
-        text = finding.sentences
+        text = _said(finding, language)
         first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
         say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
         for line in more:
             say(" " * _MARGIN + line)
+
+
+def _said(finding: Finding, language: str) -> str:
+    if language == ENGLISH:
+        return finding.sentences
+    text, remedy = (translated(each, language) for each in (finding.text, finding.remedy))
+    return f"{text.removesuffix('。')}。{remedy}" if remedy else text
 
 
 def _room() -> int:

@@ -21,7 +21,11 @@ def errors() -> Iterator[None]:
     try:
         yield
     except NanobotError as error:
-        warn(f"nanobot: {error}")
+        # Loaded for an error only: most commands end without one.
+        from nanobot.cli.language import terminal_language  # noqa: PLC0415
+        from nanobot.texts import translated  # noqa: PLC0415
+
+        warn(f"nanobot: {translated(str(error), terminal_language())}")
         raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):
         warn()

@@ -10,6 +10,8 @@ from tests.texts.source import Found, Function, Place, called, every, modules
 
 _NOT_FOR_PEOPLE = ("ToolError", "Fenced")
 """Errors of the tree whose texts models read, or nobody."""
+_TOLD = frozenset({"FrontMatterError", "NoControlGroups", "WantedToExit"})
+"""Exceptions beside that tree whose texts become part of what people are told."""
 _ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message"})
 """Names of such fields that elsewhere hold what people write."""
 Slot = tuple[int, str]
@@ -157,7 +159,7 @@ class Shown:
 
     def _error_classes(self) -> set[int]:
         """The classes of the tree of errors, and those in other modules that extend it."""
-        names, chosen, before = {"NanobotError"}, set[int](), -1
+        names, chosen, before = {"NanobotError", *_TOLD}, set[int](), -1
         while before != len(chosen):
             before = len(chosen)
             for key, found in self._classes.items():
