@@ -16,7 +16,15 @@ from nanobot.messages import Role
 from nanobot.propagation import Propagation
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.path_prefix import own_path
-from nanobot.server.wire import QUIET, Connection, Problem, answer, asked_to_go_on, headers_of, wanted
+from nanobot.server.wire import (
+    QUIET,
+    Connection,
+    Problem,
+    answer,
+    asked_to_go_on,
+    headers_of,
+    wanted,
+)
 
 _IDLE_SECONDS = 15.0
 _LINGER_SECONDS = 2.0
