@@ -35,7 +35,7 @@ from nanobot.app.parts import (
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
-from nanobot.app.plugged import Plugged
+from nanobot.app.plugged import Plugged, PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -57,7 +57,6 @@ from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
-from nanobot.server.plugin_routes import PluginMetrics
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.tasks import TaskStarter
@@ -230,7 +229,7 @@ class _Assembly:
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
-        offers.add({CurrentMetrics: PluginMetrics(self.plugged.each_awaited)})
+        offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from inspect import isawaitable
@@ -18,6 +18,7 @@ from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
+from nanobot.seam.faces import Metric
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -191,3 +192,15 @@ def views(which: Switched, failures: Mapping[str, Mapping[str, str]]) -> list[Pl
         for each in plugins.left_out
     ]
     return sorted(shown, key=lambda view: (view.package, view.name))
+
+
+class PluginMetrics:
+    """See nanobot.seam.faces.CurrentMetrics."""
+
+    def __init__(self, plugged: Plugged) -> None:
+        self._plugged = plugged
+
+    async def collect(self) -> Sequence[Metric]:
+        from nanobot.server.plugin_routes import metrics_of_plugins  # noqa: PLC0415 - loads HTTP
+
+        return await metrics_of_plugins(self._plugged.each_awaited)

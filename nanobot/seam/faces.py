@@ -26,8 +26,10 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the command line. `run` is a function for typer, whose docstring is the help;
-    its `typer.Context` has the environment as `obj`. `examples`: command lines."""
+    """A command of the command line. `run` gets the environment, and its options by name: these are
+    keyword-only parameters of the types str, int, float or bool, each with a default and annotated
+    with a `msgspec.Meta` whose description is their help. The docstring is the help of the command.
+    `examples`: command lines."""
 
     name: str
     run: Callable[..., Any]

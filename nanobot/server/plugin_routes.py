@@ -121,16 +121,6 @@ async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
     return metrics
 
 
-class PluginMetrics:
-    """See nanobot.seam.faces.CurrentMetrics."""
-
-    def __init__(self, each: EachAwaited) -> None:
-        self._each = each
-
-    async def collect(self) -> Sequence[Metric]:
-        return await metrics_of_plugins(self._each)
-
-
 def _fits(kind: str, value: Any) -> bool:
     if kind == "histogram":
         return isinstance(value, Distribution) and len(value.counts) == len(value.bounds) + 1

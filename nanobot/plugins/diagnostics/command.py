@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from msgspec import Meta
 
 from nanobot.seam.faces import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nanobot.plugins.diagnostics.contents import Diagnostics
 
 _ENDINGS = (".tar.gz", ".tgz", ".zip")
@@ -25,16 +24,16 @@ def commands() -> list[Command]:
 
 
 def diagnostics(
-    context: typer.Context,
-    to: Annotated[
-        str, typer.Option(metavar="FILE", help="Where to write it: a new .tar.gz, .tgz or .zip.")
-    ] = "",
+    environ: Mapping[str, str],
     *,
+    to: Annotated[
+        str, Meta(description="File to write: a new .tar.gz, .tgz or .zip; default: here.")
+    ] = "",
     show: Annotated[
-        bool, typer.Option("--show", help="Print what it contains. Writes only with --to.")
+        bool, Meta(description="Print what it contains. Writes only with --to.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print its files as JSON. Writes only with --to.")
+    json: Annotated[
+        bool, Meta(description="Print its files as JSON. Writes only with --to.")
     ] = False,
 ) -> None:
     """Write one redacted archive to attach to a report of a problem.
@@ -47,9 +46,9 @@ def diagnostics(
     from nanobot.plugins.diagnostics.operations import listed  # noqa: PLC0415
 
     with errors():
-        place = None if not to and (show or as_json) else _place(to)
-        made = _collected(context.obj)
-        if as_json:
+        place = None if not to and (show or json) else _place(to)
+        made = _collected(environ)
+        if json:
             document(made.files)
         elif show:
             for file in made.files:
@@ -58,12 +57,13 @@ def diagnostics(
             say(listed(made))
         if place is not None:
             written = _write(made, place)
-            if not as_json:
+            if not json:
                 say("", f"Written: {written}. Read it before you send it: --show prints all of it.")
 
 
-def _place(to: str) -> Path | None:
-    """The file to write; None: one with the archive's own name, here. Raises UsageError."""
+def _place(to: str) -> Path:
+    """The file to write; without a name: one with the archive's own name, here. Raises
+    UsageError."""
     from nanobot.errors import UsageError  # noqa: PLC0415 - as above
 
     if not to:

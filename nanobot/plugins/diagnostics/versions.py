@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import sqlite3
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, distribution, version
@@ -25,7 +24,6 @@ def versions(at: float) -> str:
         f"python      {platform.python_version()} ({platform.python_implementation()})",
         f"system      {system}",
         f"released as {_release()}",
-        f"SQLite      {sqlite3.sqlite_version}",
         f"encoding    {sys.getfilesystemencoding()}",
         "",
         "Packages:",
