@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,11 @@ from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.now import Moment
 from nanobot.operations.timeline import RunPage
+from nanobot.store.opening import contexts, open_store
+from nanobot.store.repositories.eraser import Eraser
+from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -98,22 +103,27 @@ async def test_the_loop_lag_is_the_largest_of_the_seconds_asked_for() -> None:
         assert since.loop_lag_ms < busy.loop_lag_ms
 
 
-async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself() -> None:
-    async with gateway() as bot:
-        records = bot.engine.records
-        assert isinstance(records, SqlRecords)
-        gate = threading.Event()
-        blocking = asyncio.create_task(records.database.transact(lambda _: gate.wait(20)))
+async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
+    tmp_path: Path,
+) -> None:
+    gate = threading.Event()
+    context = contexts(SystemClock(), RandomIds(), store_hooks())
+    store = open_store(tmp_path, "", context, command="a test", crash="")
+    try:
+        records = SqlRecords(store.guard, store.writer, Eraser(store.guard, store.writer))
+        blocking = asyncio.create_task(store.guard.transact(lambda _: gate.wait(20)))
         await asyncio.sleep(0.05)
         others = [asyncio.create_task(records.counts()) for _ in range(5)]
-        look = asyncio.create_task(records.load(bot.engine.now()))
+        look = asyncio.create_task(records.load(0.0))
         await asyncio.sleep(0.05)
         gate.set()
 
         assert (await look).queued >= 5
         await asyncio.gather(blocking, *others)
-        await asyncio.sleep(0.05)
-        assert (await records.load(bot.engine.now())).queued == 0
+        assert (await records.load(0.0)).queued == 0
+    finally:
+        gate.set()
+        await store.close()
 
 
 async def test_programs_learn_what_a_run_does_in_parts() -> None:
