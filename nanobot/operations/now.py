@@ -66,7 +66,7 @@ def moment_text(moment: Moment, _: ShownAt) -> str:
     if moment.channels:
         states = ", ".join(f"{name} {state}" for name, state in moment.channels.items())
         lines.append(f"Channels: {states}")
-    if moment.serving and moment.sessions:
+    if moment.serving and (moment.sessions or moment.store_ms):
         lines += [
             f"Lanes: {moment.driving} running of {moment.sessions} conversations",
             f"Waiting: {moment.waiting} messages{_oldest(moment.oldest_waiting)}",
