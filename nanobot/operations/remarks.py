@@ -69,11 +69,23 @@ class Remarks:
         replied = dict.fromkeys(e.run_id for e in entries if e.kind == "reply" and e.run_id)
         remarks: list[Remark] = []
         for run_id in list(replied)[-MOST_RUNS:]:
-            remarks += await self.on(run_id, await records.run_entries(run_id))
+            own = _whole(run_id, entries)
+            if own is None:
+                own = await records.run_entries(run_id)
+            remarks += await self.on(run_id, own)
         return tuple(remarks)
 
 
 NO_REMARKS = Remarks()
+
+
+def _whole(run_id: str, entries: Sequence[EntryView]) -> Sequence[EntryView] | None:
+    """All entries of a run, if they are certainly among these: it begins with a message, and
+    something follows it."""
+    own = [entry for entry in entries if entry.run_id == run_id]
+    first = own[0]
+    begins = first.kind == "user" and first.body is not None and not first.body.get("steered")
+    return own if begins and own[-1].seq != entries[-1].seq else None
 
 
 def as_entry(view: EntryView) -> Entry:
