@@ -6,7 +6,8 @@ bits are text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import isfinite
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
@@ -69,41 +70,53 @@ def _complaint_in_protobuf(answer: bytes, message: str) -> str:
 
 
 def _protobuf(request: dict[str, Any], message: str) -> bytes:
-    made = resolve_name(message)()
-    _fill(made, request)
-    written: bytes = made.SerializeToString()
+    made = resolve_name(message)
+    written: bytes = made(**_fields(request, made.DESCRIPTOR)).SerializeToString()
     return written
 
 
-def _fill(message: Any, values: dict[str, Any]) -> None:
-    """Put the values of OTLP's JSON into a message: several times faster than protobuf's own reader
-    of JSON, which takes ids for base64 besides."""
-    fields = message.DESCRIPTOR.fields_by_camelcase_name
-    for key, value in values.items():
-        field = fields[key]
-        name = field.name
-        if isinstance(value, dict):
-            below = getattr(message, name)
-            below.SetInParent()
-            _fill(below, value)
-        elif isinstance(value, list):
-            several = getattr(message, name)
-            for item in value:
-                if isinstance(item, dict):
-                    _fill(several.add(), item)
-                else:
-                    several.append(_scalar(item, field.cpp_type))
-        elif key in _IDS:
-            setattr(message, name, bytes.fromhex(value))
-        else:
-            setattr(message, name, _scalar(value, field.cpp_type))
+def _fields(values: dict[str, Any], of: Any) -> dict[str, Any]:
+    """The values of OTLP's JSON as the fields of a message: several times faster than protobuf's
+    own reader of JSON, which takes ids for base64 besides."""
+    known = _readers(of)
+    return {known[key][0]: known[key][1](value) for key, value in values.items()}
 
 
-def _scalar(value: Any, kind: int) -> Any:
-    """Numbers of 64 bits are text in JSON, and those that are infinite."""
-    if not isinstance(value, str):
-        return value
-    return int(value) if kind in _WHOLE else float(value) if kind in _REAL else value
+_KNOWN: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {}
+
+
+def _readers(of: Any) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    """For each field of a message by its name in JSON: its own name, and how it is read."""
+    readers = _KNOWN.get(of.full_name)
+    if readers is None:
+        fields = of.fields_by_camelcase_name.items()
+        readers = {key: (field.name, _reader(key, field)) for key, field in fields}
+        _KNOWN[of.full_name] = readers
+    return readers
+
+
+def _reader(key: str, field: Any) -> Callable[[Any], Any]:
+    one: Callable[[Any], Any] = _as_it_is
+    if field.message_type is not None:
+        one = partial(_fields, of=field.message_type)
+    elif key in _IDS:
+        one = bytes.fromhex
+    elif field.cpp_type in _WHOLE:  # numbers of 64 bits are text in JSON
+        one = int
+    elif field.cpp_type in _REAL:  # so are those that are infinite
+        one = float
+    repeated = getattr(field, "is_repeated", None)  # not in protobuf 5
+    if repeated is None:
+        repeated = field.label == field.LABEL_REPEATED
+    return partial(_each, one) if repeated else one
+
+
+def _each(one: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    return [one(value) for value in values]
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def attributes(known: Mapping[str, Value]) -> list[dict[str, Any]]:

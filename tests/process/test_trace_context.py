@@ -70,7 +70,8 @@ async def ask(url: str, text: str, *traceparents: str, session: str = "") -> Non
 
 def seen_by_command(world: World) -> str:
     """What it printed; what it was called with is there too."""
-    return max(re.findall(r"seen=([0-9a-f-]*)", json.dumps(world.model.requests[-1])), key=len)
+    seen: list[str] = re.findall(r"seen=([0-9a-f-]*)", json.dumps(world.model.requests[-1]))
+    return max(seen, key=len)
 
 
 async def test_a_run_continues_the_trace_of_its_program_and_passes_it_on(

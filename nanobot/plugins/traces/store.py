@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from nanobot.session import keys
 from nanobot.session.entries import ApprovalEntry, Entry, ToolResultEntry, decode
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import runs
 from nanobot.store.verbs import SqlStore, transaction
 
@@ -22,6 +24,20 @@ _RUNS = 50
 _MOST_ENTRIES = 5_000
 _MOST_KEYS = 300
 _MOST_FILES = 3
+_RUN = Prepared(sa.select(_r).where(_r.c.id == sa.bindparam("r")))
+_ENTRIES = Prepared(
+    sa.select(_e.c.seq, _e.c.at, _e.c.payload)
+    .where(
+        _e.c.session_key == sa.bindparam("s"),
+        _e.c.run_id == sa.bindparam("r"),
+        _e.c.seq >= sa.bindparam("f"),
+    )
+    .order_by(_e.c.seq)
+    .limit(_MOST_ENTRIES)
+)
+_MESSAGE = Prepared(
+    sa.select(_o).where(_o.c.key == sa.bindparam("k"), _o.c.run_id == sa.bindparam("r"))
+)
 _SETTLE_SECONDS = 120.0
 """How long the spans of an ended run wait for the receipts of its answers."""
 
@@ -78,20 +94,16 @@ class TracedRuns(SqlStore):
     @transaction()
     def read(self, connection: sa.Connection, run_id: str) -> TracedRun | None:
         """One run; None if it was removed."""
-        row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+        row = _RUN.execute(connection, r=run_id).first()
         if row is None:
             return None
         run = runs.as_run(row)
-        query = sa.select(_e.c.seq, _e.c.at, _e.c.payload).where(
-            _e.c.session_key == run.session_key, _e.c.run_id == run_id, _e.c.seq >= run.first_seq
-        )
-        found = connection.execute(query.order_by(_e.c.seq).limit(_MOST_ENTRIES)).all()
+        found = _ENTRIES.execute(connection, s=run.session_key, r=run_id, f=run.first_seq).all()
         entries = [Entry(seq, run_id, at, _body(payload)) for seq, at, payload in found]
         # By their unique keys: messages have no index by run.
-        named = tuple(message_keys(run_id, entries))[:_MOST_KEYS]
-        sent = sa.select(_o).where(_o.c.key.in_(named), _o.c.run_id == run_id)
-        rows = connection.execute(sent.order_by(_o.c.id)).all()
-        return TracedRun(run, entries, [_sent(row) for row in rows])
+        named = islice(message_keys(run_id, entries), _MOST_KEYS)
+        rows = (_MESSAGE.execute(connection, k=key, r=run_id).first() for key in named)
+        return TracedRun(run, entries, [_sent(row) for row in rows if row is not None])
 
 
 def message_keys(run_id: str, entries: Iterable[Entry]) -> Iterable[str]:
@@ -119,7 +131,7 @@ def _body(payload: bytes | None) -> Any:
         return None
 
 
-def _sent(row: sa.Row[Any]) -> Sent:
+def _sent(row: Any) -> Sent:
     return Sent(
         key=row.key,
         channel=row.channel,
