@@ -11,6 +11,7 @@ import pytest
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import PATIENCE, World
 from tests.process.trace_picture import PICTURE, drawn, killed_turn, tracing
+from tests.store.conftest import Postgres
 
 
 @pytest.fixture
@@ -84,3 +85,14 @@ async def test_nothing_is_sent_unless_it_is_switched_on(world: World, collector:
     await world.said(10, "hello")
     assert await gateway.stop() == 0
     assert (collector.spans, collector.refused) == ([], 0)
+
+
+async def test_over_postgresql_it_is_the_same_trace(world: World, postgres: Postgres) -> None:
+    world.database_url = postgres.empty()
+    async with collecting() as collector:
+        tracing(world, collector)
+        spans = await killed_turn(world, collector)
+    assert [span.name for span in spans].count("invoke_agent nanobot") == 2
+    (command,) = (span for span in spans if span.name == "execute_tool exec")
+    assert text_attributes(command)["error.type"] == "interrupted"
+    assert [span for span in spans if span.name == "send telegram"]
