@@ -42,6 +42,7 @@ ROOMS = frozenset(
             "messages.py",
             "optional.py",
             "propagation.py",
+            "pytest_cases.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py", "troubles.py"),
         "visible.py",

@@ -21,6 +21,9 @@ from nanobot.operations.exposures import Exposure
 from nanobot.operations.security import TaintedFile
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
 from nanobot.plugins.hooks.views import WebhookTest, WebhookView
+from nanobot.plugins.proof.commands import ExportView
+from nanobot.plugins.proof.verifying import Proof
+from nanobot.plugins.replay.commands import ReplayView
 from nanobot.session import approvals
 from nanobot.session import views as records
 from nanobot.tools.mcp.views import ServerView
@@ -38,6 +41,9 @@ VIEWS: dict[str, type[msgspec.Struct]] = {
     "outbox": records.OutboxView,
     "tool call": records.ToolCallView,
     "log": records.AuditView,
+    "export": ExportView,
+    "proof": Proof,
+    "replay": ReplayView,
     "pairing": pairing.PairingView,
     "memory": port.MemoryView,
     "found memory": port.MemoryHit,

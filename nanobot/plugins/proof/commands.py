@@ -118,13 +118,25 @@ async def _write(export: Export, file: Path) -> None:
             with os.fdopen(descriptor, "wb") as stream:
                 async for lines in export.lines():
                     await asyncio.to_thread(stream.write, lines)
-            os.link(part, file)
+            _rename(part, file)
         finally:
             part.unlink(missing_ok=True)
     except FileExistsError:
         raise UsageError(f"{file} exists already: choose another name") from None
     except OSError as error:
         raise NanobotError(f"{file} cannot be written: {error.strerror or error}") from None
+
+
+def _rename(part: Path, file: Path) -> None:
+    """Give a file its name, which must be free. Some file systems have no links."""
+    try:
+        os.link(part, file)
+    except FileExistsError:
+        raise
+    except OSError:
+        if file.exists():
+            raise FileExistsError(file) from None
+        part.rename(file)
 
 
 def _proof_text(proof: Proof, _: Now) -> str:
