@@ -40,6 +40,7 @@ from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, Store
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
+from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
@@ -112,7 +113,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
         if not all(map(callable, verbs)):
             kind = type(given).__name__
             raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
-        if registry.stand_in is not None:
+        if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
         registry.stand_in = given
 

@@ -12,6 +12,7 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.store.database.sqlite import Database
 from nanobot.tools.base import AnyTool, ToolExecutor
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.stand_in import TOOLS_THEMSELVES
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,5 +36,6 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         """Its registry or nanobot's, run by its executor."""
         offered = tools if self.registry is None else self.registry
         offered.executor = self.executor
-        offered.stand_in = offered.stand_in or tools.stand_in
+        if offered.stand_in is TOOLS_THEMSELVES:
+            offered.stand_in = tools.stand_in
         return offered

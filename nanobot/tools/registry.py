@@ -25,7 +25,6 @@ from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.providers.openai_messages import ToolDefinition
-from nanobot.session.keys import is_fork
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -49,7 +48,7 @@ from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
-from nanobot.tools.stand_in import StandIn
+from nanobot.tools.stand_in import TOOLS_THEMSELVES, StandIn
 
 # The function names that every OpenAI-compatible endpoint accepts.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -60,11 +59,6 @@ MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 _LEFT_TO_EXECUTE = PolicyDecision(
     verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
-)
-
-
-_NO_FORK = PolicyDecision(
-    verdict=Verdict.DENY, rule="forks", why="a fork makes no calls where the plugin fork is off"
 )
 
 
@@ -84,7 +78,7 @@ class ToolRegistry:
         """Runs tools instead of `tool.run(args, context)`, which it may call itself."""
         self.blobs: Keeper | None = None
         """Stores files made by calls; without it they cannot be stored."""
-        self.stand_in: StandIn | None = None
+        self.stand_in: StandIn = TOOLS_THEMSELVES
         """Answers calls instead of the tools, including calls of tools that are not registered."""
         self.results: list[ResultFilter] = []
         """Change results before they are recorded."""
@@ -172,7 +166,7 @@ class ToolRegistry:
 
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether a call affects the world. One that the stand-in answers does not."""
-        known = self.stand_in is not None and self.stand_in.knows(name, arguments, context)
+        known = self.stand_in.knows(name, arguments, context)
         return self.effect(name) is Effect.WORLD and not known
 
     def version(self, name: str) -> str:
@@ -202,7 +196,7 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None:
             return False
-        if self.stand_in is not None and self.stand_in.knows(name, arguments, context):
+        if self.stand_in.knows(name, arguments, context):
             return False  # its result says so itself
         if isinstance(tool.taints, bool):
             return tool.taints
@@ -216,8 +210,6 @@ class ToolRegistry:
         person.
         """
         decision = await self._judge(name, arguments, context)
-        if self.stand_in is None:
-            return _NO_FORK if is_fork(context.session_key) else decision
         return await self.stand_in.judged(ToolCall("", name, arguments), context, decision)
 
     async def _judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
@@ -344,7 +336,8 @@ class ToolRegistry:
         )
 
     async def _perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
-        if (answer := await self._instead(name, arguments, context)) is not None:
+        call = ToolCall("", name, arguments)
+        if (answer := await self.stand_in.answered(call, context)) is not None:
             return msgspec.structs.replace(answer, text=self.redact(clean(answer.text)))
         tool = self._tools.get(name)
         if tool is None:
@@ -363,14 +356,6 @@ class ToolRegistry:
         text = shorten(done.text, self._max_result_chars, tool.rest)
         sent = done.messages if desk is None else (*done.messages, *desk.sent)
         return msgspec.structs.replace(done, text=text, messages=sent)
-
-    async def _instead(self, name: str, arguments: str, context: CallContext) -> ToolOutput | None:
-        """The answer of the stand-in; None if the tool runs. Raises ToolError."""
-        if self.stand_in is not None:
-            return await self.stand_in.answered(ToolCall("", name, arguments), context)
-        if is_fork(context.session_key):
-            raise ToolDenied(_NO_FORK.why)
-        return None
 
     def _names(self, role: Role | None) -> list[str]:
         return sorted(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from nanobot.session.entries import Body, ModelCallEntry, ReplyEntry, ToolResult
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.journal import log, runs
+from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from tests.agent.tooling import Recorder
 from tests.plugins.fork.test_fork_lives import KEY, forking, tools_of, two_rounds
@@ -75,14 +77,17 @@ def fill(bot: FakeGateway, home: MemoryHome, rounds: int) -> None:
     home.do(begin)
     every = list(bodies(rounds))
     for first in range(0, len(every), 1_000):
-        some = every[first : first + 1_000]
-        home.do(lambda c, s=some: log.append(c, writer, log.lane_of(c, KEY), "long", s))
+        home.do(partial(add, bot.process.writer, every[first : first + 1_000]))
+
+
+def add(writer: StoreContext, some: Sequence[Body], connection: sa.Connection) -> None:
+    log.append(connection, writer, log.lane_of(connection, KEY), "long", some)
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("rounds", [500, pytest.param(33_333, marks=pytest.mark.slow)])
 async def test_a_long_run_is_copied_page_by_page(
-    rounds: int, record_property: pytest.RecordProperty
+    rounds: int, record_property: Callable[[str, object], None]
 ) -> None:
     async with (
         MemoryHome() as home,
