@@ -239,15 +239,18 @@ class Texts:
             each for value in returned(node) for each in self.readings(value, inside, depth + 1)
         ]
         # A value of the function's own is a value to its caller as well.
+        told = ast.unparse(node.returns).startswith("Sentence")
         return _unique(
-            [
-                tuple(
-                    Hole(piece.text) if isinstance(piece, Hole) and len(reading) > 1 else piece
-                    for piece in reading
-                )
-                for reading in all_
-            ]
-        ) or [(Hole(),)]
+            [tuple(_passed(piece, reading, told=told) for piece in reading) for reading in all_]
+        ) or [(Hole(text=told),)]
+
+
+def _passed(piece: Piece, reading: Reading, *, told: bool) -> Piece:
+    if isinstance(piece, str):
+        return piece
+    if len(reading) > 1:
+        return Hole(piece.text)
+    return Hole(piece.text or told, piece.flows)
 
 
 def returned(function: Function) -> Iterator[ast.expr]:
