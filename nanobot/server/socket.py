@@ -21,7 +21,7 @@ from nanobot.server.application import Route
 from nanobot.server.operation_routes import BODY_LIMIT, caller_of, problem_of
 from nanobot.server.session_routes import Conversations, NewMessage, allowed
 from nanobot.server.watching import Watching
-from nanobot.server.wire import Problem
+from nanobot.server.wire import Problem, wanted
 
 PATIENCE_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 30.0
@@ -130,13 +130,16 @@ class _Connection:
             request = _decoded(data)
             result = await self._result(request, tasks)
         except Problem as problem:
-            await self._send(msgspec.json.encode({"type": "error", "key": key, **problem.body}))
+            await self._refuse(key, problem)
         except NanobotError as error:
-            body = problem_of(error).body
-            await self._send(msgspec.json.encode({"type": "error", "key": key, **body}))
+            await self._refuse(key, problem_of(error))
         else:
             answer = {"type": "result", "key": key, "result": result}
             await self._send(msgspec.json.encode(answer))
+
+    async def _refuse(self, key: _Key, problem: Problem) -> None:
+        body = problem.for_path(self._request.path, wanted(self._request))
+        await self._send(msgspec.json.encode({"type": "error", "key": key, **body}))
 
     async def _result(self, request: _Request, tasks: asyncio.TaskGroup) -> Any:
         match request:

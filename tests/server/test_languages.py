@@ -53,3 +53,14 @@ async def test_what_people_write_is_never_translated(owner: Client) -> None:
     )
     assert code in (400, 409)
     assert told["error"]["message"].endswith("已有名为 'not root' 的任务：请换一个名称。")
+
+
+async def test_a_websocket_refuses_in_the_language_of_its_request(owner: Client) -> None:
+    headers = {**owner.headers, **CHINESE}
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=headers) as socket:
+        await socket.send_json({"op": "call", "name": "runs show", "arguments": {"id": "none"}})
+        told = await socket.receive_json()
+    assert told["error"] == {
+        "code": "unknown",
+        "message": "没有运行 none；可用 `runs list` 列出。",
+    }
