@@ -57,7 +57,7 @@ def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
     first, last = _minutes(begin, f"{path}.quiet_from"), _minutes(end, f"{path}.quiet_until")
     if first == last:
         raise ConfigError(
-            f"{path}.quiet_from and {path}.quiet_until are both {begin!r}: those are not hours"
+            f"{path}.quiet_from and {path}.quiet_until are both {begin!r}: those are not hours. "
             "Set them apart, or leave both out."
         )
     return Hours(first, last, zone)
