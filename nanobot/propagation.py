@@ -1,6 +1,7 @@
-"""What accompanies the requests of a run, and what is kept of the request that began it.
+"""The trace context that a run sends with its requests, and that nanobot stores of the request that
+began it.
 
-A plugin decides both (`Plugin.propagation`). Without such a plugin nothing is added or kept.
+A plugin decides both (`Plugin.propagation`). Without one, nanobot adds and stores nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NOTHING: Headers = {}
 
 class Step(msgspec.Struct, frozen=True):
     """The step of a run that makes a request: a model call, or with `index` a tool call of its
-    answer. `call` 0: neither of them. `kept`: what was kept of the request that began the run.
+    answer. `call` 0: neither of them. `kept`: the stored part of the request that began the run.
     `waits`: how often the run has waited for a person.
     """
 
@@ -31,7 +32,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Propagator(Protocol):
-    """Decides what is added and kept."""
+    """Decides what to add and to store."""
 
     def received(self, headers: Headers, *, trusted: bool) -> str:
         """What to keep of an incoming request; `headers` have lower-case names. `trusted`: an owner
@@ -83,7 +84,7 @@ _CALL: ContextVar[str | None] = ContextVar("_CALL", default=None)
 
 
 def received() -> str:
-    """What is kept of the request that is being handled; "" if nothing is."""
+    """The stored part of the current request; "" if there is none."""
     return _RECEIVED.get()
 
 

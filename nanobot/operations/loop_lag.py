@@ -1,4 +1,4 @@
-"""Measures how late an event loop runs its timers, as long as somebody looks."""
+"""Measures how late an event loop runs its timers, while a client watches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WATCHED_SECONDS = 75.0
 
 class LoopLag:
     """Samples of one event loop. Sampling begins with the first look and ends 75 s after the last,
-    so a gateway that nobody watches has no timer for it."""
+    so a gateway without watchers has no timer for it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

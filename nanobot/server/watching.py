@@ -25,9 +25,9 @@ _ALIVE_SECONDS = 15.0
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """How a session stands: the end of its log, what its run is at (`events`), what the model has
-    said so far of an answer in the making, and what waits for a decision. `remarks`: of plugins, on
-    the answers among the entries."""
+    """The state of a session: the end of its log, the current step of its run (`events`), the
+    unfinished text of the model, and the pending approvals. `remarks`: of plugins, on the answers
+    among the entries."""
 
     session: SessionView | None
     entries: tuple[EntryView, ...]

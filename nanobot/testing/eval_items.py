@@ -45,7 +45,7 @@ class CaseTest(pytest.Item):
         self.add_marker("nanobot_case")
 
     def runtest(self) -> None:
-        """Ask the model. Raises CaseFailed, and NanobotError for what is no case."""
+        """Ask the model. Raises CaseFailed, and NanobotError for an invalid case."""
         thread = _thread_of(self.config)
         models = [self._model] if self._model else []
         runs, judge = (self.config.getoption(f"--nanobot-{name}") for name in ("runs", "judge"))
@@ -62,7 +62,7 @@ class CaseTest(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """What it is called."""
+        """The name of the test."""
         return self.path, 0, f"case: {self.name}"
 
 
@@ -89,8 +89,8 @@ def _thread_of(config: pytest.Config) -> AgentThread:
 
 
 class AgentThread:
-    """An agent over a home, in a thread of its own: an agent lives longer than one test. Where
-    another process serves the home, it is the agent of that.
+    """An agent over a home, in a separate thread, because it lives longer than one test. If another
+    process serves the home, it is that process's agent.
     """
 
     def __init__(self, home: str) -> None:

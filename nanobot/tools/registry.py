@@ -258,7 +258,7 @@ class ToolRegistry:
         return decision
 
     def host(self, name: str, arguments: str) -> str:
-        """The internet host that a call contacts, as far as it is known."""
+        """The internet host that a call contacts, if it is known."""
         tool = self._tools.get(name)
         if tool is None or tool.host is None:
             return ""

@@ -171,12 +171,13 @@ class _Collector:
 
 
 def _examined(environ: Mapping[str, str]) -> list[Finding]:
-    """The findings of doctor, on a loop of its own: much of it waits for the disk."""
+    """The findings of doctor, on a separate loop, because much of it waits for the disk."""
     return asyncio.run(every_finding(environ, fix=False))
 
 
 def _known(config: Config | None) -> dict[str, str]:
-    """Words that may be shown beside those of the source: names of things that are installed."""
+    """Words that the archive may contain in addition to those in the source: names of installed
+    things."""
     loader = Plugins()
     names = [
         *KNOWN_PROVIDERS,

@@ -36,8 +36,8 @@ MachineFile = Annotated[str, Meta(extra={"machine": True})]
 
 class ForkView(msgspec.Struct, frozen=True, kw_only=True):
     """A fork: its run and session, the entry that it shares last, and the hash of the parent's log
-    there. `comparison`: both runs, if the fork was waited for and has ended. `notes`: what is not
-    as it was in the parent's run.
+    there. `comparison`: both runs, if the fork was waited for and has ended. `notes`: the
+    differences from the parent's run.
     """
 
     run: str

@@ -1,7 +1,7 @@
 """Keeps long content from outside apart from conversations, and answers questions about it.
 
-The content never stands beside tools. A call of a model that has none reads it, and its answer has
-to fit a form. What that answer says counts as content from outside, like the document itself.
+No model call with tools sees the content. A call without tools reads it, and its answer has to fit
+a form. The answer counts as content from outside, like the document itself.
 """
 
 from __future__ import annotations
