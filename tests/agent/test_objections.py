@@ -14,6 +14,7 @@ from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import (
+    Body,
     Entry,
     ModelCallEntry,
     ObjectionEntry,
@@ -101,7 +102,7 @@ async def test_where_no_further_call_is_allowed_the_answer_is_given() -> None:
 
 
 def test_a_second_answer_that_the_time_limit_cuts_leaves_the_first() -> None:
-    bodies = [
+    bodies: list[Body] = [
         ReplyEntry(call=1, text="I sent it", ms=100),
         ObjectionEntry(call=1, text=WHY, by="a test"),
         ReplyEntry(call=2, text="I have", partial=True, cut_by_limit=True, ms=200),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -24,7 +25,12 @@ async def forks(home: Home, journal: SqlJournal) -> AsyncIterator[SqlForks]:
     await migrate_plugin(home.database, "fork", PLUGIN.migrations)
     yield SqlForks(home.database, journal.writer)
     for name in ("fork_runs", "plugin_revisions"):
-        await home.database.transact(lambda c, n=name: c.execute(sa.text(f"DROP TABLE {n}")))
+        drop = sa.text(f"DROP TABLE {name}")
+        await home.database.transact(partial(_execute, statement=drop))
+
+
+def _execute(connection: sa.Connection, statement: sa.TextClause) -> None:
+    connection.execute(statement)
 
 
 async def planned(forks: SqlForks, request: ForkRequest) -> ForkPlan:
