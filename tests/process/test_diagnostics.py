@@ -90,7 +90,7 @@ async def test_an_archive_holds_nothing_private_while_a_gateway_runs(planted: Wo
     assert "4915112345678" not in whole(files)
     assert str(planted.home).lower() not in whole(files)
     assert "Collected by the running gateway." in files["README.txt"]
-    assert "nanobot_runs_total" in files["metrics.txt"]
+    assert 'nanobot_runs_total{state="completed"} 1.0' in files["metrics.txt"]
     assert 'nanobot_channel_up{channel="telegram"} 1.0' in files["metrics.txt"]
     assert "telegram       telegram     enabled   up; 99 owners, 100 members" in "\n".join(
         files["channels.txt"].splitlines()

@@ -34,6 +34,9 @@ from nanobot.tools.redact import Redactor, secrets_of
 PART_SECONDS = 60.0
 """Time limit for each part."""
 
+_CLOSED = frozenset({"state", "kind", "outcome", "measure"})
+"""Labels whose values nanobot itself chooses, in its own metrics."""
+
 Text: TypeAlias = Callable[[], Awaitable[str]]
 
 
@@ -134,9 +137,13 @@ class _Collector:
 
     def _metric(self, metric: Metric) -> Metric:
         """Without labels that people chose."""
+
+        def shown(name: str, value: str) -> str:
+            return value if metric.whole and name in _CLOSED else self._own(value)
+
         values = {
-            tuple((name, self._own(value)) for name, value in pairs): value
-            for pairs, value in metric.values.items()
+            tuple((name, shown(name, value)) for name, value in pairs): found
+            for pairs, found in metric.values.items()
         }
         return msgspec.structs.replace(metric, values=values)
 

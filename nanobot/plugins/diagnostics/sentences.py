@@ -21,6 +21,7 @@ _NAMED = re.compile(
     r'\b(?:about|level|state|kind|unit|error|code|outcome|stage)(?: = |=|: )"([a-z][a-z_ ]*)"'
 )
 _ABOUT = re.compile(r'\babout\b[^\n"]*"([a-z][a-z ]*)"')
+_TOOL = re.compile(r'Tool\(\s*name="([a-z_]+)"')
 _ERROR_CLASS = re.compile(r"^class (\w+(?:Error|Exception))\b", re.MULTILINE)
 _ONE = r"""(?:[fFrR]?"(?:[^"\\\n]|\\.)*"|[fFrR]?'(?:[^'\\\n]|\\.)*')"""
 _LITERALS = re.compile(
@@ -49,7 +50,7 @@ class Source:
         for file in files:
             with suppress(OSError, UnicodeDecodeError):
                 source = file.read_text("utf-8")
-                for pattern in (_ERROR_CLASS, _NAMED, _ABOUT):
+                for pattern in (_ERROR_CLASS, _NAMED, _ABOUT, _TOOL):
                     self.words.update(pattern.findall(source))
                 for gapped, numeric in _texts(source):
                     parts = tuple(_SPACES.sub(" ", part) for part in gapped)
