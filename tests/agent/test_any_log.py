@@ -49,12 +49,12 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one
     """Everything that msgspec reads as this type."""
     if isinstance(kind, inspect.StructType | inspect.DictType):
         return _several(kind)
+    if isinstance(kind, inspect.Metadata):
+        return values(kind.type)
     if isinstance(kind, inspect.UnionType):
         return st.one_of(*map(values, kind.types))
     if isinstance(kind, inspect.VarTupleType):
         return st.lists(values(kind.item_type), max_size=2).map(tuple)
-    if isinstance(kind, inspect.DictType):
-        return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=2)
     if isinstance(kind, inspect.TupleType):
         return st.tuples(*map(values, kind.item_types))
     if isinstance(kind, inspect.EnumType | inspect.LiteralType):
