@@ -1,7 +1,8 @@
 """A corpus of logs with the digests of their requests, as the version that kept them made them.
 
-`python -m tests.agent.corpus "REASON"` renews the digests after a change on purpose, and adds the
-reason to `recordings/changes.md`. The logs themselves stay; `--new` makes the lives anew.
+`python -m tests.agent.corpus "REASON"` renews the digests after a change on purpose, takes in the
+sessions of revisions that are not in it, and adds the reason to `recordings/changes.md`. The other
+logs stay; `--new` makes the lives anew.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ async def main(reason: str, *, anew: bool) -> None:
         sessions = [*of_revisions(), *await of_lives()]
     else:
         sessions = [kept(each.name, each.log(), each.prompts) for each in load()]
+        known = {each.name for each in sessions}
+        sessions += [each for each in of_revisions() if each.name not in known]
     FOLDER.mkdir(exist_ok=True)
     CORPUS.write_bytes(gzip.compress(msgspec.json.encode(sessions), mtime=0))
     with CHANGES.open("a", encoding="utf-8") as changes:

@@ -39,15 +39,15 @@ def configuration(config: Config, own: OwnWords, problems: Iterable[str] = ()) -
     return "\n".join([*said, "# Changed:", *changed, "", "# Defaults:", *usual])
 
 
-def known_words(config: Config) -> dict[str, str]:
+def known_words(surveyed: Config) -> dict[str, str]:
     """Texts of the configuration that may be shown, each with the text to show: places, and
-    models."""
+    models. The configuration is that of the file now."""
     words = {
-        str(config.file): "$NANOBOT_HOME/config.toml",
-        str(config.home): "$NANOBOT_HOME",
-        str(config.workspace): "$WORKSPACE",
+        str(surveyed.file): "$NANOBOT_HOME/config.toml",
+        str(surveyed.home): "$NANOBOT_HOME",
+        str(surveyed.workspace): "$WORKSPACE",
     }
-    labels = (config.agent.model, *config.agent.fallback_models)
+    labels = (surveyed.agent.model, *surveyed.agent.fallback_models)
     return words | {label: label for label in labels if _is_public(label)}
 
 
