@@ -388,8 +388,7 @@ def _glob(pattern: str) -> Glob:
 
 
 def _in_paths(patterns: Sequence[str], call: PolicyInput) -> bool:
-    """Absolute paths are matched by each of their suffixes, because the workspace may be any
-    folder."""
+    """Match absolute paths by each of their suffixes: the workspace may be any folder."""
     path = call.arguments.get("path")
     if not isinstance(path, str):
         return False
