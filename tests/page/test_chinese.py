@@ -56,7 +56,7 @@ async def test_a_refused_action_is_told_in_chinese(house: House) -> None:
         told = page.get_by_role("main")
         await expect(told).to_contain_text("没有运行 none")
         assert english(await told.inner_text()) == []
-        house.complaints.clear()  # browsers note each 404
+    house.complaints.clear()  # browsers note each 404
 
 
 async def test_a_step_of_set_up_and_its_error_are_in_chinese(house: House) -> None:

@@ -165,9 +165,7 @@ class Shown:
             for key, found in self._classes.items():
                 node = found.node
                 assert isinstance(node, ast.ClassDef)
-                own = node.name == "NanobotError" or any(
-                    _named(base) in names for base in node.bases
-                )
+                own = {node.name, *map(_named, node.bases)} & names
                 if own and node.name not in _NOT_FOR_PEOPLE:
                     chosen.add(key)
                     names.add(node.name)
