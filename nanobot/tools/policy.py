@@ -1,7 +1,6 @@
 """The policy decides whether a call is allowed, needs a person's approval, or is denied.
 
-It is a table of rules in which the first match decides: configured rules, then built-in ones. It is
-a pure function of the call and its circumstances.
+It is a pure function: a table of rules, configured ones before built-in ones. The first match decides.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _enable(base: Path, proc: Path) -> None:
     controllers = (base / "cgroup.controllers").read_text().split()
     lacking = [name for name in _NEEDED if name not in controllers]
     if lacking:
-        raise NoControlGroups(f"the control group {base} does not count {' and '.join(lacking)}")
+        raise NoControlGroups(f"the control group {base} does not count {', '.join(lacking)}")
     control = base / "cgroup.subtree_control"
     if set(_NEEDED) <= set(control.read_text().split()):
         return
