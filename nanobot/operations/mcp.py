@@ -16,7 +16,9 @@ from nanobot.tools.mcp.pins import ServerReview
 from nanobot.tools.mcp.views import ServerView, unknown_server
 
 
-@operation("mcp list", reads=True, empty="`nanobot mcp add` connects a server.")
+@operation(
+    "mcp list", reads=True, empty="`nanobot mcp add` connects a server.", shows=("mcp_tools",)
+)
 async def list_servers(context: OperationContext, _: Caller) -> list[ServerView]:
     """List the MCP servers and their state."""
     return context.engine.mcp.views()
@@ -65,7 +67,7 @@ def _reviewed(review: ServerReview, _: Now) -> str:
     return "\n\n".join(parts)
 
 
-@operation("mcp review", reads=True, text=_reviewed, example="github", shows=("mcp_tools",))
+@operation("mcp review", reads=True, text=_reviewed, example="github")
 async def review_server(context: OperationContext, _: Caller, name: _Name) -> ServerReview:
     """Show which tools of an MCP server are new or changed, with the differences."""
     return await context.engine.mcp.review(name)
