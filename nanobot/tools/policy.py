@@ -1,6 +1,6 @@
 """The policy decides whether a call is allowed, needs a person's approval, or is denied.
 
-It is a pure function: a table of rules, configured ones before built-in ones. The first match decides.
+It is a pure function: the first match decides in a table of configured rules, then built-in ones.
 """
 
 from __future__ import annotations
