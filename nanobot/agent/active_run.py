@@ -162,11 +162,6 @@ class ActiveRun:
         return self.log.options
 
     @property
-    def kept(self) -> str:
-        """What was kept of the request that began it; see nanobot.propagation."""
-        return next((message.kept for message in self.messages if message.kept), "")
-
-    @property
     def address(self) -> Address:
         return self.run.address
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, stages_of
@@ -91,9 +90,6 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
-
-if TYPE_CHECKING:
-    pass
 
 
 def assemble(  # noqa: PLR0913 - each is a part of its own

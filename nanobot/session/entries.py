@@ -155,8 +155,7 @@ class ToolResultEntry(
 ):
     """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
     `attachments`: pictures it returned, and texts that are kept apart. `addresses`: web addresses
-    that it found or read. `usage`: of model calls that the tool made, with `profile`. `facts`: how
-    it was made, and the verdict of the policy with its rule; for people only."""
+    that it found or read. `usage`: of its own model calls. `facts`: about the call, for people."""
 
     call: int
     index: int
@@ -252,8 +251,7 @@ class SummaryUndoneEntry(msgspec.Struct, frozen=True, tag="summary_undone"):
 
 
 class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defaults=True):
-    """A message that the assistant sent unasked; the model sees it as its own. `tainted`: it
-    contains content from outside."""
+    """A message sent unasked; the model sees it as its own. `tainted`: has content from outside."""
 
     text: str
     key: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nanobot.agent.library.sending import kept_of
 from nanobot.log_context import LOG_IDS, Ids
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def _ids_of(active: ActiveRun) -> Ids:
         ids["messages"] = messages
     if call := active.partial_reply().call:
         ids["call"] = call
-    if active.kept:
+    if kept := kept_of(active):
         from nanobot.telemetry.ids import trace_id  # noqa: PLC0415 - few runs have one
 
-        ids["trace"] = trace_id(active.run.id, active.kept)
+        ids["trace"] = trace_id(active.run.id, kept)
     return ids

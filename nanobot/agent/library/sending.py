@@ -17,6 +17,11 @@ def begin_sending_of(active: ActiveRun, propagation: Propagation) -> None:
         begin_sending(_RunSending(active, propagation.propagator))
 
 
+def kept_of(active: ActiveRun) -> str:
+    """What was kept of the request that began a run; see nanobot.propagation."""
+    return next((message.kept for message in active.messages if message.kept), "")
+
+
 class _RunSending:
     """See nanobot.propagation.Sending."""
 
@@ -31,7 +36,7 @@ class _RunSending:
         elif key:
             call, index = map(int, key.rsplit(":", 2)[1:])
         waits = sum(isinstance(body, ApprovalEntry) for body in active.log.own)
-        return self._propagator.sent(Step(active.run.id, active.kept, waits, call, index))
+        return self._propagator.sent(Step(active.run.id, kept_of(active), waits, call, index))
 
     def started(self, key: str | None) -> str:
         return self._propagator.received(self.headers(key), trusted=False)
