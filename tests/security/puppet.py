@@ -72,6 +72,7 @@ class Puppet:
         """The result of a call that a run in the background makes, which `begin` starts once it has
         planned the call, or what a person is asked before it."""
         requests = texts = 0
+        call_made = {"name": tool, "arguments": json.dumps(more)}
 
         def plan() -> None:
             nonlocal requests, texts
@@ -85,8 +86,8 @@ class Puppet:
                 for request in self.world.model.requests[requests:]:
                     last = request["messages"][-1]
                     calls = [m.get("tool_calls") or [] for m in request["messages"]]
-                    names = [call["function"]["name"] for made in calls for call in made]
-                    if last["role"] == "tool" and names[-1] == tool and not self._calls:
+                    made = [call["function"] for some in calls for call in some]
+                    if last["role"] == "tool" and made[-1] == call_made:
                         return str(last["content"])
                 for text in self.world.texts(self.chat)[texts:]:
                     if QUESTION in text and tool in text:

@@ -119,6 +119,12 @@ async def walk(folder: Path, chosen: list[tuple[Step, list[Step], Sink]]) -> Non
         assert site.private_hits == []
 
 
+_BUSY = (
+    "SELECT id FROM inbound WHERE state = 'pending' UNION SELECT 1 FROM runs WHERE state IN "
+    "('queued', 'preparing', 'model_running', 'tool_running')"
+)
+
+
 async def fails_unasked(course: Course, at: Place, sink: Sink, steps: Sequence[str]) -> None:
     result = await sink(course, at)
     refused = sink in _COMMANDS and "exit code 0" not in result
@@ -128,6 +134,8 @@ async def fails_unasked(course: Course, at: Place, sink: Sink, steps: Sequence[s
         result,
     )
     assert not any(SECRET in path for _, path in course.site.asked), (*steps, sink.__name__)
+    # A report that is still told would make the next chain's call in this conversation.
+    await course.world.eventually(lambda: not course.world.rows(_BUSY))
 
 
 async def nothing_came_out(world: World) -> None:
