@@ -23,6 +23,7 @@ CHECKS = PAGE.parents[2] / "requirements" / "page"
 VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
 OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
 PLUGINS = sorted((PAGE.parents[1] / "plugins").rglob("*.js"))
+FIRST_VIEW = ("app.js", "views/chat.js", "views/chat/thread.js")
 FIRST = 304_000
 """Bytes that the first view may have."""
 
@@ -106,15 +107,42 @@ def test_a_class_looks_as_one_place_says() -> None:
 
 
 def test_every_text_of_the_page_is_there_in_chinese() -> None:
-    chinese = (PAGE / "locales" / "zh.js").read_text("utf-8")
-    translated = set(re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE))
-    texts = {
+    first, views = translated("zh.js"), translated("zh-views.js")
+    assert first & views == set()
+    assert len(texts_of(*OURS, *PLUGINS)) > 200
+    assert texts_of(*OURS, *PLUGINS) - first - views == set()
+    assert texts_of(*without_a_view() & {*OURS}) - first == set()
+
+
+def translated(name: str) -> set[str]:
+    """The texts that a file of the page translates."""
+    chinese = (PAGE / "locales" / name).read_text("utf-8")
+    quoted = re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE)
+    return {*quoted, *re.findall(r"^  (\w+):", chinese, re.MULTILINE)}
+
+
+def without_a_view() -> set[Path]:
+    """The first view, and what it imports later that is no other view."""
+    modules = imported(*FIRST_VIEW)
+    left = [file for file in modules if file.name != "app.js"]
+    left_of_frame = {"parts/login.js", "views/settings/visit.js", "notified.js"}
+    modules |= imported(*left_of_frame)
+    while left:
+        text = left.pop().read_text("utf-8")
+        for name in re.findall(r'await import\("\./([^"]+)"\)', text):
+            found = {file for file in OURS if str(file).endswith(f"/{name}")} - modules
+            modules |= found
+            left += found
+    return modules
+
+
+def texts_of(*files: Path) -> set[str]:
+    """The texts that these files show."""
+    return {
         text
-        for file in (*OURS, *PLUGINS)
+        for file in files
         for text in re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text("utf-8"))
     }
-    assert len(texts) > 200
-    assert texts - translated == set()
 
 
 def test_every_sentence_of_a_setting_is_there_in_chinese() -> None:
@@ -153,7 +181,7 @@ def imported(*names: str) -> set[Path]:
 
 
 def test_what_the_first_view_loads_is_small() -> None:
-    first = imported("app.js", "views/chat.js", "views/chat/thread.js", "locales/zh.js")
+    first = imported(*FIRST_VIEW, "locales/zh.js")
     first |= {
         PAGE / "index.html",
         PAGE / "early.js",

@@ -1,7 +1,7 @@
 /** The frame of the page: views, navigation and login. */
 
 import { access, at, enter, known, may, me, outdated, refused } from "./api.js";
-import { begin, language, LANGUAGES, speak, t } from "./i18n.js";
+import { begin, language, LANGUAGES, speak, speakWhole, t } from "./i18n.js";
 import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
 import { complain, Loading, Missing, said } from "./parts/basics.js";
@@ -75,7 +75,7 @@ const missing = signal({});
 /** @param {string} name */
 async function load(name) {
   try {
-    const module = await VIEWS[name].load();
+    const [module] = await Promise.all([VIEWS[name].load(), name !== "chat" && speakWhole()]);
     loaded.value = { ...loaded.value, [name]: module.default };
   } catch (error) {
     missing.value = { ...missing.value, [name]: error };

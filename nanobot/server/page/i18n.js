@@ -10,9 +10,26 @@ export const LANGUAGES = { en: "English", zh: "中文" };
 /** The language shown; a change draws everything anew. */
 export const language = signal("en");
 
+/** Whether a view other than the first one has been opened, which has texts of its own. */
+let whole = false;
+
+/** @param {string} name @returns {Promise<Record<string, string>>} */
+async function texts(name) {
+  if (name !== "zh") return {};
+  const first = (await import("./locales/zh.js")).default;
+  return whole ? { ...first, ...(await import("./locales/zh-views.js")).default } : first;
+}
+
+/** Loads the texts of all views. */
+export async function speakWhole() {
+  if (whole) return;
+  whole = true;
+  words = await texts(language.value);
+}
+
 /** @param {string} name */
 export async function speak(name) {
-  words = name === "zh" ? (await import("./locales/zh.js")).default : {};
+  words = await texts(name);
   document.documentElement.lang = name;
   localStorage.setItem("language", name);
   language.value = name;

@@ -344,6 +344,4 @@ export default {
   "How the log is written on standard error.": "标准错误输出上的日志格式。",
   "Which capabilities are on.": "启用哪些功能。",
   "Plugins that are switched off, by name.": "已关闭的插件（按名称）。",
-  "Tools that an owner has to accept: new and changed ones, all, or none.":
-    "需要所有者接受的工具：新的和改动过的、全部，或不需要。",
 };
