@@ -84,8 +84,7 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
     _check_format("text", (getattr(request, "text", None) or {}).get("format"))
     if getattr(request, "conversation", None) is not None:
         raise UsageError(
-            "conversation is not supported: continue with previous_response_id, or "
-            "set X-Session-Key"
+            "conversation: not supported. Continue with previous_response_id, or set X-Session-Key"
         )
     if request.model != MODEL:
         raise no_model(request.model)

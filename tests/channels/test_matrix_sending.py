@@ -281,7 +281,7 @@ GOOD: dict[str, object] = {"homeserver": HOME, "user": "@n:example.org", "passwo
     ("settings", "complaint"),
     [
         ({}, "homeserver is missing"),
-        ({"homeserver": "matrix.example.org"}, r"homeserver is no http\(s\) URL"),
+        ({"homeserver": "matrix.example.org"}, r"homeserver is not an http\(s\) URL"),
         ({"homeserver": 7}, "homeserver is 7"),
         ({"homeserver": HOME}, "are both missing"),
         (GOOD | {"access_token": "t"}, "are both set"),

@@ -50,9 +50,9 @@ async def held(url: str, request: str) -> AsyncIterator[None]:
     """More connections than there are seats, each with that beginning of a request."""
     host, _, port = url.removeprefix("http://").rpartition(":")
     async with AsyncExitStack() as stack:
-        for number in range(MOST + 20):
-            if number == MOST + 10:
-                await asyncio.sleep(0.3)  # a seat that was left meanwhile is taken again
+        for number in range(MOST + 60):
+            if number >= MOST + 10:
+                await asyncio.sleep(0.03)  # a seat that was left meanwhile is taken again
             with suppress(ConnectionError):
                 _, writer = await asyncio.open_connection(host, int(port))
                 stack.callback(writer.close)

@@ -160,6 +160,7 @@ class Crowded:
             **dict.fromkeys(("identity", "number"), 5),
             **dict.fromkeys(("prompt", "done", "begin", "next_at", "after"), None),
             **dict.fromkeys(("name", "about", "who", "new", "text", "title", "error", "by"), "x"),
+            "kept": "",
             **dict.fromkeys(("inbound_id",), self.unfetched),
             **dict.fromkeys(("lane",), self.new.lane),
             **dict.fromkeys(("run",), self.new.run),

@@ -154,7 +154,7 @@ async def test_the_configuration_inside_the_workspace_cannot_be_read_either(tmp_
 async def test_a_workspace_that_holds_the_secrets_itself_is_a_wrong_configuration(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(ConfigError, match="folder of its own"):
+    with pytest.raises(ConfigError, match="name a separate folder"):
         await Sandbox(Bubblewrap("bwrap", hidden=[tmp_path])).run(
             "true", tmp_path, network=NO_NETWORK, timeout=1
         )

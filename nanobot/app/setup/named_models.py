@@ -10,7 +10,7 @@ from nanobot.config.loader import survey
 from nanobot.providers.model_check import check_model
 
 _NAMES_A_MODEL = re.compile(
-    r"agent\.(model|fallback_models|decision\.model)|heartbeat\.model|hooks\.[^.]+\.model"
+    r"agent\.(model|fallback_models|decision\.model)|(heartbeat|reader)\.model|hooks\.[^.]+\.model"
 )
 
 

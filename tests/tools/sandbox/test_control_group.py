@@ -106,7 +106,7 @@ def test_a_container_sees_its_own_part_of_the_hierarchy(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda tree: (tree.mount / "cgroup.controllers").write_text("hugetlb"), "memory and pids"),
+        (lambda tree: (tree.mount / "cgroup.controllers").write_text("hugetlb"), "memory, pids"),
         (lambda tree: (tree.mount / "cgroup.controllers").write_text("memory"), "count pids"),
         (lambda tree: (tree.proc / "self" / "mountinfo").write_text("\n"), "no control groups"),
         (
