@@ -63,7 +63,7 @@ def _text(view: ForkView, _: Now) -> str:
     lines = [head, *view.notes]
     if view.comparison is not None:
         return "\n".join([*lines, "", as_text(view.comparison)])
-    compare = f"/runs compare {view.parent} {view.run}"
+    compare = f"`runs compare {view.parent} {view.run}`"
     return "\n".join([*lines, f"When it has ended, {compare} shows both."])
 
 
