@@ -33,7 +33,9 @@ Positional: TypeAlias = Annotated[str, Meta(extra={"positional": True})]
 Arguments without a default are given so too."""
 Rest: TypeAlias = Annotated[str, Meta(extra={"positional": True, "rest": True})]
 """The type of one that takes all that follows, whatever its name."""
-MachinePath: TypeAlias = Annotated[str, Meta(extra={"positional": True, "machine": True})]
+MachinePath: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[^\x00]*$", extra={"positional": True, "machine": True})
+]
 """The type of a path on the machine of the person who asks, and not in the workspace."""
 PositionalSession: TypeAlias = Annotated[SessionArgument, Meta(extra={"positional": True})]
 Find: TypeAlias = Annotated[str, Meta(max_length=200, description="Filter by text.")]

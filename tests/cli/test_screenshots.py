@@ -44,8 +44,9 @@ async def test_a_picture_can_be_taken_again_and_nothing_is_scrolled_away(
 def test_every_scene_has_its_picture_which_shows_it_and_is_shown_on_a_page() -> None:
     assert {file.stem for file in PICTURES.glob("*.svg")} == {
         *SCENES,
-        "trace",
-    }  # drawn by tests.process.trace_picture
+        "trace",  # drawn by tests.process.trace_picture
+        "labels",  # drawn by tests.security.lattice
+    }
     pages = "".join(page.read_text("utf-8") for page in PICTURES.parent.glob("*.md"))
     for name, texts in SHOWN.items():
         svg = (PICTURES / f"{name}.svg").read_text("utf-8")

@@ -40,8 +40,8 @@ async def behind(folder: Path, seconds: float) -> AsyncIterator[Path]:
 async def test_a_call_without_a_limit_gets_its_late_answer(tmp_path: Path) -> None:
     async with behind(tmp_path, 0.5) as socket:
         with pytest.raises(NanobotError, match="does not answer"):
-            await listing(socket, "now", {}, 0.05)
-        answer = await listing(socket, "now", {}, None)
+            await listing(socket, "runs now", {}, 0.05)
+        answer = await listing(socket, "runs now", {}, None)
     assert answer is not None
 
 

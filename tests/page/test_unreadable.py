@@ -30,6 +30,7 @@ PLACES = {
     "outbox list": "channels",
     "policy rules": "settings/policy",
     "web tokens list": "settings/access",
+    "mcp list": "settings/skills",
 }
 """Where the page has these lists."""
 SHOWS = {operation.name: operation.shows for operation in OPERATIONS if operation.shows}

@@ -21,4 +21,4 @@ async def test_a_gateway_with_no_channel_says_what_to_do(tmp_path: Path) -> None
     finally:
         await process.kill()
     assert b"no channel is configured" in line
-    assert b"`nanobot onboard` connects one" in line
+    assert b"`nanobot onboard` connects a channel" in line

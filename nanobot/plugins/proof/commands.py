@@ -66,7 +66,7 @@ def _left_out(redacted: int, erased: int) -> str:
     "audit export",
     text=_export_text,
     slow=True,
-    example="telegram:1001 conversation.jsonl redact=tool_result",
+    example="telegram:1001 log.jsonl redact=reply",
 )
 async def export_log(  # noqa: PLR0913 - each is one argument of people
     context: OperationContext,
@@ -109,6 +109,8 @@ def export_of(
 
 async def _write(export: Export, file: Path) -> None:
     """Write a new file that only its owner can read. It appears whole, or not at all."""
+    if not file.name:
+        raise UsageError("file: give the name of the file to write")
     part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
     try:
         if await asyncio.to_thread(file.exists):

@@ -3,7 +3,7 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Dialog, Fetched, State, useFetched } from "../../parts/basics.js";
+import { Dialog, Fetched, State, Unreadable, useFetched } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
 
@@ -114,6 +114,7 @@ function ServerList() {
           ` : html`<p class="soft">${t("None is configured: nanobot mcp add connects one.")}</p>`
         }
       <//>
+      <${Unreadable} of="mcp list" />
     </section>
   `;
 }
