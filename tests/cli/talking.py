@@ -40,7 +40,7 @@ class Home:
         async with in_terminal(
             command, self.environ(**environ), self.folder, columns=columns, rows=rows
         ) as terminal:
-            await terminal.shows("Ctrl-D leaves.")
+            await terminal.shows("leaves.")
             await terminal.until(lambda: terminal.screen.lines[-1] == ">")
             yield terminal
 

@@ -178,7 +178,7 @@ async def test_when_the_gateway_goes_it_says_so_and_goes_on_when_it_is_back(home
         terminal.type("say:before" + ENTER)
         await answered(terminal, "before")
         await gateway.kill()
-        await terminal.shows("`nanobot gateway` in another terminal starts it")
+        await terminal.shows("`nanobot gateway` in another terminal starts")
         terminal.type("say:meanwhile" + ENTER)
         await terminal.shows("(not connected; sent when it is back)")
         async with home.gateway():

@@ -106,9 +106,11 @@ async def test_two_gateways_share_a_bot_and_one_is_killed(cluster: Cluster) -> N
     talks = Talks(world, chats=6, seed=1)
     await talks.run(2)
     assert talks.check(2) == 0
+    await world.delivered()
     await members[0].kill()  # it received
     world.telegram.say(1, "say:anybody there")
     await world.telegram.until(lambda: world.texts(1)[-1] == "anybody there", PATIENCE)
+    await world.delivered()
     await cluster.stop()
     world.verify()
 
