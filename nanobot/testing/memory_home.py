@@ -43,10 +43,13 @@ class MemoryHome:
         self.clock = clock or ManualClock()
         self.ids = ids or CountingIds()
         self._sqlite = SqliteDatabase(None)
+        self._closed = False
         self.do(migrate.prepare)
 
     def do(self, work: Work[T]) -> T:
-        """Run one unit of work now, in one transaction."""
+        """Run one unit of work now, in one transaction. Raises StoreError if the home is closed."""
+        if self._closed:
+            raise StoreError("the store is closed")
         return self._sqlite.run_now(work)
 
     def entries(self, session_key: str) -> list[Entry]:
@@ -57,6 +60,9 @@ class MemoryHome:
         return self.do(lambda connection: chain.verify(connection, session_key))
 
     async def close(self) -> None:
+        # The writer's thread closes the connection: nothing may use it here meanwhile, which would
+        # end the process.
+        self._closed = True
         await self._sqlite.close()
 
     async def __aenter__(self) -> MemoryHome:

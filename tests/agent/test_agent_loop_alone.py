@@ -14,7 +14,7 @@ from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.persona import MemoryStore, PersonaConfig, SkillsLoader
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.loop import AgentLoop
-from nanobot.errors import ModelRefused, RunFailed, ToolError, UsageError
+from nanobot.errors import ModelRefused, RunFailed, StoreError, ToolError, UsageError
 from nanobot.messages import Address, InboundMessage
 from nanobot.providers.base import Completion, ModelRequest, ToolCall
 from nanobot.store.message_bus import MessageBus
@@ -247,3 +247,12 @@ def test_a_personality_that_is_not_there_is_refused(tmp_path: Path) -> None:
         ContextBuilder(tmp_path, persona_config=PersonaConfig(personality="pirate"))
     with pytest.raises(UsageError, match="fact"):
         MemoryStore(tmp_path).append("  ")
+
+
+async def test_a_store_in_memory_that_is_closed_refuses_what_still_runs() -> None:
+    home = MemoryHome()
+    closing = asyncio.create_task(home.close())
+    await asyncio.sleep(0)
+    with pytest.raises(StoreError, match="closed"):
+        await Process(home).records.runs(session="", state="", limit=5, kind="task")
+    await closing
