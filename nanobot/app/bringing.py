@@ -21,7 +21,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Arriving, Bus, Subscription
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.errors import ConfigError, PluginBroken, UsageError
+from nanobot.errors import ConfigError, PluginBroken, ToolError, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.exposures import Exposure
@@ -37,6 +37,7 @@ from nanobot.session.journal import Journal
 from nanobot.store.database.sqlite import Database
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, StoreHooks
+from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
@@ -121,12 +122,25 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
 
 
 def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
-    """Have plugins change results of calls. If a plugin's function fails, so does the call."""
+    """Have plugins change results of calls. If a plugin's function fails, so does the call. If a
+    plugin cannot give its functions, no result that may contain content from outside is shown."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         registry.results.extend(functions(given))
 
     plugged.each("results", use)
+    for name, fields in plugged.failures.items():
+        if "results" in fields:
+            registry.results.append(partial(_withheld, name))
+
+
+async def _withheld(plugin: str, tool: str, output: ToolOutput, _: CallContext) -> ToolOutput:
+    if output.tainted:
+        raise ToolError(
+            f"the result of {tool} may contain content from outside, and the plugin {plugin}, which "
+            f"filters results, is broken: `nanobot plugins` says why"
+        )
+    return output
 
 
 def operations_of(plugged: Plugged) -> list[Operation]:

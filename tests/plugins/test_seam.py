@@ -25,7 +25,7 @@ from nanobot.app.program import Program
 from nanobot.config import file as config_file
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.entry_points import BUILT_IN, built_in
@@ -331,6 +331,20 @@ async def test_a_part_that_fails_is_named_and_everything_else_works(
         assert view(parts, "odd").why.startswith(f"{field}: ")
         assert view(parts, "birds").state == "on"
         assert (await called(parts, "sing", {})) == "tweet at True"
+
+
+@pytest.mark.parametrize("function", ["fail", "lambda: [object()]", "'no_such_module:thing'"])
+async def test_a_filter_of_results_that_is_broken_shows_nothing_from_outside(
+    function: str, site: Site, home: Home
+) -> None:
+    site.bring("odd", BASE.format(fields=f"results={function}"))
+    site.bring("birds", WHOLE)
+    home.write("")
+    async with home.serving() as parts:
+        assert view(parts, "odd").why.startswith("results: ")
+        with pytest.raises(ToolError, match="the plugin odd, which filters results, is broken"):
+            await called(parts, "sing", {})
+        assert await called(parts, "list_dir", {"path": "."})
 
 
 async def test_a_start_that_hangs_is_named_and_nothing_waits_for_it(
