@@ -137,8 +137,8 @@ def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
 async def _withheld(plugin: str, tool: str, output: ToolOutput, _: CallContext) -> ToolOutput:
     if output.tainted:
         raise ToolError(
-            f"the result of {tool} may contain content from outside, and the plugin {plugin}, which "
-            f"filters results, is broken: `nanobot plugins` says why"
+            f"the result of {tool} may contain content from outside, and the plugin {plugin}, "
+            "which filters results, is broken: `nanobot plugins` says why"
         )
     return output
 
