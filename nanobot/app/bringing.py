@@ -122,8 +122,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
 
 
 def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
-    """Have plugins change results of calls. If a plugin's function fails, so does the call. If a
-    plugin cannot give its functions, no result that may contain content from outside is shown."""
+    """Have plugins change results of calls. If one fails, so do the calls that it should filter."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         registry.results.extend(functions(given))
