@@ -56,7 +56,9 @@ def script(body: Body) -> Answer | None:
     words = " ".join(f"{name}x{number}" for number in range(8))
     before = mine[-2][1] if len(mine) > 1 else found
     earlier = f"c{before[1]}n{before[2]}"
-    answers = (str(each["content"]) for each in messages if each["role"] == "assistant")
+    said = [each for each in messages if each["role"] == "assistant"]
+    # What it says beside a call is no answer: it is shown only until the answer is there.
+    answers = (str(each["content"]) for each in said if not each.get("tool_calls"))
     if earlier != name and not any(f"{earlier} ends" in answer for answer in answers):
         words += f" {earlier} ends " + words.replace(name, earlier)
     if kind in ("look", "approve") and not any(m["role"] == "tool" for m in messages[at:]):
