@@ -276,7 +276,7 @@ def _why(active: ActiveRun, error: Exception) -> str:
         return f"I could not answer: {error}"
     return (
         "I could not answer, because the model is not working. The reason is in the gateway's "
-        "log, at run {active.run.id}; please ask again later."
+        f"log, at run {active.run.id}; please ask again later."
     )
 
 

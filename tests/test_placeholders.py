@@ -1,0 +1,41 @@
+"""Texts that people read have values where names in braces stood."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = [file for part in ("nanobot", "channels") for file in (ROOT / part).rglob("*.py")]
+TEMPLATES = {
+    "nanobot/cli/logs.py": {"level"},  # loguru puts it in
+    "nanobot/providers/answers/__init__.py": {"model"},
+    "nanobot/server/page_files.py": {"name"},  # of a route
+}
+"""Names in braces that are not inserted where the text is written, though a variable has them."""
+
+
+def test_no_text_names_a_variable_that_it_does_not_insert() -> None:
+    """The `f` before a part of a text is easily lost, and people then read the name in braces."""
+    place = re.compile(r"\{([a-z_]\w*)(?:[.\[!:][^{}]*)?\}")
+    found: dict[str, set[str]] = {}
+    for file in SOURCES:
+        tree = ast.parse(file.read_text("utf-8"))
+        nodes = list(ast.walk(tree))
+        inserted = {id(v) for n in nodes if isinstance(n, ast.JoinedStr) for v in n.values}
+        inserted |= {
+            id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr == "format"
+        }
+        inserted |= {id(n.value) for n in nodes if isinstance(n, ast.Expr)}  # docstrings
+        for function in nodes:
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            within = list(ast.walk(function))
+            known = {each.arg for each in within if isinstance(each, ast.arg)}
+            known |= {n.id for n in within if isinstance(n, ast.Name)}
+            texts = [n for n in within if isinstance(n, ast.Constant) and id(n) not in inserted]
+            named = {m for n in texts if isinstance(n.value, str) for m in place.findall(n.value)}
+            if named & known:
+                found.setdefault(str(file.relative_to(ROOT)), set()).update(named & known)
+    assert found == TEMPLATES
