@@ -43,7 +43,7 @@ class ChannelDoors:
 
         def made(host: ChannelHost | None) -> Intake:
             policy = starter.config.agent.session_policy
-            return DoorIntake(name, gate, starter.bus, starter.operations, policy, host)
+            return DoorIntake(name, gate, starter.bus, starter.reception, policy, host)
 
         intakes: dict[ChannelHost | None, Intake] = {}
 

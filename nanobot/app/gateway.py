@@ -204,10 +204,9 @@ class Gateway:
         models = parts.models
         return ControlServer(
             path,
-            parts.engine.bus,
+            parts.operations,
             terminal,
             intake,
-            self._machine.clock,
             lambda session: Hello(os.getpid(), session, models.line, self._with_channels),
         )
 

@@ -16,8 +16,9 @@ from nanobot.bus.gate import Gate, GroupMode
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.loading import menu, open_channel
+from nanobot.channels.loading import menu, open_channel, reception
 from nanobot.channels.menus import MenuSettings
+from nanobot.channels.reception import Reception
 from nanobot.channels.terminal import Terminal
 from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
@@ -162,10 +163,15 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     beats: Beats | None = None
 
+    @property
+    def reception(self) -> Reception:
+        """What every intake asks of this gateway."""
+        return reception(self.operations)
+
     def intake(self, name: str, gate: Gate, host: ChannelHost | None = None) -> ChannelIntake:
         """The intake of a channel, which notifies its host."""
         policy = self.config.agent.session_policy
-        return ChannelIntake(name, gate, self.bus, self.operations, policy, host)
+        return ChannelIntake(name, gate, self.bus, self.reception, policy, host)
 
     def terminal_intake(self) -> ChannelIntake:
         """The intake for people with access to the control socket."""

@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
 from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.moved_chats import MovedChats
+from nanobot.channels.reception import Reception
 from nanobot.errors import NanobotError
 from nanobot.messages import (
     Address,
@@ -27,10 +28,9 @@ from nanobot.messages import (
     SessionPolicy,
     session_key,
 )
-from nanobot.operations.decisions import unordered
-from nanobot.operations.dispatcher import Dispatcher, Invocation
 from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
+from nanobot.session.said import Said, unordered
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, without_controls
 
@@ -65,22 +65,21 @@ class Host(Protocol):
 
 
 class ChannelIntake:
-    """See ports.Intake. `operations`: the commands for the channel's people. Without a host, no one
-    is told of messages, and chats do not move."""
+    """See ports.Intake. Without a host, no one is told of messages, and chats do not move."""
 
     def __init__(
         self,
         name: str,
         gate: Gate,
         bus: Bus,
-        operations: Dispatcher,
+        reception: Reception,
         policy: SessionPolicy,
         host: Host | None = None,
     ) -> None:
         self._name = name
         self._gate = gate
         self._bus = bus
-        self.operations = operations
+        self.reception = reception
         self._policy: SessionPolicy = "thread" if gate.threads and policy == "chat" else policy
         self._host = host
         self._moved = None if host is None else host.moved
@@ -100,7 +99,7 @@ class ChannelIntake:
 
     async def chats(self) -> list[Address]:
         """The chats where people have written before; see ports.Intake."""
-        chats = await self.operations.engine.records.chats(self._name)
+        chats = await self.reception.records.chats(self._name)
         return chats if self._moved is None else [self._moved.there(chat) for chat in chats]
 
     def in_order(self, history: History) -> CatchUp:
@@ -182,29 +181,24 @@ class ChannelIntake:
         role = await self._entry(message, key)
         if not isinstance(role, Role):
             return role
-        invocation = Invocation(message=message, session_key=key, role=role, argument="")
+        said = Said(message=message, session_key=key, role=role)
         if problem := self._problem(text, message):
-            return invocation.answered(problem, refused=True)
-        return await self._settled(text, invocation)
+            return said.answered(problem, refused=True)
+        return await self._settled(said)
 
-    async def _settled(self, text: str, invocation: Invocation) -> Admission:
+    async def _settled(self, said: Said) -> Admission:
         """A command or decision with its answer; otherwise the message, waiting for an answer."""
-        message, key = invocation.message, invocation.session_key
+        message, key = said.message, said.session_key
         order = unordered if self._host is None else self._host.is_after
-        command = self.operations.find(text) or await self.operations.decided(invocation, order)
-        if isinstance(command, Admission):
-            return command
-        if command is not None:
-            operation, argument = command
-            invocation = msgspec.structs.replace(invocation, argument=argument)
-            admission = await self.operations.admission(operation, invocation, order)
-            return self._with_draft(admission)
+        settled = await self.reception.commands.settled(said, order)
+        if settled is not None:
+            return self._with_draft(settled)
         interrupts = self._bus.busy.mode == "interrupt"
         return Admission(
             message=message,
             session_key=key,
-            role=invocation.role,
-            said=self.operations.engine.partial(key) if interrupts else None,
+            role=said.role,
+            said=self.reception.partial(key) if interrupts else None,
             drafted=self._drafted(message.address) if interrupts else "",
         )
 
@@ -212,7 +206,7 @@ class ChannelIntake:
         """Only the decision that a reaction makes is stored."""
         role = await self._role(message)
         if role is not None:
-            await self.operations.reacted(message, role)
+            await self.reception.commands.reacted(message, role)
 
     def _with_draft(self, admission: Admission) -> Admission:
         """For an order to stop: the draft disappears, so the notice includes its text."""
@@ -239,19 +233,20 @@ class ChannelIntake:
             return _too_long(len(text))
         if not text.strip() and not message.attachments:
             return "Your message was empty: there is nothing to answer."
-        return "" if self.operations.find(text) else self.operations.unknown(text)
+        commands = self.reception.commands
+        return "" if commands.knows(text) else commands.unknown(text)
 
     def _orders(self, text: str) -> bool:
         """Whether it is one of our commands without a mention: members need not mention the
         assistant to stop it. `/stop@another_bot` is for another bot."""
-        command = self.operations.find(text)
-        return command is not None and "@" not in text.split(maxsplit=1)[0]
+        known = self.reception.commands.knows(text)
+        return known and "@" not in text.split(maxsplit=1)[0]
 
     async def _role(self, message: InboundMessage) -> Role | None:
         channel, sender_id = message.address.channel, message.sender.id
         paired = None
         if self._gate.pairing and not self._gate.names(sender_id):
-            paired = await self.operations.engine.pairing.role(channel, sender_id)
+            paired = await self.reception.strangers.role(channel, sender_id)
         return self._gate.role(sender_id, self._settings_id(message.address), paired)
 
     def _settings_id(self, address: Address) -> str:
@@ -276,7 +271,7 @@ class ChannelIntake:
         they were let in at this moment."""
         address, sender = message.address, message.sender
         if self._gate.pairing:
-            notice = await self.operations.engine.pairing.ask(address, sender)
+            notice = await self.reception.strangers.ask(address, sender)
             if isinstance(notice, Role):
                 return notice
             answer, places = notice
@@ -312,7 +307,7 @@ class ChannelIntake:
             self._name,
             self._name,
         )
-        day = int(self.operations.engine.now() // 86_400)
+        day = int(self.reception.now() // 86_400)
         return OutboundMessage(
             address=address,
             text=(

@@ -1,10 +1,12 @@
-"""Loads channel adapters by their entry points, and builds their command menus."""
+"""Loads channel adapters by their entry points, and gives their hosts the operations: as menus of
+commands, and as what an intake asks."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from nanobot.channels.reception import Reception
 from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
@@ -22,6 +24,18 @@ def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
         MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
         for operation in operations.listed
         if operation.listed and operation.may(role) and " " not in operation.name
+    )
+
+
+def reception(operations: Dispatcher) -> Reception:
+    """The parts of a gateway that its intakes ask."""
+    engine = operations.engine
+    return Reception(
+        commands=operations,
+        strangers=engine.pairing,
+        records=engine.records,
+        partial=engine.partial,
+        now=engine.now,
     )
 
 

@@ -14,6 +14,7 @@ from nanobot.errors import ChannelError, DeliveryError, NotSent
 from nanobot.messages import Address, InboundMessage
 from nanobot.operations.verdict import reaction
 from nanobot.ports import Clock, Recalling
+from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
 
 MOST_QUESTIONS = 50
@@ -30,11 +31,18 @@ class MissedReactions:
     like new ones: those of people who may not decide have no effect."""
 
     def __init__(
-        self, name: str, channel: Recalling, intake: ChannelIntake, moved: MovedChats, clock: Clock
+        self,
+        name: str,
+        channel: Recalling,
+        intake: ChannelIntake,
+        journal: Journal,
+        moved: MovedChats,
+        clock: Clock,
     ) -> None:
         self._name = name
         self._channel = channel
         self._intake = intake
+        self._journal = journal
         self._moved = moved
         self._clock = clock
         self._up = asyncio.Event()
@@ -62,15 +70,15 @@ class MissedReactions:
 
     async def _questions(self) -> list[tuple[Address, str]]:
         """The chats with open questions, and the ids of these messages."""
-        engine = self._intake.operations.engine
-        waiting = await engine.records.approvals(session="", state="open", limit=MOST_QUESTIONS)
+        records = self._intake.reception.records
+        waiting = await records.approvals(session="", state="open", limit=MOST_QUESTIONS)
         places: list[tuple[Address, str]] = []
         for approval in waiting:
             for address in approval.asked_in:
                 if address.channel != self._name or approval.question:
                     continue
                 with boundary(f"missed reactions to the approval {approval.id}"):
-                    row = await engine.journal.outbound(APPROVALS.of(approval.id, address))
+                    row = await self._journal.outbound(APPROVALS.of(approval.id, address))
                     parts = () if row is None else row.parts
                     places += [(address, part.receipt) for part in parts if part.receipt]
         return places[:MOST_QUESTIONS]

@@ -8,42 +8,24 @@ question's number approves it, so that a habitual yes does not approve the wish 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 import msgspec
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, InboundMessage, Role
+from nanobot.messages import Address, InboundMessage
 from nanobot.operations.engine import Engine
 from nanobot.operations.verdict import numbered, verdict
-from nanobot.session.approvals import Approval, Approver, may_answer
+from nanobot.session.approvals import Approval, may_answer
 from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import OutboundRow
-
-Order: TypeAlias = Callable[[InboundMessage, str, float], bool | None]
-"""Whether a message was sent after another of our own, by its receipt and when we knew of that
-(unix seconds); None where the platform cannot tell."""
+from nanobot.session.said import Order, Said, unordered
 
 _LOOKED_AT = 20
 _TURNS = 2
 _ASKS = re.compile("[?\uff1f]")
 _WHOLE_SECONDS = 1.0
 """Some platforms say the second in which a message was sent, and no more."""
-
-
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's message in a conversation."""
-
-    message: InboundMessage
-    session_key: str
-    role: Role
-
-    @property
-    def person(self) -> Approver:
-        sender = self.message.sender
-        return Approver(role=self.role, channel=self.message.address.channel, id=sender.id)
 
 
 class Meant(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,10 +35,6 @@ class Meant(msgspec.Struct, frozen=True, kw_only=True):
     operation: str = ""
     argument: str = ""
     refusal: str = ""
-
-
-def unordered(message: InboundMessage, receipt: str, shown_at: float) -> None:
-    """The Order of a platform that has none."""
 
 
 class Decisions:

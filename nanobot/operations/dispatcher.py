@@ -14,14 +14,11 @@ from nanobot.addresses import OWNER_ID
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
 from nanobot.messages import (
     TERMINAL_SESSION,
-    Choice,
     InboundMessage,
-    OutboundKind,
-    OutboundMessage,
     Role,
 )
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.decisions import Decisions, Order, Said, unordered
+from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.quarantine import below
@@ -32,6 +29,7 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined
 from nanobot.session.runs import Ending
+from nanobot.session.said import Order, Said, notice, unordered
 from nanobot.session.states import RunState
 
 _MOST_UNREADABLE = 1_000
@@ -46,28 +44,10 @@ AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER
 """Whoever may open the control socket."""
 
 
-class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+class Invocation(Said, frozen=True, kw_only=True):
     """A call of an operation in a chat."""
 
-    message: InboundMessage
-    session_key: str
-    role: Role
     argument: str
-
-    @property
-    def said(self) -> Said:
-        return Said(message=self.message, session_key=self.session_key, role=self.role)
-
-    def answered(
-        self, text: str, *, refused: bool = False, choices: tuple[Choice, ...] = ()
-    ) -> Admission:
-        """The message with its answer, to be committed as one."""
-        return Admission(
-            message=self.message,
-            session_key=self.session_key,
-            role=self.role,
-            answer=notice(self.message, text, refused=refused, choices=choices),
-        )
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +98,10 @@ class Dispatcher:
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         return None if operation is None else (operation, argument)
 
+    def knows(self, text: str) -> bool:
+        """Whether a message asks for an operation."""
+        return self.find(text) is not None
+
     def unknown(self, text: str) -> str:
         """The answer to an unknown command, with the nearest known one. Empty for ordinary text,
         even if it begins with a slash, as a path does."""
@@ -133,16 +117,21 @@ class Dispatcher:
             return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
         return f"There is no /{name}; /help lists the commands." if alone else ""
 
-    async def decided(
-        self, invocation: Invocation, order: Order = unordered
-    ) -> tuple[Operation, str] | Admission | None:
-        """The operation that a yes or no means, or a notice that it decides nothing."""
-        meant = await self._decisions.meant(invocation.said, order)
-        if meant is None:
-            return None
-        if meant.refusal:
-            return invocation.answered(meant.refusal, refused=True)
-        return self._by_name[meant.operation], meant.argument
+    async def settled(self, said: Said, order: Order = unordered) -> Admission | None:
+        """A command, or a yes or no to what was asked, with its answer; None for other text."""
+        command = self.find(said.message.text)
+        if command is None:
+            meant = await self._decisions.meant(said, order)
+            if meant is None:
+                return None
+            if meant.refusal:
+                return said.answered(meant.refusal, refused=True)
+            command = self._by_name[meant.operation], meant.argument
+        operation, argument = command
+        invocation = Invocation(
+            message=said.message, session_key=said.session_key, role=said.role, argument=argument
+        )
+        return await self.admission(operation, invocation, order)
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
@@ -302,24 +291,3 @@ class Dispatcher:
                 raise NotAllowed("Only owners can see other conversations.")
             arguments = arguments | {parameter.name: session}
         return await operation.perform(self, caller, arguments)
-
-
-def notice(
-    message: InboundMessage,
-    text: str,
-    *,
-    refused: bool = False,
-    choices: tuple[Choice, ...] = (),
-) -> OutboundMessage:
-    """The gateway's answer to a message; its key prevents a second one. In a group, only the person
-    concerned sees a refusal (`refused`) or the answer to a hidden command."""
-    alone = message.group and (refused or message.unseen)
-    return OutboundMessage(
-        address=message.address,
-        text=text,
-        kind=OutboundKind.NOTICE,
-        key=keys.NOTICES.of(keys.message(message.address, message.dedupe_key)),
-        reply_to=message.message_id,
-        choices=choices,
-        only_for=message.sender.id if alone else "",
-    )

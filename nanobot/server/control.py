@@ -21,7 +21,7 @@ from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.library.run_input import RunResult, said_by_program
 from nanobot.agent.library.run_service import RunService
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus, Subscription
+from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.terminal import Terminal, TerminalMessage
 from nanobot.errors import NanobotError, StoreUnwritable, UsageError
@@ -35,7 +35,7 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
-from nanobot.ports import Clock
+from nanobot.operations.dispatcher import Dispatcher
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.encoding import encoded
 from nanobot.server.protocol import (
@@ -122,21 +122,22 @@ class ControlServer:
     def __init__(
         self,
         path: Path,
-        bus: Bus,
+        operations: Dispatcher,
         terminal: Terminal,
         intake: ChannelIntake,
-        clock: Clock,
         hello: Callable[[str], Hello],
     ) -> None:
         self._path = path
-        self._bus = bus
+        self._operations = operations
+        self._engine = operations.engine
+        self._bus = self._engine.bus
         self._terminal = terminal
         self._intake = intake
-        self._clock = clock
+        self._clock = self._engine.clock
         self._hello = hello
         self._attached: list[_Attached] = []
         self._current = CurrentRuns()
-        bus.on_stopped(self._current.stopped)
+        self._bus.on_stopped(self._current.stopped)
         self._run_service: RunService | None = None
         self._received: Received | None = None
 
@@ -227,7 +228,7 @@ class ControlServer:
         own = session.startswith(f"{TERMINAL}:")
         chat = session.removeprefix(f"{TERMINAL}:") if own else session
         attached = _Attached(writer, session, chat)
-        row = await self._intake.operations.engine.records.session(session)
+        row = await self._engine.records.session(session)
         hello = self._hello(session)
         if row is not None:
             hello = msgspec.structs.replace(hello, entries=row.entries, changed_at=row.updated_at)
@@ -237,7 +238,7 @@ class ControlServer:
     def _catch_up(self, attached: _Attached) -> None:
         """The session's active run, and its answer so far."""
         events = self._current.of(attached.session)
-        partial = self._intake.operations.engine.partial(attached.session)
+        partial = self._engine.partial(attached.session)
         for event in events:
             attached.write(EventLine(event))
         if events and partial is not None:
@@ -251,7 +252,7 @@ class ControlServer:
 
     async def _ask_again(self, attached: _Attached) -> None:
         """The pending approvals of the session."""
-        records = self._intake.operations.engine.records
+        records = self._engine.records
         waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
         for approval in waiting:
             question = message(approval, Address(TERMINAL, attached.chat))
@@ -298,7 +299,7 @@ class ControlServer:
         answer: Result | Refusal
         with boundary(f"operation {request.name}") as caught:
             try:
-                given = await self._intake.operations.listing(request.name, request.arguments)
+                given = await self._operations.listing(request.name, request.arguments)
                 raw = msgspec.Raw(await encoded(given.result))
                 answer = Result(request.name, raw, request.key, given.unreadable)
                 if len(answer.result) > LINE_LIMIT - 1_000:

@@ -29,6 +29,7 @@ from nanobot.bus.pairing import Pairing
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
 from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.memory.facts import LastingFacts
@@ -242,7 +243,7 @@ class FakeGateway:
             channel.name,
             gate,
             self.bus,
-            Dispatcher(self.engine),
+            reception(Dispatcher(self.engine)),
             options.policy,
             self.host,
         )

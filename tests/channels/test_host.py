@@ -8,6 +8,7 @@ import random
 from nanobot.bus.gate import Gate
 from nanobot.channels.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
 from nanobot.errors import BadCredentials, ChannelDown, NotSent
 from nanobot.messages import Address
 from nanobot.operations.dispatcher import Dispatcher
@@ -41,7 +42,7 @@ async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
         async with asyncio.TaskGroup() as tasks:
             gate = Gate((OWNER,), ())
             operations = Dispatcher(bot.engine)
-            intake = ChannelIntake("other", gate, bot.bus, operations, "chat", host)
+            intake = ChannelIntake("other", gate, bot.bus, reception(operations), "chat", host)
             hosting = tasks.create_task(host.run(intake))
             await host.settled.wait()
             assert host.state == "up"

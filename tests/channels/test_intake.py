@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
 from nanobot.messages import Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Capabilities
@@ -132,7 +133,7 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
     able = Capabilities(discreet=True, threads=True)
     async with gateway() as bot:
         gate = Gate((OWNER,), (), pairing=False, able=able)
-        intake = ChannelIntake("fake", gate, bot.bus, Dispatcher(bot.engine), "chat")
+        intake = ChannelIntake("fake", gate, bot.bus, reception(Dispatcher(bot.engine)), "chat")
         for sender in (STRANGER, OWNER):
             message = InboundMessage(
                 address=Address("fake", sender, "thread"),

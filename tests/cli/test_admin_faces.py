@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
 from nanobot.channels.terminal import Terminal
 from nanobot.cli import generated as faces
 from nanobot.errors import NanobotError
@@ -70,17 +71,15 @@ LISTED = (*OPERATIONS, greet)
 async def extended() -> AsyncIterator[FakeGateway]:
     """A gateway that knows one operation more."""
     async with gateway() as bot:
-        bot.intake.operations = Dispatcher(bot.engine, LISTED)
+        bot.intake.reception = reception(Dispatcher(bot.engine, LISTED))
         yield bot
 
 
 def control_of(bot: FakeGateway, home: Path) -> ControlServer:
     gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
-    intake = ChannelIntake(TERMINAL, gate, bot.bus, known, "chat")
+    intake = ChannelIntake(TERMINAL, gate, bot.bus, reception(known), "chat")
     path = home / "control.sock"
-    return ControlServer(
-        path, bot.bus, Terminal(), intake, bot.home.clock, lambda key: Hello(1, key, "")
-    )
+    return ControlServer(path, known, Terminal(), intake, lambda key: Hello(1, key, ""))
 
 
 @pytest.fixture

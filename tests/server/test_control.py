@@ -16,6 +16,7 @@ import pytest
 from nanobot.bus.gate import Gate
 from nanobot.channels.host import ChannelHost
 from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
@@ -112,13 +113,13 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        intake = ChannelIntake(TERMINAL, gate, bot.bus, Dispatcher(bot.engine), "chat", host)
+        operations = Dispatcher(bot.engine)
+        intake = ChannelIntake(TERMINAL, gate, bot.bus, reception(operations), "chat", host)
         control = ControlServer(
             path,
-            bot.bus,
+            operations,
             terminal,
             intake,
-            clock,
             lambda session: Hello(1, session, "scripted answers"),
         )
         world = World(bot, path)

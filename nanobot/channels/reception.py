@@ -1,0 +1,74 @@
+"""What the intake of a channel asks the rest of the gateway before a message is in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
+from nanobot.session.approvals import Approval
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.inbox import Admission
+from nanobot.session.said import Order, Said
+
+
+class Commands(Protocol):
+    """What people can order in a chat."""
+
+    def knows(self, text: str) -> bool:
+        """Whether the text is a command."""
+        ...
+
+    def unknown(self, text: str) -> str:
+        """The answer to an unknown command; empty for ordinary text."""
+        ...
+
+    async def settled(self, said: Said, order: Order) -> Admission | None:
+        """A command, or a decision on something that was asked, with its answer. None for a message
+        that waits for a run."""
+        ...
+
+    async def reacted(self, message: InboundMessage, role: Role) -> None:
+        """Decide what was asked in the message that a person reacted to, if the reaction is a clear
+        yes or no."""
+        ...
+
+
+class Strangers(Protocol):
+    """Who was let in apart from the configuration, and how strangers ask for it."""
+
+    async def role(self, channel: str, sender_id: str) -> Role | None:
+        """The role that a person was given; None for a stranger."""
+        ...
+
+    async def ask(
+        self, address: Address, sender: Sender
+    ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
+        """The message that tells a stranger how to be let in, and the chats to tell of it; their
+        role, if they were let in at this moment."""
+        ...
+
+
+class ChatRecords(Protocol):
+    """What the store knows of a channel's chats."""
+
+    async def chats(self, channel: str) -> list[Address]:
+        """The addresses where a channel's runs were requested, latest first."""
+        ...
+
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        """Questions of a session ("": of all), in a state ("open": undecided)."""
+        ...
+
+
+class Reception(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of the gateway that an intake asks. `partial`: what a session's run has said so
+    far. `now`: in unix seconds."""
+
+    commands: Commands
+    strangers: Strangers
+    records: ChatRecords
+    partial: Callable[[str], ReplyEntry | None]
+    now: Callable[[], float]

@@ -1,0 +1,66 @@
+"""A person's message in a conversation, and how it is answered without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from nanobot.messages import Choice, InboundMessage, OutboundKind, OutboundMessage, Role
+from nanobot.session import keys
+from nanobot.session.approvals import Approver
+from nanobot.session.inbox import Admission
+
+Order: TypeAlias = Callable[[InboundMessage, str, float], bool | None]
+"""Whether a message was sent after another of our own, by its receipt and when we knew of that
+(unix seconds); None where the platform cannot tell."""
+
+
+def unordered(message: InboundMessage, receipt: str, shown_at: float) -> None:
+    """The Order of a platform that has none."""
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's message in a conversation."""
+
+    message: InboundMessage
+    session_key: str
+    role: Role
+
+    @property
+    def person(self) -> Approver:
+        sender = self.message.sender
+        return Approver(role=self.role, channel=self.message.address.channel, id=sender.id)
+
+    def answered(
+        self, text: str, *, refused: bool = False, choices: tuple[Choice, ...] = ()
+    ) -> Admission:
+        """The message with its answer, to be committed as one."""
+        return Admission(
+            message=self.message,
+            session_key=self.session_key,
+            role=self.role,
+            answer=notice(self.message, text, refused=refused, choices=choices),
+        )
+
+
+def notice(
+    message: InboundMessage,
+    text: str,
+    *,
+    refused: bool = False,
+    choices: tuple[Choice, ...] = (),
+) -> OutboundMessage:
+    """The gateway's answer to a message; its key prevents a second one. In a group, only the person
+    concerned sees a refusal (`refused`) or the answer to a hidden command."""
+    alone = message.group and (refused or message.unseen)
+    return OutboundMessage(
+        address=message.address,
+        text=text,
+        kind=OutboundKind.NOTICE,
+        key=keys.NOTICES.of(keys.message(message.address, message.dedupe_key)),
+        reply_to=message.message_id,
+        choices=choices,
+        only_for=message.sender.id if alone else "",
+    )
