@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.memory.port import Provenance
 from nanobot.messages import (
     Address,
     InboundMessage,
@@ -22,6 +21,7 @@ from nanobot.messages import (
 )
 from nanobot.providers.base import ModelProfile
 from nanobot.session.approvals import Approval, digest
+from nanobot.session.provenance import Provenance
 from nanobot.session.runs import RunUsage
 from nanobot.triggers.cron.jobs import Plan
 

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from benchmarks.filled import PROMPT
 from benchmarks.filled_rows import CHANNEL, PROFILE, TEXT, Size, key_of
 from benchmarks.timed_database import TimedDatabase
-from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.messages import (
     Address,
@@ -31,7 +30,9 @@ from nanobot.session.entries import (
     ToolStartedEntry,
 )
 from nanobot.session.inbox import Admission
+from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, Ending
+from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema

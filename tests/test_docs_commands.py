@@ -14,7 +14,6 @@ from nanobot.bus import pairing
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.memory import port
-from nanobot.memory.conversations import SearchHit
 from nanobot.operations import context_view as exhibit
 from nanobot.operations import usage as spending
 from nanobot.operations.exposures import Exposure
@@ -26,6 +25,7 @@ from nanobot.plugins.proof.verifying import Proof
 from nanobot.plugins.replay.commands import ReplayView
 from nanobot.session import approvals
 from nanobot.session import views as records
+from nanobot.session.conversations import SearchHit
 from nanobot.tools.mcp.views import ServerView
 from nanobot.triggers.cron import jobs
 from nanobot.workspace import skills

@@ -12,8 +12,9 @@ from benchmarks.stage import Stage, Subject
 from nanobot.memory.embed import Embedder, LocalEmbedder, missing
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
-from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.search import Search, merged
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import Database, SqliteDatabase
 from nanobot.store.repositories.eraser import Eraser

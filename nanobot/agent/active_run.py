@@ -11,7 +11,6 @@ import msgspec
 from nanobot.agent.step import StepLimits, own
 from nanobot.bus.core import Bus
 from nanobot.labels import NOTHING, Label, Speaker, joined, of
-from nanobot.memory.port import scope_of
 from nanobot.messages import (
     Address,
     EventKind,
@@ -43,6 +42,7 @@ from nanobot.session.entries import (
 from nanobot.session.journal import Effects
 from nanobot.session.labelling import label_of
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
+from nanobot.session.scopes import scope_of
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.tasks import TaskResult
 from nanobot.session.usage import run_cost, run_usage

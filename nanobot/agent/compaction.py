@@ -13,11 +13,11 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import ask
 from nanobot.agent.summaries import latest, material, summed, summing
 from nanobot.memory.facts import LastingFacts, whose
-from nanobot.memory.port import Provenance
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
 from nanobot.session.keys import is_fork
+from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 

@@ -15,10 +15,10 @@ import msgspec
 
 from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import curated
-from nanobot.memory.port import OWNER
 from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec
 from nanobot.session.runs import PromptSnapshot
+from nanobot.session.scopes import OWNER
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
 from nanobot.workspace.skills import Skill, Skills

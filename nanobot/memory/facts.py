@@ -10,9 +10,11 @@ from loguru import logger
 
 from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.index import Memory
-from nanobot.memory.port import OWNER, Provenance, State, scope_of
+from nanobot.memory.port import State
 from nanobot.messages import Origin
 from nanobot.session.entries import UserEntry
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER, scope_of
 from nanobot.session.store_write import StoreWrite
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})

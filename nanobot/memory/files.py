@@ -18,7 +18,7 @@ from typing import TypeAlias
 from loguru import logger
 
 from nanobot.errors import NanobotError
-from nanobot.memory.port import OWNER
+from nanobot.session.scopes import OWNER
 from nanobot.troubles import TROUBLES
 
 CURATED = "MEMORY.md"
@@ -27,7 +27,7 @@ MAX_BYTES = 4_000_000
 """Larger files are not read; their memories stay as last read."""
 
 _LEVELS = ("people", "chats")
-# No part is `.` or `..`: see port.scope_of.
+# No part is `.` or `..`: see scope_of.
 _SCOPE = re.compile(r"(?:people|chats)(?:/(?!\.)[a-z0-9_@+.=%-]{1,250}){2}")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -20,23 +20,16 @@ from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.followed import ReadFile
 from nanobot.memory.items import digest_of, normal
-from nanobot.memory.port import (
-    MAX_TEXT,
-    Kind,
-    MemoryHit,
-    MemoryView,
-    Provenance,
-    SavedMemory,
-    State,
-)
+from nanobot.memory.port import MAX_TEXT, Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.memory.records import Draft, MemoryStore, MemoryWrite
 from nanobot.memory.search import Search
 from nanobot.memory.sync import FileSync, holding
-from nanobot.memory.terms import terms_of
 from nanobot.memory.vectors import Vectorizer
 from nanobot.ports import Clock
+from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.supervision import supervised
+from nanobot.terms import terms_of
 
 _AGAIN_SECONDS = (30.0, 120.0, 600.0)
 

@@ -1,8 +1,7 @@
-"""The port to memory: scopes, facts, and search."""
+"""The port to memory: facts and search."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
@@ -10,38 +9,13 @@ import msgspec
 
 from nanobot import labels
 from nanobot.labels import NOTHING, Label, Privacy
-from nanobot.messages import Address, Role
+from nanobot.session.provenance import Provenance
 
-OWNER = "owner"
-"""The scope of the owners' private conversations: MEMORY.md and memory/*.md."""
 MAX_TEXT = 4_000
 """Maximum characters of one memory; longer texts belong in a file."""
 
-# A path component may have at most 255 bytes.
-_LONGEST = 200
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_@+.")
-
 State: TypeAlias = Literal["proposed", "active", "retracted"]
 Kind: TypeAlias = Literal["fact", "note", "summary"]
-
-
-class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a memory comes from: a run and the range of log entries it was drawn from, or only the
-    file if a person wrote it there. `tainted`: untrusted content contributed to it.
-    """
-
-    session_key: str = ""
-    run_id: str = ""
-    first_seq: int | None = None
-    last_seq: int | None = None
-    file: str = ""
-    tainted: bool = False
-    label: str = ""
-
-    @property
-    def spoken(self) -> Label:
-        """The label of the remembered text; at least the label of a person's words."""
-        return labels.read(self.label, tainted=self.tainted).join(labels.of(privacy=Privacy.PERSON))
 
 
 class MemoryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,37 +126,3 @@ class MemoryPort(Protocol):
     async def curated(self, scope: str) -> str:
         """The beginning of the scope's MEMORY.md, up to the prompt's limit; "" if there is none."""
         ...
-
-
-def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> str:
-    """The memory scope of a conversation: the owners' scope if it is private and theirs; the
-    person's scope if it is a private conversation with one person; otherwise the chat's scope, for
-    all its speakers.
-
-    The scope is also the name of the folder under memory/. Two people never share one, on any file
-    system.
-    """
-    if private and role is Role.OWNER:
-        return OWNER
-    if private:
-        return f"people/{_name(address.channel)}/{_name(sender_id)}"
-    return f"chats/{_name(address.channel)}/{_name(address.chat_id)}"
-
-
-def _name(text: str) -> str:
-    """A file name unique to this text; `=` marks upper case, so that names stay distinct on file
-    systems that ignore case.
-    """
-    name = "".join(_letter(c) for c in text)
-    if len(name) > _LONGEST:
-        return "%%" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    plain = name and name == name.strip(".")
-    return name if plain else name.replace(".", "%2e") or "%"
-
-
-def _letter(c: str) -> str:
-    if c in _PLAIN:
-        return c
-    if "A" <= c <= "Z":
-        return f"={c.lower()}"
-    return "".join(f"%{byte:02x}" for byte in c.encode("utf-8", "surrogatepass"))

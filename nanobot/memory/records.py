@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
+from nanobot.session.provenance import Provenance
 
 _BATCH = 50
 

@@ -11,8 +11,8 @@ from nanobot.errors import NanobotError
 from nanobot.memory.embed import MAX_CHARS, Embedder
 from nanobot.memory.port import MemoryHit
 from nanobot.memory.records import MemoryStore
-from nanobot.memory.terms import query_terms
 from nanobot.memory.vector_index import VectorIndex
+from nanobot.terms import query_terms
 
 RRF_K = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion (SIGIR 2009)."""

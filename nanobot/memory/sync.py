@@ -16,8 +16,8 @@ from nanobot.memory.followed import FollowedScopes, ReadFile
 from nanobot.memory.items import Item, corrected, digest_of, extended, items, without
 from nanobot.memory.port import Kind
 from nanobot.memory.records import FileChanges, MemoryLine, MemoryStore
-from nanobot.memory.terms import terms_of
 from nanobot.ports import Clock
+from nanobot.terms import terms_of
 from nanobot.troubles import TROUBLES
 
 _ROWS = 500

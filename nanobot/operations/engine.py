@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
-    from nanobot.memory.conversations import Conversations
     from nanobot.memory.port import MemoryPort
     from nanobot.operations.context_preview import ContextPreview
     from nanobot.operations.exposures import SecurityAdmin
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
+    from nanobot.session.conversations import Conversations
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.quarantine import Quarantine

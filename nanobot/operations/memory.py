@@ -8,11 +8,12 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.memory.port import OWNER, MemoryHit, MemoryView, scope_of
+from nanobot.memory.port import MemoryHit, MemoryView
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
+from nanobot.session.scopes import OWNER, scope_of
 
 _Scope: TypeAlias = Annotated[
     str, Meta(description="The owner of the memories: a folder below memory/, or `owner`.")

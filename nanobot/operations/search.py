@@ -6,12 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.memory.conversations import SearchHit
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Rest
 from nanobot.operations.rendering import Now, cell
 from nanobot.operations.visibility import visible_sessions
+from nanobot.session.conversations import SearchHit
 
 
 def _hits_text(hits: list[SearchHit], now: Now) -> str:

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from nanobot.addresses import called, chat_of
 from nanobot.errors import NotAllowed, UnknownId, UsageError
-from nanobot.memory.conversations import Filter
 from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
@@ -19,6 +18,7 @@ from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
 from nanobot.operations.waterfall import waterfall_lines
+from nanobot.session.conversations import Filter
 from nanobot.session.views import EntryView, SessionPage, SessionView
 from nanobot.triggers.cron.schedule import moment
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 from nanobot.agent.budgets import UsageStore
 from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
-from nanobot.memory.conversations import Conversations
 from nanobot.ports import Clock, Ids
+from nanobot.session.conversations import Conversations
 from nanobot.session.entries import Entry
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records

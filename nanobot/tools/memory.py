@@ -15,7 +15,9 @@ from nanobot.errors import NanobotError, ToolError
 from nanobot.labels import joined
 from nanobot.memory.days import day_of
 from nanobot.memory.index import Memory
-from nanobot.memory.port import MAX_TEXT, MemoryHit, Provenance, SavedMemory, State, scope_of
+from nanobot.memory.port import MAX_TEXT, MemoryHit, SavedMemory, State
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from nanobot.labels import Speaker
-from nanobot.memory.terms import telling_terms
 from nanobot.messages import Origin, Role
 from nanobot.session.entries import Entry, ToolResultEntry, UserEntry
 from nanobot.session.labelling import label_of
+from nanobot.terms import telling_terms
 
 _PEOPLE = (Origin.USER, Origin.API)
 _WEB = ("web_fetch", "web_search")

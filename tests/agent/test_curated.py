@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.memory.files import curated
-from nanobot.memory.port import OWNER as OWNERS
-from nanobot.memory.port import scope_of
 from nanobot.messages import Address, Role
 from nanobot.operations.context_view import ContextView
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry
+from nanobot.session.scopes import OWNER as OWNERS
+from nanobot.session.scopes import scope_of
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider

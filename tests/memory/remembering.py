@@ -10,7 +10,7 @@ from nanobot.errors import ModelError
 from nanobot.memory.embed import Embedder
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory, MemoryOptions
-from nanobot.memory.port import Provenance
+from nanobot.session.provenance import Provenance
 from tests.store.home import Home
 
 EVE, BOB = "people/telegram/666", "people/telegram/7"

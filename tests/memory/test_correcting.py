@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.memory.items import corrected, digest_of, items, normal
-from nanobot.memory.port import OWNER, Provenance
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from tests.memory.remembering import EVE, NOBODY, found, memory
 from tests.store.home import Home
 

@@ -15,10 +15,10 @@ from nanobot.memory.files import MemoryFiles
 from nanobot.memory.followed import FollowedScopes, ReadFile
 from nanobot.memory.index import Memory
 from nanobot.memory.items import digest_of
-from nanobot.memory.port import OWNER
 from nanobot.memory.records import FileChanges, MemoryLine, VectorRow
 from nanobot.memory.sync import FileSync
 from nanobot.memory.vector_index import VectorIndex, packed
+from nanobot.session.scopes import OWNER
 from nanobot.store.database.sqlite import Database, Work
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from nanobot.errors import NanobotError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
-from nanobot.memory.port import OWNER, Provenance, scope_of
 from nanobot.messages import Address, Role
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER, scope_of
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext

@@ -9,8 +9,10 @@ import pytest
 from nanobot.errors import NanobotError
 from nanobot.memory.index import Memory
 from nanobot.memory.items import digest_of
-from nanobot.memory.port import MAX_TEXT, OWNER, Provenance, SavedMemory
+from nanobot.memory.port import MAX_TEXT, SavedMemory
 from nanobot.memory.records import Draft
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from tests.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 

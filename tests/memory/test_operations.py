@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.memory.port import OWNER, Provenance
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.platform import MEMBER

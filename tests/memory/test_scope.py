@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot.memory.port import OWNER, scope_of
 from nanobot.messages import Address, Role
+from nanobot.session.scopes import OWNER, scope_of
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER

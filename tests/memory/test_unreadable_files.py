@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.memory.files import MAX_BYTES
 from nanobot.memory.index import Memory
-from nanobot.memory.port import OWNER
+from nanobot.session.scopes import OWNER
 from nanobot.troubles import TROUBLES
 from tests.memory.remembering import NOBODY, found, memory
 from tests.store.home import Home, on_sqlite

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from nanobot.memory.port import OWNER, Provenance
 from nanobot.memory.records import Draft
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from nanobot.store import maintenance
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase

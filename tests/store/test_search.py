@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 import sqlalchemy as sa
 
-from nanobot.memory.conversations import Filter, SearchHit
 from nanobot.messages import Address
+from nanobot.session.conversations import Filter, SearchHit
 from nanobot.session.entries import SummaryEntry, UserEntry
 from nanobot.store.database import schema
 from nanobot.store.search import log_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.memory.conversations import Filter
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role
+from nanobot.session.conversations import Filter
 from nanobot.session.inbox import Admission
 from nanobot.text import first_sentence
 from tests.store.home import Home

@@ -15,8 +15,8 @@ import nanobot.store
 from nanobot.agent.budgets import Account
 from nanobot.agent.stages.remember import DueSession
 from nanobot.errors import NanobotError, UnknownId
-from nanobot.memory.conversations import Filter
 from nanobot.messages import Address, Sender
+from nanobot.session.conversations import Filter
 from nanobot.store.database.migrate import prepare
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.records import SqlRecords

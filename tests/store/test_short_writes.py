@@ -15,7 +15,6 @@ import pytest
 from nanobot.agent.stages.remember import DueSession
 from nanobot.agent.stages.titling import Untitled
 from nanobot.errors import NanobotError
-from nanobot.memory.port import Provenance
 from nanobot.memory.records import Draft, FileChanges
 from nanobot.messages import Address, Role, RunOptions
 from nanobot.plugins.voice.speaking import VoiceAnswer
@@ -23,6 +22,7 @@ from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
 from nanobot.session.inbox import Busy
+from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest

@@ -12,8 +12,9 @@ from nanobot.config.settings.agent import MemorySettings
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.memory.files import MemoryFiles
 from nanobot.memory.index import Memory
-from nanobot.memory.port import OWNER, Provenance
 from nanobot.messages import Address, Role
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import OWNER
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext

@@ -15,10 +15,11 @@ from nanobot.agent.summaries import latest
 from nanobot.errors import NanobotError, StoreError
 from nanobot.labels import joined
 from nanobot.memory.days import day_of
-from nanobot.memory.port import MemoryHit, MemoryPort, scope_of
+from nanobot.memory.port import MemoryHit, MemoryPort
 from nanobot.messages import Origin
 from nanobot.ports import Clock
 from nanobot.session.entries import RecallEntry
+from nanobot.session.scopes import scope_of
 from nanobot.text import clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 

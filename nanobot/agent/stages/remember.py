@@ -21,7 +21,7 @@ from nanobot.bus.core import Bus
 from nanobot.bus.pace import stirred
 from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
 from nanobot.labels import joined
-from nanobot.memory.port import MAX_TEXT, MemoryPort, Provenance, State, scope_of
+from nanobot.memory.port import MAX_TEXT, MemoryPort, State
 from nanobot.messages import EventKind, Origin
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage
@@ -33,6 +33,8 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.labelling import label_of
+from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.supervision import Looks
 from nanobot.text import clean

@@ -26,11 +26,12 @@ from nanobot.errors import (
     ToolError,
     UsageError,
 )
-from nanobot.memory.port import OWNER, MemoryPort
+from nanobot.memory.port import MemoryPort
 from nanobot.messages import EventKind, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry
+from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
 from nanobot.text import clean

@@ -12,9 +12,9 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
-from nanobot.memory import port as memory
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.session import approvals, entries
+from nanobot.session.provenance import Provenance
 from nanobot.session.runs import PromptSnapshot, RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.tasks import Report
@@ -64,8 +64,8 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("tasks", "report"): frozenset(get_args(Report)),
     ("jobs", "state"): frozenset(get_args(jobs.State)),
     ("occurrences", "status"): frozenset(get_args(jobs.Status)),
-    ("memories", "state"): frozenset({*get_args(memory.State), "forgotten"}),
-    ("memories", "kind"): frozenset(get_args(memory.Kind)),
+    ("memories", "state"): frozenset({"proposed", "active", "retracted", "forgotten"}),
+    ("memories", "kind"): frozenset({"fact", "note", "summary"}),
     ("model_call_costs", "state"): _CALLS,
     ("entries", "kind"): frozenset(
         str(kind.__struct_config__.tag) for kind in get_args(entries.Body)
@@ -94,7 +94,7 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("jobs", "body"): _json_of(jobs.Plan),
     ("occurrences", "body"): _json_of(str),
     ("prompts", "body"): _json_of(PromptSnapshot),
-    ("memories", "provenance"): _json_of(memory.Provenance),
+    ("memories", "provenance"): _json_of(Provenance),
     ("entries", "payload"): entries.decode,
     ("mcp_tools", "said"): pins.read,
     ("mcp_tools", "accepted"): lambda accepted: accepted and pins.read(accepted),

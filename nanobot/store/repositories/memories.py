@@ -8,8 +8,9 @@ from typing import Any, get_args
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
+from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared

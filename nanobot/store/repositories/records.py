@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
-from nanobot.memory.conversations import Filter
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
+from nanobot.session.conversations import Filter
 from nanobot.session.views import AuditView, EntryView, RunView, SessionView, ToolCallView
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import Database

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from nanobot.memory.conversations import Filter, SearchHit
+from nanobot.session.conversations import Filter, SearchHit
 from nanobot.session.views import RunView, SessionView
 from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import blob_references, session_views, views
@@ -20,8 +20,8 @@ _HITS = 300
 
 
 class SqlConversations(SqlStore):
-    """See memory.conversations.Conversations: the same for SQLite and PostgreSQL. `redact` replaces
-    known secrets in results; `indexing` keeps the index up to date.
+    """See session.conversations.Conversations: the same for SQLite and PostgreSQL. `redact`
+    replaces known secrets in results; `indexing` keeps the index up to date.
     """
 
     rename = bare_verb(session_views.rename, "rename")

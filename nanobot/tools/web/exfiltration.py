@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from yarl import URL
 
 from nanobot.errors import ToolError
-from nanobot.memory.terms import telling_terms
 from nanobot.messages import Origin
 from nanobot.session.entries import (
     Body,
@@ -21,6 +20,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from nanobot.terms import telling_terms
 from nanobot.tools.web.addresses import MAX_URL, Addresses
 
 MAX_NEW_WORDS = 6

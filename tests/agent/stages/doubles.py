@@ -13,7 +13,8 @@ from nanobot.agent.stages.stages import Stages
 from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import NanobotError, ToolError
-from nanobot.memory.port import Kind, MemoryHit, MemoryView, Provenance, SavedMemory, State
+from nanobot.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
+from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.session.tasks import TaskRequest
 from nanobot.testing.gateway import FakeGateway
