@@ -11,9 +11,8 @@ from loguru import logger
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.compaction import Compaction
 from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
-from nanobot.agent.prompt import PromptBuilder, digest, prompt_variant
+from nanobot.agent.prompts import Prompts, Summarizing, prompt_variant
 from nanobot.agent.recorded.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import elapsed_seconds
@@ -56,7 +55,7 @@ from nanobot.session.entries import (
 from nanobot.session.runs import PromptSnapshot
 from nanobot.session.usage import guess
 from nanobot.text import clean
-from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.toolbox import Toolbox
 
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
@@ -67,12 +66,13 @@ _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, Con
 class ModelCaller:
     """Makes the model calls of runs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of a call
         self,
         bus: Bus,
         models: Models,
-        tools: ToolRegistry,
-        prompts: PromptBuilder,
+        tools: Toolbox,
+        prompts: Prompts,
+        compaction: Summarizing,
         clock: Clock,
         settings: RunSettings,
     ) -> None:
@@ -81,9 +81,9 @@ class ModelCaller:
         self._models = models
         self._tools = tools
         self._prompts = prompts
+        self._compaction = compaction
         self._clock = clock
         self.settings = settings
-        self._compaction = Compaction(clock, prompts.lasting)
         self._snapshots: dict[str, PromptSnapshot] = {}
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
@@ -162,7 +162,7 @@ class ModelCaller:
             kept, snapshot = None, await self._fresh(active, profile)
         call = ModelCallEntry(
             call=next_call.call,
-            prompt=active.prompt if kept is not None and active.prompt else digest(snapshot),
+            prompt=active.prompt if kept is not None and active.prompt else snapshot.digest,
             window_from=window.start,
             profile=profile,
             estimate=window.estimate,
@@ -186,7 +186,7 @@ class ModelCaller:
             except OverBudget as error:  # the answer may still fit
                 logger.warning("run {}: no summary of older messages: {}", active.run.id, error)
             snapshot = await self._fresh(active, profile)  # it may include new memories
-            call = msgspec.structs.replace(call, prompt=digest(snapshot))
+            call = msgspec.structs.replace(call, prompt=snapshot.digest)
         variant = _prompt_variant(active, profile)
         call = await active.start_model(call, variant, snapshot if fresh else None)
         self._keep(call.prompt, snapshot)

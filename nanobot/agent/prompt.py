@@ -6,7 +6,6 @@ nothing that changes during a conversation.
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +14,8 @@ import msgspec
 
 from nanobot.memory.facts import LastingFacts
 from nanobot.memory.files import curated
-from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec
 from nanobot.session.runs import PromptSnapshot
-from nanobot.session.scopes import OWNER
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
 from nanobot.workspace.skills import Skill, Skills
@@ -70,19 +67,6 @@ class PromptBuilder:
             tools=offered,
             parts=tuple((part.name, len(part.text)) for part in parts),
         )
-
-
-def prompt_variant(profile: ModelProfile, role: Role, *, private: bool, scope: str = OWNER) -> str:
-    """What shapes a prompt apart from the workspace. When it changes, the prompt is renewed."""
-    if profile.short_prompt:
-        return "short"
-    kind = f"{role}{'+private' if private else ''}{'+tools' if profile.tools else ''}"
-    return kind if scope == OWNER else f"{kind}+{scope}"
-
-
-def digest(snapshot: PromptSnapshot) -> str:
-    """The name of a snapshot: the hash of its bytes."""
-    return hashlib.sha256(msgspec.json.encode(snapshot)).hexdigest()
 
 
 COMMON_FILES = ("AGENTS.md", "SOUL.md")

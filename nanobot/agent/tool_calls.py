@@ -20,8 +20,8 @@ from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.approval_request import ANOTHER_TOOL, CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
-from nanobot.tools.policy import PolicyDecision, Verdict
-from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.toolbox import Toolbox
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
 """Returns the delivery result of a message as text; "" if it is still open. Raises ToolError if the
@@ -74,7 +74,7 @@ class ToolExecutor:
 
     def __init__(
         self,
-        tools: ToolRegistry,
+        tools: Toolbox,
         clock: Clock,
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from nanobot.agent.compaction import Compaction
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
@@ -69,8 +70,9 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
 def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     """Build an agent from these dependencies."""
     bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
+    prompts, compaction = dependencies.prompt, Compaction(clock, dependencies.prompt.lasting)
     models = ModelCaller(
-        bus, dependencies.models, tools, dependencies.prompt, clock, dependencies.settings
+        *(bus, dependencies.models, tools, prompts, compaction, clock), dependencies.settings
     )
     calls = ToolExecutor(
         tools,

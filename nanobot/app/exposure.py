@@ -17,9 +17,10 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.session.views import Records
-from nanobot.tools.policy import PolicyInput, Verdict
+from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
+from nanobot.tools.verdict import Verdict
 from nanobot.workspace.taint import TaintedFiles
 
 _SHORTEST_SECRET = 16

@@ -14,7 +14,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import Verdict
+from nanobot.tools.verdict import Verdict
 from nanobot.workspace.file_views import FileText, FileView
 
 _WHAT = "Reading the workspace"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 
 import msgspec
@@ -86,6 +87,11 @@ class PromptSnapshot(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def tokens(self) -> int:
         """Estimated number of tokens."""
         return len(msgspec.json.encode(self)) // 3
+
+    @cached_property
+    def digest(self) -> str:
+        """Its name: the hash of its bytes."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
 
 class RunUsage(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from nanobot.session.approvals import NOBODY, Approval, Approver, digest, may_ap
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Run
 from nanobot.tools.base import Question
-from nanobot.tools.policy import PolicyDecision
-from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.toolbox import Toolbox
+from nanobot.tools.verdict import PolicyDecision
 
 ANOTHER_TOOL = (
     "not executed: the MCP server changed this tool after the call was approved. "
@@ -39,13 +39,13 @@ def nobody_to_ask(decision: PolicyDecision) -> str:
 
 
 def approval(
-    tools: ToolRegistry, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
+    tools: Toolbox, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
     """The request for approval; None if no person can be asked: the requester of the run waits for
     its end, or the run was not started by a person and the call puts a question. A program that
     approves every call itself is asked by an event.
     """
-    run, settings = place.run, tools.policy.settings
+    run, settings = place.run, tools.asking
     options = [entry.options for entry in place.messages if entry.options is not None]
     question = tools.question(call.name, call.arguments) or Question("")
     program = any(entry.approve for entry in options) and not question.text

@@ -9,7 +9,8 @@ import msgspec
 from nanobot.labels import Privacy
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext
-from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
+from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
 _OF_A_SERVER = "mcp__"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from posixpath import normpath
@@ -19,6 +18,7 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
 from nanobot.text import Sentence
+from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
@@ -30,14 +30,6 @@ PROMPT_FILES = (
 # Ends a shell command, or runs another one within it.
 _SEPARATORS = re.compile(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
 _PARTS = re.compile(r"[;&|`\n\r(){}]+")
-
-
-class Verdict(StrEnum):
-    """The decision on a call."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
 
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,18 +66,6 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     secret: str = ""
     joined_by_members: bool = False
     unaccepted: Sentence = ""
-
-
-class PolicyDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict, the name of the deciding rule, and its reason, phrased to follow "because".
-    `configured`: the rule is from the configuration. `typed`: the call is allowed because a person
-    typed it."""
-
-    verdict: Verdict
-    rule: str
-    why: Sentence
-    configured: bool = False
-    typed: bool = False
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):

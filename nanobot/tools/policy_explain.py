@@ -11,7 +11,7 @@ from nanobot.labels import Label, Privacy, Speaker, of
 from nanobot.messages import Address, Role
 from nanobot.text import Sentence
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import Verdict
+from nanobot.tools.verdict import Verdict
 
 if TYPE_CHECKING:
     from nanobot.tools.registry import ToolRegistry

@@ -44,11 +44,13 @@ from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
 from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import decided, with_secret
-from nanobot.tools.policy import Policy, PolicyDecision, PolicyInput, Verdict
+from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, StandIn
+from nanobot.tools.toolbox import Asking
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 # The function names that every OpenAI-compatible endpoint accepts.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -89,6 +91,11 @@ class ToolRegistry:
         self._tools: dict[str, AnyTool] = {}
         self._specs: dict[str, ToolSpec] = {}
         self._sources: dict[str, str] = {}
+
+    @property
+    def asking(self) -> Asking:
+        """The current settings of questions to people."""
+        return self.policy.settings
 
     def register(self, tool: AnyTool | Callable[..., object], source: str = BUILT_IN) -> None:
         """Register a tool, or a typed function as one (see nanobot.tool); `source` tells people

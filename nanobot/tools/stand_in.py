@@ -8,7 +8,7 @@ from nanobot.errors import ToolDenied
 from nanobot.providers.base import ToolCall
 from nanobot.session.keys import is_fork
 from nanobot.tools.base import CallContext, ToolOutput
-from nanobot.tools.policy import PolicyDecision, Verdict
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 
 class StandIn(Protocol):

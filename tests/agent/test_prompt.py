@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.prompt import FILE_LIMIT, PromptBuilder, PromptParts, digest, prompt_variant
+from nanobot.agent.prompt import FILE_LIMIT, PromptBuilder, PromptParts
+from nanobot.agent.prompts import prompt_variant
 from nanobot.errors import ConfigError
 from nanobot.messages import Role
 from nanobot.providers.base import ModelProfile, ToolSpec
@@ -54,9 +55,9 @@ def test_the_parts_come_in_a_fixed_order(folder: Path) -> None:
 
 def test_the_same_files_and_settings_give_the_same_bytes(folder: Path) -> None:
     first, second = (PromptBuilder(folder).snapshot(PROFILE, TOOLS) for _ in range(2))
-    assert digest(first) == digest(second)
+    assert first.digest == second.digest
     (folder / "SOUL.md").write_text("Another.")
-    assert digest(PromptBuilder(folder).snapshot(PROFILE, TOOLS)) != digest(first)
+    assert PromptBuilder(folder).snapshot(PROFILE, TOOLS).digest != first.digest
 
 
 def test_a_snapshot_tells_its_parts_apart(folder: Path) -> None:

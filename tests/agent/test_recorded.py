@@ -16,8 +16,8 @@ from nanobot.messages import Attachment
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput, direct_call
-from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.verdict import Verdict
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),

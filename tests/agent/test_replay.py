@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loguru import logger
 
-from nanobot.agent.prompt import digest
 from nanobot.agent.recorded.replay import Replayed, prompts_of, replayed
 from nanobot.agent.recorded.requests import request_digest, request_of
 from nanobot.messages import RunOptions
@@ -26,7 +25,7 @@ from tests.agent.test_simulation import Life
 from tests.store.filling import REVISIONS
 
 SNAPSHOT = PromptSnapshot(system="You are a bot.", tools=())
-PROMPTS = {digest(SNAPSHOT): SNAPSHOT}
+PROMPTS = {SNAPSHOT.digest: SNAPSHOT}
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,7 @@ async def test_what_a_model_was_really_sent_is_what_the_log_names() -> None:
 
 def calling(number: int) -> ModelCallEntry:
 
-    return msgspec.structs.replace(asking(number), prompt=digest(SNAPSHOT))
+    return msgspec.structs.replace(asking(number), prompt=SNAPSHOT.digest)
 
 
 def plain() -> list[Entry]:
@@ -192,7 +191,7 @@ def test_an_erased_entry_in_the_window_is_named_and_not_guessed() -> None:
 
 def test_a_prompt_that_is_gone_or_changed_is_named() -> None:
     gone = replayed(plain(), {})
-    changed = replayed(plain(), {digest(SNAPSHOT): PromptSnapshot(system="Other", tools=())})
+    changed = replayed(plain(), {SNAPSHOT.digest: PromptSnapshot(system="Other", tools=())})
 
     assert "is gone" in gone.skipped[0]
     assert "is not what its name says" in changed.skipped[0]

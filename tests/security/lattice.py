@@ -17,7 +17,8 @@ from typing import NamedTuple
 from nanobot.labels import FROM_OUTSIDE, Label, Privacy, Speaker, of
 from nanobot.messages import Role
 from nanobot.session.labelling import rights
-from nanobot.tools.policy import Policy, PolicyInput, Verdict
+from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.verdict import Verdict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PICTURE = DOCS / "pictures" / "labels.svg"

@@ -9,12 +9,12 @@ import pytest
 
 from nanobot.messages import Address, Role
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
 from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.verdict import Verdict
 
 DANGEROUS = {
     "irreversible": [

@@ -9,7 +9,7 @@ import pytest
 from nanobot.errors import UnknownId, UsageError
 from nanobot.testing.tools import context
 from nanobot.tools.mcp.pins import MemoryPins, Pins, Said, accept, review
-from nanobot.tools.policy import Verdict
+from nanobot.tools.verdict import Verdict
 from tests.tools.mcp.conftest import Bench, plain, working
 
 HONEST = Said("[it] Adds.", {"type": "object"})

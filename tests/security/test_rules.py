@@ -11,7 +11,8 @@ import pytest
 
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.messages import Role
-from nanobot.tools.policy import Policy, PolicyInput, Verdict
+from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.verdict import Verdict
 
 PAGES = Path(__file__).parents[2] / "docs"
 TABLES = r"(?:^    .*\n|^\n)+|```toml\n(?:.*\n)*?```"

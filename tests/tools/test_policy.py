@@ -17,12 +17,13 @@ from nanobot.messages import Role
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import OWNER
-from nanobot.tools.policy import DEFAULTS, Policy, PolicyDecision, PolicyInput, Verdict
+from nanobot.tools.policy import DEFAULTS, Policy, PolicyInput
 from nanobot.tools.policy_explain import PolicyQuestion, explain
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import exec_tool
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
+from nanobot.agent.compaction import Compaction
 from nanobot.agent.library.background import Background
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import add_managed, default_tools, keeper
@@ -286,8 +287,9 @@ class AgentLoop:
         if self._engine_made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
             models = VisionModels(self._models, self._received.blobs)
+            prompts, compaction = self.context.persona, Compaction(clock)
             model_calls = ModelCaller(
-                bus, models, self.tools, self.context.persona, clock, settings
+                *(bus, models, self.tools, prompts, compaction, clock), settings
             )
             seconds = settings.limits.max_run_seconds
             tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)

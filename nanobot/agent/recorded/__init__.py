@@ -20,7 +20,7 @@ from nanobot.messages import Attachment
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Body, Entry, ReplyEntry, ToolResultEntry
 from nanobot.tools.base import CallContext, ToolOutput
-from nanobot.tools.policy import PolicyDecision, Verdict
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 _ERROR = "error: "
 

@@ -94,9 +94,7 @@ class _Replay:
         self._runs: dict[str, _Run] = {}
         self._expected: dict[tuple[str, int], str] = {}
         self._erased = [entry.seq for entry in entries if _unreadable(entry)]
-        from nanobot.agent.prompt import digest  # noqa: PLC0415 - `--help` needs the results alone
-
-        self._sound = {name for name, kept in snapshots.items() if digest(kept) == name}
+        self._sound = {name for name, kept in snapshots.items() if kept.digest == name}
         self.requests: dict[int, str] = {}
         self.skipped: list[str] = []
         self.compared = self.steps = 0

@@ -21,8 +21,8 @@ from nanobot.session.runs import Run
 from nanobot.session.tasks import Report, TaskExecution, TaskResult
 from nanobot.text import pattern
 from nanobot.tools.base import CallContext
-from nanobot.tools.policy import Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.verdict import Verdict
 
 _NAME = pattern(r"[a-z0-9_]{1,64}")
 _FIRST_PAUSE = 2.0

@@ -26,8 +26,8 @@ from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.labelling import of_result
 from nanobot.store.opening import Store
 from nanobot.tools.base import CallContext, ToolOutput
-from nanobot.tools.policy import PolicyDecision, Verdict
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.verdict import PolicyDecision, Verdict
 
 _KEPT = 32
 _DEEPEST = 100

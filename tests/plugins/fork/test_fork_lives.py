@@ -36,8 +36,9 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, Effect, direct_call
-from nanobot.tools.policy import Policy, Verdict
+from nanobot.tools.policy import Policy
 from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.verdict import Verdict
 from tests.agent.test_simulation import Life
 from tests.agent.tooling import Recorder
 

@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.messages import Role
-from nanobot.tools.policy import Verdict
+from nanobot.tools.verdict import Verdict
 from tests.doubles import mcp_plain
 from tests.doubles.mcp_server import NAMES
 from tests.tools.browsing import CALL

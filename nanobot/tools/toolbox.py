@@ -1,0 +1,89 @@
+"""The tools as a run uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from nanobot.messages import Role
+from nanobot.providers.base import ToolCall, ToolSpec
+from nanobot.tools.base import CallContext, Effect, Question, ToolOutput
+from nanobot.tools.verdict import PolicyDecision
+
+
+class Asking(Protocol):
+    """Who may approve calls, and how long questions wait for an answer."""
+
+    @property
+    def approvers(self) -> tuple[str, ...]:
+        """People who may approve, in addition to owners: "members", or CHANNEL:ID."""
+        ...
+
+    @property
+    def approval_seconds(self) -> float:
+        """How long a call waits for its approval."""
+        ...
+
+    @property
+    def question_seconds(self) -> float:
+        """How long a question of the assistant waits for its answer."""
+        ...
+
+
+class Toolbox(Protocol):
+    """Tools by name; ToolRegistry is one. Calls carry the model's own text as arguments."""
+
+    @property
+    def asking(self) -> Asking:
+        """The current settings of questions to people."""
+        ...
+
+    @property
+    def redact(self) -> Callable[[str], str]:
+        """Replaces known secrets in a text."""
+        ...
+
+    def offered(self, role: Role, may: Callable[[str], bool]) -> list[ToolSpec]:
+        """The tools listed in a prompt for this role, among those that `may` accepts."""
+        ...
+
+    def resolved(self, call: ToolCall) -> ToolCall:
+        """The call of the tool itself, where the model reached it through another one."""
+        ...
+
+    def effect(self, name: str) -> Effect | None:
+        """The effect of a call of this tool; None if it does not exist."""
+        ...
+
+    def acts(self, name: str, arguments: str, context: CallContext) -> bool:
+        """Whether a call affects the world."""
+        ...
+
+    def taints(self, name: str, arguments: str, context: CallContext) -> bool:
+        """Whether the result of such a call may be untrusted content."""
+        ...
+
+    def version(self, name: str) -> str:
+        """The version of a tool that an MCP server describes; empty for other tools."""
+        ...
+
+    def unaccepted(self, name: str) -> bool:
+        """Whether no owner has accepted how this tool describes itself."""
+        ...
+
+    def host(self, name: str, arguments: str) -> str:
+        """The internet host that a call contacts, if it is known."""
+        ...
+
+    def question(self, name: str, arguments: str) -> Question | None:
+        """The question that a call puts to a person, None if it has none."""
+        ...
+
+    async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
+        """The policy's verdict on a call."""
+        ...
+
+    async def perform(self, name: str, arguments: str, context: CallContext) -> ToolOutput:
+        """Run one call. Errors that the model can correct or must accept are raised as ToolError;
+        any other exception is a fault of the tool."""
+        ...
