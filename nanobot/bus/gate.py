@@ -4,11 +4,10 @@ and which text is let through. By default it lets in no one."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.config.settings.channels import ChatSettings
 from nanobot.messages import InboundMessage, Role
 from nanobot.ports import Capabilities
 
@@ -21,13 +20,27 @@ _BEHIND = " \t\n,:;"
 """Characters allowed between the prefix and the text."""
 
 
+class Room(Protocol):
+    """What is configured for one group."""
+
+    @property
+    def groups(self) -> Literal["", "mention", "all", "off"]:
+        """What is heard there; empty: as everywhere on the channel."""
+        ...
+
+    @property
+    def members(self) -> Collection[str]:
+        """People who are members there; "*" stands for everyone."""
+        ...
+
+
 class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
     """Which group messages are heard: `usual`, unless `chats` has an entry for the group. `prefix`:
     the beginning of a message to the assistant, as an alternative to a mention."""
 
     usual: Listening = "mention"
     prefix: str = ""
-    chats: Mapping[str, ChatSettings] = {}
+    chats: Mapping[str, Room] = {}
 
     def heard(self, message: InboundMessage) -> InboundMessage | None:
         """The message as addressed to the assistant (without the prefix), as not addressed (it may
