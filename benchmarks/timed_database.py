@@ -7,7 +7,8 @@ import time
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.database.database import Work
+from nanobot.store.database.sqlite import SqliteDatabase
 
 T = TypeVar("T")
 

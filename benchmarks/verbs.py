@@ -36,7 +36,7 @@ from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser

@@ -37,7 +37,7 @@ from nanobot.providers.base import LLMProvider
 from nanobot.providers.managed_context import ContextManager
 from nanobot.providers.one_provider import OneProvider
 from nanobot.server.client import connected
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.system import RandomIds, environment
 from nanobot.tools.base import Tool, ToolExecutor
 from nanobot.tools.registry import ToolRegistry

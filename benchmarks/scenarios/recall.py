@@ -16,7 +16,8 @@ from nanobot.memory.search import Search, merged
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
-from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.database.database import Database
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext

@@ -34,7 +34,7 @@ from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.plugin import resolved
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import CallContext, ToolOutput

@@ -9,7 +9,7 @@ import msgspec
 from nanobot.providers.base import Models
 from nanobot.providers.managed_context import ContextManager, ManagedModels
 from nanobot.providers.one_provider import OneProvider
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.tools.base import AnyTool, ToolExecutor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES

@@ -17,7 +17,8 @@ from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import TaskRecords
-from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.database.database import Work
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore

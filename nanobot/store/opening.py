@@ -15,11 +15,12 @@ from nanobot.ports import Clock, Ids
 from nanobot.session.lease import LANE
 from nanobot.store.beats import Beats
 from nanobot.store.database import migrate
+from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard

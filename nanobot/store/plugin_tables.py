@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.errors import PluginBroken
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 
 _REVISIONS = "CREATE TABLE IF NOT EXISTS plugin_revisions (name TEXT PRIMARY KEY, number INTEGER)"
 

@@ -15,7 +15,8 @@ from nanobot.session.entries import Entry
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database import migrate
-from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.database.database import Work
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf

@@ -19,7 +19,7 @@ from nanobot.memory.records import FileChanges, MemoryLine, VectorRow
 from nanobot.memory.sync import FileSync
 from nanobot.memory.vector_index import VectorIndex, packed
 from nanobot.session.scopes import OWNER
-from nanobot.store.database.sqlite import Database, Work
+from nanobot.store.database.database import Database, Work
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext

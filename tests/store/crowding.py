@@ -19,7 +19,8 @@ from nanobot.session.entries import (
     payload_digest,
 )
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import SqliteDatabase, Work
+from nanobot.store.database.database import Work
+from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.filling import complete, fill
 from tests.store.home import Home
 from tests.store.making import approval, asked, begun, reply

@@ -12,8 +12,9 @@ from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database, Work
 from nanobot.store.database.postgres import PostgresDatabase
-from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain

@@ -15,7 +15,7 @@ from nanobot.messages import Address, Origin, Role, RunOptions
 from nanobot.session.entries import Entry, PostEntry, UserEntry
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunKind, RunState
-from nanobot.store.database.sqlite import Work
+from nanobot.store.database.database import Work
 from nanobot.store.journal import log
 from nanobot.store.journal.claiming import MOST_READ
 from nanobot.store.journal.journal import SqlJournal

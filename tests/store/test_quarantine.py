@@ -13,7 +13,7 @@ from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Work
+from nanobot.store.database.database import Work
 from nanobot.store.quarantine import keeping
 from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext

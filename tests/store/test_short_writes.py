@@ -26,8 +26,8 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
+from nanobot.store.database.database import Work
 from nanobot.store.database.migrate import prepare
-from nanobot.store.database.sqlite import Work
 from nanobot.store.repositories import blob_references, session_removal
 from nanobot.store.repositories.access_tokens import AccessToken
 from nanobot.store.repositories.push_subscriptions import PushSubscription

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
-from nanobot.store.database.sqlite import Work
+from nanobot.store.database.database import Work
 from nanobot.store.journal import claiming
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain

@@ -23,7 +23,8 @@ from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.sqlite import Database, SqliteDatabase
+from nanobot.store.database.database import Database
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
 from nanobot.store.repositories.access_tokens import SqlAccessTokens

@@ -13,7 +13,7 @@ from nanobot.session import keys
 from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.digests import DIGEST
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction

@@ -1,7 +1,4 @@
-"""Access to the database: a unit of work is one function, run in one thread hop and one
-transaction.
-
-This module contains SQLite. It has one writer thread, which commits all queued units together (each
+"""SQLite as a Database. It has one writer thread, which commits all queued units together (each
 in its own savepoint), so a burst shares one fsync.
 """
 
@@ -16,12 +13,13 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import StoreUnwritable
+from nanobot.store.database.database import Work
 from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
@@ -29,35 +27,11 @@ from nanobot.store.database.strict_types import be_strict
 from nanobot.store.database.timings import Timings
 
 T = TypeVar("T")
-Work: TypeAlias = Callable[[sa.Connection], T]
 
 PAGE_SIZE = 1024
 _BUSY_MS = 5_000
 _BATCH = 64
 _FULL, _NORMAL = "FULL", "NORMAL"
-
-
-class Database(Protocol):
-    """Executes units of work."""
-
-    dialect: str
-
-    async def transact(self, work: Work[T], verb: str = "") -> T:
-        """Run `work` in one transaction and return its result after the commit.
-
-        If it raises, all its changes are rolled back. Database errors are raised as StoreError.
-        """
-        ...
-
-    async def checkpoint(self) -> None:
-        """Write the write-ahead log back into the database, as far as readers in other programs
-        allow. Never waits for a reader. Raises StoreError.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Finish the queued units, then close."""
-        ...
 
 
 class _Unit:

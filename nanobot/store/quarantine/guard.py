@@ -19,7 +19,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
-from nanobot.store.database.sqlite import Database, SqliteDatabase, Work
+from nanobot.store.database.database import Database, Work
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine import telling
 from nanobot.store.quarantine.raw import table_of

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import RowUnreadable
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.quarantine import keeping, raw
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws

@@ -18,7 +18,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, UsageError
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.repositories import blob_references as references
 from nanobot.store.repositories import erasing, erasures, one_shots, session_removal
 from nanobot.store.repositories.archives import Archives

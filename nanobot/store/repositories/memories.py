@@ -12,10 +12,10 @@ from nanobot.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.store.database.sqlite import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memory_words import WordIndex

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.database.sqlite import Database
 
 _FTS = Prepared(
     sa.text(

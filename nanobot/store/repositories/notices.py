@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.verbs import transaction
 
 _i = schema.inbound

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.results import as_struct
-from nanobot.store.database.sqlite import Database
 from nanobot.store.verbs import transaction
 
 _s = schema.push_subscriptions

@@ -14,7 +14,7 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.conversations import Filter
 from nanobot.session.views import AuditView, EntryView, RunView, SessionView, ToolCallView
 from nanobot.store.database import schema
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
 from nanobot.store.repositories import feedback as feedback_rows

@@ -18,9 +18,9 @@ from nanobot.boundary import boundary
 from nanobot.errors import StoreError
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
 from nanobot.store.repositories.eraser import AGAIN_SECONDS, Eraser

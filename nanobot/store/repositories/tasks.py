@@ -36,8 +36,8 @@ from nanobot.session.tasks import (
     TaskRequest,
 )
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.sqlite import Database
 from nanobot.store.journal import admission, log, outbox, runs
 from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import LEVELS, Account, Level
 from nanobot.session.usage import UsageRow, UsageSum
 from nanobot.store.database import schema
+from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.database.sqlite import Database
 from nanobot.store.verbs import bare_verb, transaction
 
 _c = schema.model_call_costs

@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot.session.conversations import Filter, SearchHit
 from nanobot.session.views import RunView, SessionView
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.repositories import blob_references, session_views, views
 from nanobot.store.search.indexing import LogIndexing
 from nanobot.store.search.log_search import LogSearch

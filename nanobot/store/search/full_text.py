@@ -6,8 +6,8 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.database.sqlite import Database
 
 _CHANGES = sa.text("SELECT total_changes()")
 _MERGED_PAGES = 64

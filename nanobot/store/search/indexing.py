@@ -18,7 +18,7 @@ from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import PostEntry, ReplyEntry, SummaryEntry, TriageEntry, UserEntry
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.search import log_words
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.search.query import rows_of

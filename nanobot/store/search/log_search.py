@@ -11,7 +11,7 @@ from nanobot.errors import RowUnreadable
 from nanobot.session import entries as log_entries
 from nanobot.session.conversations import SearchHit
 from nanobot.session.entries import UserEntry
-from nanobot.store.database.sqlite import Database
+from nanobot.store.database.database import Database
 from nanobot.store.search import log_words
 from nanobot.store.search.excerpt import excerpt
 from nanobot.store.search.indexing import said_in
