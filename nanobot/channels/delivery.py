@@ -18,7 +18,7 @@ from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery
 from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery_parts import DeliveryParts
 from nanobot.channels.outage import Outage
-from nanobot.channels.sender import PartSender
+from nanobot.channels.sending import Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
@@ -35,7 +35,7 @@ class Delivery:
     def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
         name: str,
-        sender: PartSender,
+        sender: Sending,
         bus: Bus,
         clock: Clock,
         rng: random.Random,

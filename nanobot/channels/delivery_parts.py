@@ -10,7 +10,7 @@ from nanobot.channels.ages import Ages
 from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
-from nanobot.channels.sender import PartSender
+from nanobot.channels.sending import Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.ports import Clock
 from nanobot.session.journal import Journal
@@ -20,7 +20,7 @@ from nanobot.system import Backoff
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies shared by all chats of a channel. `shared`: other processes serve them, too."""
 
-    sender: PartSender
+    sender: Sending
     journal: Journal
     clock: Clock
     moved: MovedChats
