@@ -10,8 +10,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanobot.store.database.pipeline import PIPELINE
-from nanobot.store.database.prepared import Prepared, Values
+from nanobot.store.database.prepared import PIPELINE, Prepared, Values
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg.pq.abc import PGconn, PGresult
 
-PIPELINE = "pipeline"
-"""The key in a connection's `info` under which its Pipeline is stored."""
-
 _numbers = itertools.count()
 _NAME = re.compile(r"%\((\w+)\)s|%%")
 _BINARY = 1
@@ -145,6 +142,17 @@ class Pipeline:
         self._poll.register(connection.fileno(), select.POLLIN)
         self._prepared: set[bytes] = set()
         self._waiting: list[_Waiting] = []
+
+    def prepared(
+        self,
+        statement: sa.Executable,
+        dialect: sa.Dialect,
+        names: Sequence[str],
+        *,
+        must_change: bool,
+    ) -> NumberedStatement:
+        """A statement to `add` with values of these names, on any connection."""
+        return NumberedStatement(statement, dialect, names, must_change=must_change)
 
     def add(
         self,

@@ -8,17 +8,39 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store.database.pipeline import PIPELINE, NumberedStatement, Pipeline
 from nanobot.store.database.results import PreparedResult, row_type
 from nanobot.store.database.strict_types import RowCheck
 
 Values: TypeAlias = Mapping[str, Any]
+PIPELINE = "pipeline"
+"""The key in a connection's `info` of what queues its statements, where something does."""
 _MOST_TOGETHER = 8
+
+
+class Queue(Protocol):
+    """Queues the statements of one connection; see pipeline.Pipeline."""
+
+    def prepared(
+        self,
+        statement: sa.Executable,
+        dialect: sa.Dialect,
+        names: Sequence[str],
+        *,
+        must_change: bool,
+    ) -> Any:
+        """A statement to `add` with values of these names, on any connection."""
+        ...
+
+    def add(
+        self, statement: Any, values: Values, refusal: Exception | None = None
+    ) -> PreparedResult:
+        """Queue a statement. `refusal` is raised if it must change a row and does not."""
+        ...
 
 
 class Prepared:
@@ -31,7 +53,7 @@ class Prepared:
     def __init__(self, statement: sa.Executable) -> None:
         self.statement = statement
         self._compiled: _Compiled | None = None
-        self._numbered: NumberedStatement | None = None
+        self._numbered: Any = None
         self._inserts: dict[int, Prepared] = {}
 
     def execute(
@@ -89,14 +111,13 @@ class Prepared:
     def _pipelined(
         self, connection: sa.Connection, parameters: Values, refusal: Exception | None = None
     ) -> PreparedResult:
-        numbered = self._numbered
-        if numbered is None:
+        pipeline: Queue = connection.info[PIPELINE]
+        if self._numbered is None:
             names, must_change = list(parameters), refusal is not None
-            numbered = self._numbered = NumberedStatement(
+            self._numbered = pipeline.prepared(
                 self.statement, connection.dialect, names, must_change=must_change
             )
-        pipeline: Pipeline = connection.info[PIPELINE]
-        return pipeline.add(numbered, parameters, refusal)
+        return pipeline.add(self._numbered, parameters, refusal)
 
     def _insert_together(
         self, connection: sa.Connection, table: sa.TableClause, rows: Sequence[Values]
