@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-
 from nanobot.store.database import (
     access_tables,
     file_tables,
     job_tables,
     memory_tables,
+    message_tables,
     quarantine_tables,
     search_tables,
     tables,
     tool_tables,
     usage_tables,
 )
-from nanobot.store.database.tables import Id, partial
 
 MIN_READER = 1
 """Older programs, which know a smaller number, must not open the store."""
@@ -32,355 +30,43 @@ JOB_ACTIVE, JOB_NOTICE = job_tables.JOB_ACTIVE, job_tables.JOB_NOTICE
 OCCURRENCE_OPEN = job_tables.OCCURRENCE_OPEN
 OCCURRENCE_WAITING = job_tables.OCCURRENCE_WAITING
 
-# Partial indexes: SQLite uses one only for a query with exactly the same literal condition.
-INBOUND_OPEN = sa.text("inbound.state != 'settled'")
-APPROVAL_OPEN = sa.text("approvals.state IN ('waiting', 'detached')")
-RUN_LIVE = sa.text("runs.state NOT IN ('completed', 'failed', 'aborted')")
-# Separate from the index of live runs: otherwise SQLite would search for those among all runs of a
-# session.
-RUN_ENDED = sa.text("runs.state IN ('completed', 'failed', 'aborted')")
-RUN_UNSUCCESSFUL = sa.text("runs.state IN ('failed', 'aborted')")
-RUN_CHILD = sa.text("runs.parent_session IS NOT NULL")
-OUTBOUND_OPEN = sa.text("outbound.state IN ('pending', 'sending')")
-OUTBOUND_DEAD = sa.text("outbound.state = 'dead'")
-OUTBOUND_HELD = sa.text("outbound.state = 'held'")
-OUTBOUND_PREVIEW = sa.text("outbound.state = 'preview'")
-INBOUND_SPOKEN = sa.text("inbound.origin = 'user'")
-INBOUND_OWNERS = sa.text("inbound.origin = 'user' AND inbound.role = 'owner'")
-RUN_OF_PERSON = sa.text("runs.origin = 'user'")
-OUTBOUND_FOR_CHAT = sa.text("outbound.state NOT IN ('preview', 'direct')")
-
-meta = sa.Table(
-    "meta",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-
-channels = sa.Table(
-    "channels",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("cursor", sa.Text),
-    # Which of the channel's accounts it uses now; 0 is the first, or one that never identifies
-    # itself.
-    sa.Column("account", sa.Integer, nullable=False, server_default="0"),
-)
-
-# The accounts that a channel has had on its platform, each with its cursor.
-channel_accounts = sa.Table(
-    "channel_accounts",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("identity", sa.Text, primary_key=True),
-    sa.Column("account", sa.Integer, nullable=False),
-    sa.Column("cursor", sa.Text),
-    sqlite_with_rowid=False,
-)
-
-sessions = sa.Table(
-    "sessions",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("title", sa.Text, nullable=False, server_default=""),
-    sa.Column("model", sa.Text),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("updated_at", sa.Double, nullable=False),
-    sa.Column("last_read_at", sa.Double),
-    sa.Column("head_seq", Id, nullable=False, server_default="0"),
-    sa.Column("head_hash", sa.LargeBinary, nullable=False),
-    sa.Column("window_from", Id, nullable=False, server_default="1"),
-    sa.Column("prompt", sa.Text),
-    sa.Column("prompt_variant", sa.Text),
-    # Several people read this session: a member of a group has written in it.
-    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
-    # Everything up to this entry has been processed for memory.
-    sa.Column("remembered_seq", Id, nullable=False, server_default="0"),
-    # The lane's lease: `token` grows with every claim and fences every write.
-    sa.Column("token", Id, nullable=False, server_default="0"),
-    sa.Column("owner", sa.Text),
-    sa.Column("lease_until", sa.Double),
-)
-
-entries = sa.Table(
-    "entries",
-    metadata,
-    sa.Column("session_key", sa.Text, primary_key=True),
-    sa.Column("seq", Id, primary_key=True, autoincrement=False),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("salt", sa.LargeBinary),
-    sa.Column("payload", sa.LargeBinary),
-    sa.Column("digest", sa.LargeBinary, nullable=False),
-    sa.Column("hash", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# How much of a session's log has been moved to an archive; see store.repositories.retention.
-archived_logs = sa.Table(
-    "archived_logs",
-    metadata,
-    sa.Column("session_key", sa.Text, primary_key=True),
-    sa.Column("last", Id, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Feedback on answers is rare, and looked up by run.
-FEEDBACK = sa.literal_column("kind") == sa.literal_column("'feedback'")
-partial("entries_feedback", FEEDBACK, entries.c.run_id, entries.c.seq)
-
-prompts = sa.Table(
-    "prompts",
-    metadata,
-    sa.Column("digest", sa.Text, primary_key=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
-
-# Which sessions used a prompt: the prompt is removed with the last of them.
-prompt_uses = sa.Table(
-    "prompt_uses",
-    metadata,
-    sa.Column("session_key", sa.Text, primary_key=True),
-    sa.Column("digest", sa.Text, primary_key=True, index=True),
-    sqlite_with_rowid=False,
-)
-
-# Deletions in progress, so that a crash does not leave one half done.
-erasures = sa.Table(
-    "erasures",
-    metadata,
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
-    sqlite_with_rowid=False,
-)
-
-inbound = sa.Table(
-    "inbound",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("dedupe_key", sa.Text, nullable=False),
-    sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("origin", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    # The account of the channel that received it: each account numbers its messages independently.
-    sa.Column("account", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("run_id", sa.Text),
-    sa.Column("at", sa.Double, nullable=False),
-    # Held back until this time: parts of a group wait for each other, and bursts are collected.
-    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-    # Its files are being fetched: it cannot be claimed before they have arrived, or are known to be
-    # unavailable.
-    sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.UniqueConstraint("channel", "chat_id", "dedupe_key", "account", name="inbound_once"),
-)
-partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
-partial("inbound_spoken", INBOUND_SPOKEN, inbound.c.channel, inbound.c.chat_id, inbound.c.id)
-partial("inbound_owners", INBOUND_OWNERS, inbound.c.channel, inbound.c.id)
-
-runs = sa.Table(
-    "runs",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("parent", sa.Text),
-    # The conversation that is told how a background run ended.
-    sa.Column("parent_session", sa.Text),
-    sa.Column("origin", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("thread_id", sa.Text),
-    sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("reply_to", sa.Text),
-    sa.Column("first_seq", Id, nullable=False),
-    # The number of crashes without progress (a reply or a tool result) since the last progress.
-    sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("progress", sa.Integer, nullable=False),
-    sa.Column("usage", sa.LargeBinary),
-    sa.Column("error", sa.Text),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("ended_at", sa.Double),
-    sqlite_with_rowid=False,
-)
-partial("runs_live", RUN_LIVE, runs.c.session_key)
-partial("runs_unsuccessful", RUN_UNSUCCESSFUL, runs.c.state, runs.c.id)
-partial("runs_ended", RUN_ENDED, runs.c.session_key, runs.c.id)
-partial("runs_children", RUN_CHILD, runs.c.session_key)
-partial("runs_below", RUN_CHILD, runs.c.parent_session)
-partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.id)
-
-# The assignment of a background run. `key` is the same when the run is requested again.
-tasks = sa.Table(
-    "tasks",
-    metadata,
-    sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, nullable=False, unique=True),
-    sa.Column("type", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("input", sa.LargeBinary, nullable=False),
-    sa.Column("report", sa.Text, nullable=False),
-    sa.Column("depth", sa.Integer, nullable=False),
-    sa.Column("tainted", sa.Boolean, nullable=False),
-    sa.Column("not_before", sa.Double, nullable=False),
-    sa.Column("deadline", sa.Double),
-    sqlite_with_rowid=False,
-)
-
-outbound = sa.Table(
-    "outbound",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("key", sa.Text, nullable=False, unique=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-    sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("duplicate_sends", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("error", sa.Text),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("settled_at", sa.Double),
-)
-partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
-partial("outbound_dead", OUTBOUND_DEAD, outbound.c.id)
-partial("outbound_held", OUTBOUND_HELD, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
-partial("outbound_chat", OUTBOUND_FOR_CHAT, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
-
-outbound_parts = sa.Table(
-    "outbound_parts",
-    metadata,
-    sa.Column("outbound_id", Id, primary_key=True, autoincrement=False),
-    sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("payload", sa.LargeBinary, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("receipt", sa.Text),
-    sa.Column("file", sa.LargeBinary),
-    # When the first send with an unknown outcome began.
-    sa.Column("began_at", sa.Double),
-    sqlite_with_rowid=False,
-)
-
-# Answers that still have to be converted to speech; the text is in the outbox. `not_before`: a
-# worker holds the row until then.
-voice_answers = sa.Table(
-    "voice_answers",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-    sqlite_with_rowid=False,
-)
-
-# Which process serves a channel when several share the store.
-channel_leases = sa.Table(
-    "channel_leases",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text),
-    sa.Column("until", sa.Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Chats that continue under another id on their platform. They keep `chat_id`, the id by which they
-# were first known. The newest row of a chat holds its current id.
-moved_chats = sa.Table(
-    "moved_chats",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("platform_id", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.UniqueConstraint("channel", "platform_id", name="moved_once"),
-)
-
-# Chats that their platform refuses (the bot was removed or blocked), until they write again.
-unreachable_chats = sa.Table(
-    "unreachable_chats",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("chat_id", sa.Text, primary_key=True),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Commands that run in the background; those of a process that has ended are lost.
-background_commands = sa.Table(
-    "background_commands",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("thread_id", sa.Text),
-    sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("command", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("seen_at", sa.Double, nullable=False),
-    sa.Column("ended_at", sa.Double),
-)
-
-# Pairing requests, and the people who were admitted, in addition to the owners and members of the
-# configuration.
-pairings = sa.Table(
-    "pairings",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("sender_id", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("code", sa.Text),
-    sa.Column("asked_at", sa.Double, nullable=False),
-    sa.Column("expires_at", sa.Double, nullable=False),
-    sa.Column("decided_at", sa.Double),
-    sa.Column("decided_by", sa.Text),
-    sqlite_with_rowid=False,
-)
-
-# Questions to people, before a call or for an answer; the body is an Approval.
-approvals = sa.Table(
-    "approvals",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("session_key", sa.Text, nullable=False, index=True),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-)
-partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)
-
-# Calls that were approved permanently in one conversation.
-approval_rules = sa.Table(
-    "approval_rules",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("tool", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("tainted", sa.Boolean, nullable=False),
-    sa.Column("by", sa.Text, nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-)
+INBOUND_OPEN = message_tables.INBOUND_OPEN
+APPROVAL_OPEN = message_tables.APPROVAL_OPEN
+RUN_LIVE = message_tables.RUN_LIVE
+RUN_ENDED = message_tables.RUN_ENDED
+RUN_UNSUCCESSFUL = message_tables.RUN_UNSUCCESSFUL
+RUN_CHILD = message_tables.RUN_CHILD
+OUTBOUND_OPEN = message_tables.OUTBOUND_OPEN
+OUTBOUND_DEAD = message_tables.OUTBOUND_DEAD
+OUTBOUND_HELD = message_tables.OUTBOUND_HELD
+OUTBOUND_PREVIEW = message_tables.OUTBOUND_PREVIEW
+INBOUND_SPOKEN = message_tables.INBOUND_SPOKEN
+INBOUND_OWNERS = message_tables.INBOUND_OWNERS
+RUN_OF_PERSON = message_tables.RUN_OF_PERSON
+OUTBOUND_FOR_CHAT = message_tables.OUTBOUND_FOR_CHAT
+FEEDBACK = message_tables.FEEDBACK
+meta = message_tables.meta
+channels = message_tables.channels
+channel_accounts = message_tables.channel_accounts
+sessions = message_tables.sessions
+entries = message_tables.entries
+archived_logs = message_tables.archived_logs
+prompts = message_tables.prompts
+prompt_uses = message_tables.prompt_uses
+erasures = message_tables.erasures
+inbound = message_tables.inbound
+runs = message_tables.runs
+tasks = message_tables.tasks
+outbound = message_tables.outbound
+outbound_parts = message_tables.outbound_parts
+voice_answers = message_tables.voice_answers
+channel_leases = message_tables.channel_leases
+moved_chats = message_tables.moved_chats
+unreachable_chats = message_tables.unreachable_chats
+background_commands = message_tables.background_commands
+pairings = message_tables.pairings
+approvals = message_tables.approvals
+approval_rules = message_tables.approval_rules
 
 memories = memory_tables.memories
 memory_vectors = memory_tables.memory_vectors

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import Origin, OutboundMessage
 from nanobot.session.inbox import Admission
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 

@@ -12,7 +12,7 @@ from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessa
 from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Run
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs

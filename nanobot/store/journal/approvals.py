@@ -39,7 +39,7 @@ from nanobot.session.keys import APPROVALS
 from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import admission, inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import StoreContext
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from nanobot.errors import Fenced
 from nanobot.messages import Address
 from nanobot.session.lease import CHAT
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext

@@ -13,7 +13,7 @@ from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import nothing_follows, one_snapshot
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import approvals, inbox, lanes, log, runs

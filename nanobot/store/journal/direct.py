@@ -11,7 +11,7 @@ from nanobot.session.entries import Entry
 from nanobot.session.inbox import Consumed
 from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import inbox, lanes, log, runs
 from nanobot.store.journal.claiming import MOST_READ
 from nanobot.store.unit import Hold, StoreContext

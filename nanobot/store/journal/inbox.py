@@ -12,7 +12,7 @@ from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.labelling import of_message
 from nanobot.session.states import RunKind
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal.quotes import quoted

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.errors import Fenced, RowUnreadable
 from nanobot.session import entries as log
 from nanobot.session.runs import Lane
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult

@@ -16,7 +16,8 @@ from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow, Taken
 from nanobot.store import part_rows
-from nanobot.store.database import schema
+from nanobot.store.database import job_tables
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.digests import DIGEST
@@ -78,9 +79,9 @@ _READ_UNTIL = (
 _READ = Prepared(_READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
 # So does the work of the job in its separate session that answered here.
 _OF_JOB = (
-    sa.select(schema.occurrences.c.session_key)
-    .where(schema.occurrences.c.job_id == sa.bindparam("j"))
-    .order_by(schema.occurrences.c.scheduled_at.desc())
+    sa.select(job_tables.occurrences.c.session_key)
+    .where(job_tables.occurrences.c.job_id == sa.bindparam("j"))
+    .order_by(job_tables.occurrences.c.scheduled_at.desc())
     .limit(sa.literal_column("1"))
 )
 _READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))

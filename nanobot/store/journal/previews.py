@@ -13,7 +13,7 @@ from nanobot.session import keys
 from nanobot.session.entries import Body, ObjectionEntry, ReplyEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import chat_leases, log, outbox
 from nanobot.store.unit import StoreContext

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label
 from nanobot.messages import InboundMessage, OutboundMessage
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 
 _o = schema.outbound
 _p = schema.outbound_parts

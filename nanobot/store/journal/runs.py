@@ -17,7 +17,7 @@ from nanobot.session.journal import Effects
 from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
 from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct

@@ -9,14 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.session.inbox import Admission
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
+from nanobot.store.database import search_tables
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
 from nanobot.store.unit import StoreContext
 from nanobot.text import title_of
 
 _s = schema.sessions
-_m = schema.session_marks
+_m = search_tables.session_marks
 
 _OLD_LENGTH = 60
 """The number of characters of a message that were its session's title before titles ended with the
