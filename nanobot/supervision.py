@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.system import Backoff
+from nanobot.retries import Backoff
 
 _RESTARTS = Backoff(first=1.0, longest=300.0)
 _STEADY_SECONDS = 600.0

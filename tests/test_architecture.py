@@ -44,6 +44,7 @@ ROOMS = frozenset(
             "optional.py",
             "propagation.py",
             "pytest_cases.py",
+            "retries.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py", "troubles.py"),
         "visible.py",

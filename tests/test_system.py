@@ -11,13 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from nanobot.errors import Fenced, StoreUnwritable
-from nanobot.system import (
-    STORE_RETRY_SECONDS,
-    Backoff,
-    SystemClock,
-    sparing_authorities,
-    until_stored,
-)
+from nanobot.retries import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.system import SystemClock, sparing_authorities
 from nanobot.testing.machine import ManualClock
 
 

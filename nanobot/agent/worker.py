@@ -16,12 +16,12 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import Fenced, StoreError
 from nanobot.ports import Clock, Ids
+from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.lease import LANE
 from nanobot.session.runs import Claim, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.supervision import Work, begin_all
-from nanobot.system import STORE_RETRY_SECONDS
 
 _TRUSTED_ATTEMPTS = 2
 """A crash ends every active run, so one unclean end is no evidence against a run; two are."""

@@ -20,8 +20,8 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ChannelDown, ChannelError
 from nanobot.messages import Attachment, Role
 from nanobot.ports import Clock, Fetching
+from nanobot.retries import Backoff, until_stored
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
-from nanobot.system import Backoff, until_stored
 from nanobot.workspace.received import Received
 
 # Messages whose files are fetched at a time, and the maximum of one person among them.

@@ -40,8 +40,8 @@ from nanobot.errors import (
 )
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Confiding, OutboundPart
+from nanobot.retries import STORE_RETRY_SECONDS, until_stored
 from nanobot.session.outbox import OutboundRow, PartRow
-from nanobot.system import STORE_RETRY_SECONDS, until_stored
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """A message fails by age, never by its number of attempts, because an outage is not its fault."""

@@ -23,7 +23,7 @@ from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
 from nanobot.ports import Clock, Probing
-from nanobot.system import STORE_RETRY_SECONDS, Backoff, until_stored
+from nanobot.retries import STORE_RETRY_SECONDS, Backoff, until_stored
 from nanobot.troubles import TROUBLES
 
 

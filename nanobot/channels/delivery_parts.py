@@ -13,8 +13,8 @@ from nanobot.channels.outage import Outage
 from nanobot.channels.sending import Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.ports import Clock
+from nanobot.retries import Backoff
 from nanobot.session.journal import Journal
-from nanobot.system import Backoff
 
 
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):

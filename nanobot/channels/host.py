@@ -44,10 +44,10 @@ from nanobot.ports import (
     Receiving,
     Telling,
 )
+from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
 from nanobot.store.beats import Beats
 from nanobot.supervision import Work, begin_all
-from nanobot.system import Backoff
 
 TYPING_AFTER = 1.0
 """Seconds until typing is shown, so that a quick answer needs no extra call."""

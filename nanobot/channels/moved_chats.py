@@ -7,8 +7,8 @@ from loguru import logger
 
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock
+from nanobot.retries import until_stored
 from nanobot.session.journal import Journal
-from nanobot.system import until_stored
 
 
 class MovedChats:

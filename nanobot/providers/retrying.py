@@ -16,7 +16,7 @@ from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, Retrying
 from nanobot.providers.openai_errors import ProviderFailure
-from nanobot.system import Backoff
+from nanobot.retries import Backoff
 
 _LONGEST_WAIT = 60.0
 _LOCAL_FIRST_TOKEN = 600.0

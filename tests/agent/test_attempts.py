@@ -16,8 +16,9 @@ from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
+from nanobot.retries import Backoff
 from nanobot.session.runs import PromptSnapshot
-from nanobot.system import Backoff, SystemClock
+from nanobot.system import SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider

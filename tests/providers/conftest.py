@@ -8,7 +8,7 @@ import pytest
 
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
-from nanobot.system import Backoff
+from nanobot.retries import Backoff
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 from tests.providers.asking import KEY

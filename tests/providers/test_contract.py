@@ -31,7 +31,7 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.litellm_provider import load_litellm
 from nanobot.providers.retrying import CallPolicy
-from nanobot.system import Backoff
+from nanobot.retries import Backoff
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Answer, Fault, OpenAIServer
 from tests.providers.asking import KEY, LOOK

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.ports import Clock
+from nanobot.retries import Backoff
 from nanobot.store.database.identity import life_lock, name_of
 from nanobot.store.database.postgres import PostgresDatabase
-from nanobot.system import Backoff
 
 if TYPE_CHECKING:
     import psycopg

@@ -20,6 +20,7 @@ from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.ports import Clock
+from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import (
     Entry,
     ErasedEntry,
@@ -31,7 +32,6 @@ from nanobot.session.entries import (
 )
 from nanobot.session.inbox import Admission
 from nanobot.supervision import Looks, supervised
-from nanobot.system import STORE_RETRY_SECONDS
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.sandbox.bubblewrap import SandboxProcess

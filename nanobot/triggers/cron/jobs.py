@@ -14,9 +14,9 @@ from nanobot import labels
 from nanobot.errors import UsageError
 from nanobot.labels import Label
 from nanobot.messages import Address, Origin, Role, RunOptions
+from nanobot.retries import Backoff
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
-from nanobot.system import Backoff
 from nanobot.text import Sentence
 from nanobot.triggers.cron.schedule import Once, Schedule, coming, restored, zone_of
 from nanobot.triggers.cron.wording import in_words

@@ -1,0 +1,58 @@
+"""How long to wait before something that failed is tried again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from nanobot.errors import Fenced, StoreError
+
+STORE_RETRY_SECONDS = 2.0
+
+# A higher power of the factor exceeds the range of a float.
+_LARGEST_EXPONENT = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """The time between retries: `first` seconds after the first failure, `factor` times longer
+    after each further one, at most `longest`. With `rng` each delay is drawn from 80 to 120 % of
+    that, so that failures at the same time are not retried at the same time."""
+
+    first: float
+    longest: float
+    factor: float = 2.0
+    rng: random.Random | None = None
+
+    def delay(self, failures: int) -> float:
+        """Seconds until the next try, after so many failures in a row (1 or more)."""
+        exponent = min(max(failures - 1, 0), _LARGEST_EXPONENT)
+        seconds = min(self.first * self.factor**exponent, self.longest)
+        return seconds if self.rng is None else seconds * self.rng.uniform(0.8, 1.2)
+
+
+class Sleeper(Protocol):
+    """The part of ports.Clock that waits."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: str) -> T:
+    """Call `write` every 2 seconds while it raises StoreError, and return its result; the log names
+    `what`. Raises Fenced at once, because a retry cannot succeed."""
+    while True:
+        try:
+            return await write()
+        except Fenced:
+            raise
+        except StoreError as error:
+            from loguru import logger  # noqa: PLC0415 - `--help` loads this module
+
+            logger.error("{} waits for the store: {}", what, error)
+            await clock.sleep(STORE_RETRY_SECONDS)
