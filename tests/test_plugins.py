@@ -21,7 +21,7 @@ from nanobot.config.settings.agent import RunType as RunTypeName
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.seam.entry_points import CHANNELS, RUN_TYPES, TOOLS, Plugins
-from nanobot.session.tasks import TaskResult
+from nanobot.session.run_types import TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import FakeChannel

@@ -41,10 +41,10 @@ from nanobot.session.entries import (
 )
 from nanobot.session.journal import Effects
 from nanobot.session.labelling import label_of
+from nanobot.session.run_types import TaskResult
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.scopes import scope_of
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.tasks import TaskResult
 from nanobot.session.usage import run_cost, run_usage
 from nanobot.text import clean
 

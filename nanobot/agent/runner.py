@@ -33,9 +33,9 @@ from nanobot.session.entries import (
     SummaryUndoneEntry,
     WindowResetEntry,
 )
+from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NO_TYPES, RunTypes
 
 MAX_UNCLEAN_ENDS = 3
 

@@ -1,15 +1,14 @@
-"""The port of background runs: how to start one, and what each type does."""
+"""The port of background runs: how to start one, and what the store keeps of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias, Unpack
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.errors import ToolError
-from nanobot.messages import Address, EventKind, Role, RunOptions, RunPayload
-from nanobot.session.runs import Ending, Run
+from nanobot.messages import Address, Role, RunOptions
+from nanobot.session.run_types import TaskResult as TaskResult  # run types of packages use it
 from nanobot.session.store_write import StoreWrite
 
 AGENT = "agent"
@@ -86,22 +85,6 @@ class TaskStarter(Protocol):
         ...
 
 
-class TaskEnds(Protocol):
-    """How background runs are delayed and ended, within transactions of the store."""
-
-    def waits(self, connection: Any, run: Run) -> float:
-        """Seconds until a queued run may begin."""
-        ...
-
-    def stop_below(self, connection: Any, session_key: str, sender_id: str | None, by: str) -> None:
-        """End the live runs started from a session (by that sender), and all runs they started."""
-        ...
-
-    def report(self, connection: Any, run: Run, ending: Ending) -> None:
-        """Tell the parent that the run ends like this."""
-        ...
-
-
 class TaskRecords(Protocol):
     """Stored background runs; every verb is one transaction."""
 
@@ -128,49 +111,3 @@ class TaskRecords(Protocol):
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and the time of the next deadline."""
         ...
-
-
-class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a run of some type or, with `ask`, what to ask the model. `tainted`: it
-    contains content from outside."""
-
-    text: str
-    ask: bool = False
-    tainted: bool = False
-
-
-class TaskExecution(Protocol):
-    """A run to perform according to its `options`."""
-
-    run: Run
-
-    @property
-    def options(self) -> RunOptions:
-        """The request."""
-        ...
-
-    @property
-    def tainted(self) -> bool:
-        """Whether the request contains content from outside."""
-        ...
-
-    def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
-        """Report progress to watchers."""
-        ...
-
-
-class RunTypes(Protocol):
-    """The work of runs that no model does."""
-
-    async def perform(self, job: TaskExecution) -> TaskResult:
-        """Do the work of type `options.type`. After a crash it starts over. Raises ToolError."""
-        ...
-
-
-class _NoTypes:
-    async def perform(self, job: TaskExecution) -> TaskResult:
-        raise ToolError(f"there is no run type {job.options.type} here")
-
-
-NO_TYPES: RunTypes = _NoTypes()
-"""No such types: every run is a model's work."""

@@ -15,7 +15,6 @@ from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.session.tasks import TaskEnds
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
@@ -85,6 +84,24 @@ class NotificationLimiter(Protocol):
         """Send some held-back messages, as far as limits allow, from the given chat on. Returns the
         chats they go to, and where to continue (None: that was all).
         """
+        ...
+
+
+class TaskEnds(Protocol):
+    """How background runs are delayed and ended, within transactions of the store."""
+
+    def waits(self, connection: sa.Connection, run: Run) -> float:
+        """Seconds until a queued run may begin."""
+        ...
+
+    def stop_below(
+        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
+    ) -> None:
+        """End the live runs started from a session (by that sender), and all runs they started."""
+        ...
+
+    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        """Tell the parent that the run ends like this."""
         ...
 
 

@@ -15,9 +15,9 @@ import msgspec
 from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry, trouble
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Address, EventKind, Origin, Role, RunOptions
+from nanobot.session.run_types import TaskResult
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.tasks import TaskResult
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.promises import ends_when_cancelled, that
 from nanobot.tools.base import AnyTool

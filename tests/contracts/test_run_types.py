@@ -10,7 +10,7 @@ import pytest
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.operations.engine import Engine
-from nanobot.session.tasks import TaskResult
+from nanobot.session.run_types import TaskResult
 from nanobot.testing import gateway, run_types
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.tools.web.addresses import Addresses

@@ -19,7 +19,8 @@ from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal
-from nanobot.session.tasks import AGENT, TaskResult
+from nanobot.session.run_types import TaskResult
+from nanobot.session.tasks import AGENT
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.tree import walk
 

@@ -17,8 +17,9 @@ from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknow
 from nanobot.messages import EventKind, RunOptions
 from nanobot.ports import Clock
 from nanobot.seam.entry_points import RUN_TYPES, LoadedPlugin, Plugins
+from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.session.runs import Run
-from nanobot.session.tasks import Report, TaskExecution, TaskResult
+from nanobot.session.tasks import Report
 from nanobot.text import pattern
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry

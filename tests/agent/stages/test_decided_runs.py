@@ -10,8 +10,8 @@ from nanobot.agent.stages.triage import Triage
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
+from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskResult
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider

@@ -16,8 +16,9 @@ from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.session.entries import PostEntry, UserEntry
+from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest, TaskResult
+from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for

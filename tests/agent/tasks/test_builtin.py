@@ -12,8 +12,9 @@ from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.session.entries import PostEntry
+from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_IN_ALL, Parent, TaskRequest, TaskResult
+from nanobot.session.tasks import MAX_IN_ALL, Parent, TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider

@@ -10,7 +10,8 @@ import msgspec
 from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
 from nanobot.providers.base import Completion, ModelRequest
-from nanobot.session.tasks import Parent, Report, TaskRequest, TaskResult
+from nanobot.session.run_types import TaskResult
+from nanobot.session.tasks import Parent, Report, TaskRequest
 from nanobot.session.views import RunView
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text
