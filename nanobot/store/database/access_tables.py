@@ -1,4 +1,4 @@
-"""Tables for HTTP access: tokens, and browsers that receive push notifications."""
+"""Tables of access: pairings, tokens for HTTP, and browsers that receive push notifications."""
 
 from __future__ import annotations
 
@@ -43,5 +43,24 @@ push_keys = sa.Table(
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("pem", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Pairing requests, and the people who were admitted, in addition to the owners and members of the
+# configuration.
+pairings = sa.Table(
+    "pairings",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("sender_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("code", sa.Text),
+    sa.Column("asked_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("decided_at", sa.Double),
+    sa.Column("decided_by", sa.Text),
     sqlite_with_rowid=False,
 )

@@ -24,13 +24,6 @@ INBOUND_OWNERS = sa.text("inbound.origin = 'user' AND inbound.role = 'owner'")
 RUN_OF_PERSON = sa.text("runs.origin = 'user'")
 OUTBOUND_FOR_CHAT = sa.text("outbound.state NOT IN ('preview', 'direct')")
 
-meta = sa.Table(
-    "meta",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-
 channels = sa.Table(
     "channels",
     metadata,
@@ -91,15 +84,6 @@ entries = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# How much of a session's log has been moved to an archive; see store.repositories.retention.
-archived_logs = sa.Table(
-    "archived_logs",
-    metadata,
-    sa.Column("session_key", sa.Text, primary_key=True),
-    sa.Column("last", Id, nullable=False),
-    sqlite_with_rowid=False,
-)
-
 # Feedback on answers is rare, and looked up by run.
 FEEDBACK = sa.literal_column("kind") == sa.literal_column("'feedback'")
 partial("entries_feedback", FEEDBACK, entries.c.run_id, entries.c.seq)
@@ -117,15 +101,6 @@ prompt_uses = sa.Table(
     metadata,
     sa.Column("session_key", sa.Text, primary_key=True),
     sa.Column("digest", sa.Text, primary_key=True, index=True),
-    sqlite_with_rowid=False,
-)
-
-# Deletions in progress, so that a crash does not leave one half done.
-erasures = sa.Table(
-    "erasures",
-    metadata,
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
     sqlite_with_rowid=False,
 )
 
@@ -191,23 +166,6 @@ partial("runs_children", RUN_CHILD, runs.c.session_key)
 partial("runs_below", RUN_CHILD, runs.c.parent_session)
 partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.id)
 
-# The assignment of a background run. `key` is the same when the run is requested again.
-tasks = sa.Table(
-    "tasks",
-    metadata,
-    sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, nullable=False, unique=True),
-    sa.Column("type", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("input", sa.LargeBinary, nullable=False),
-    sa.Column("report", sa.Text, nullable=False),
-    sa.Column("depth", sa.Integer, nullable=False),
-    sa.Column("tainted", sa.Boolean, nullable=False),
-    sa.Column("not_before", sa.Double, nullable=False),
-    sa.Column("deadline", sa.Double),
-    sqlite_with_rowid=False,
-)
-
 outbound = sa.Table(
     "outbound",
     metadata,
@@ -248,19 +206,6 @@ outbound_parts = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Answers that still have to be converted to speech; the text is in the outbox. `not_before`: a
-# worker holds the row until then.
-voice_answers = sa.Table(
-    "voice_answers",
-    metadata,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-    sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
-    sqlite_with_rowid=False,
-)
-
 # Which process serves a channel when several share the store.
 channel_leases = sa.Table(
     "channel_leases",
@@ -291,42 +236,6 @@ unreachable_chats = sa.Table(
     sa.Column("chat_id", sa.Text, primary_key=True),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# Commands that run in the background; those of a process that has ended are lost.
-background_commands = sa.Table(
-    "background_commands",
-    metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("thread_id", sa.Text),
-    sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("command", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("seen_at", sa.Double, nullable=False),
-    sa.Column("ended_at", sa.Double),
-)
-
-# Pairing requests, and the people who were admitted, in addition to the owners and members of the
-# configuration.
-pairings = sa.Table(
-    "pairings",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("sender_id", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("code", sa.Text),
-    sa.Column("asked_at", sa.Double, nullable=False),
-    sa.Column("expires_at", sa.Double, nullable=False),
-    sa.Column("decided_at", sa.Double),
-    sa.Column("decided_by", sa.Text),
     sqlite_with_rowid=False,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from nanobot.store.database import (
     access_tables,
     file_tables,
@@ -9,8 +11,10 @@ from nanobot.store.database import (
     memory_tables,
     message_tables,
     quarantine_tables,
+    removal_tables,
     search_tables,
     tables,
+    task_tables,
     tool_tables,
     usage_tables,
 )
@@ -19,6 +23,13 @@ MIN_READER = 1
 """Older programs, which know a smaller number, must not open the store."""
 
 metadata = tables.metadata
+meta = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
 jobs, occurrences = job_tables.jobs, job_tables.occurrences
 notifications, trigger_state = job_tables.notifications, job_tables.trigger_state
 
@@ -45,26 +56,25 @@ INBOUND_OWNERS = message_tables.INBOUND_OWNERS
 RUN_OF_PERSON = message_tables.RUN_OF_PERSON
 OUTBOUND_FOR_CHAT = message_tables.OUTBOUND_FOR_CHAT
 FEEDBACK = message_tables.FEEDBACK
-meta = message_tables.meta
 channels = message_tables.channels
 channel_accounts = message_tables.channel_accounts
 sessions = message_tables.sessions
 entries = message_tables.entries
-archived_logs = message_tables.archived_logs
+archived_logs = removal_tables.archived_logs
 prompts = message_tables.prompts
 prompt_uses = message_tables.prompt_uses
-erasures = message_tables.erasures
+erasures = removal_tables.erasures
 inbound = message_tables.inbound
 runs = message_tables.runs
-tasks = message_tables.tasks
+tasks = task_tables.tasks
 outbound = message_tables.outbound
 outbound_parts = message_tables.outbound_parts
-voice_answers = message_tables.voice_answers
+voice_answers = task_tables.voice_answers
 channel_leases = message_tables.channel_leases
 moved_chats = message_tables.moved_chats
 unreachable_chats = message_tables.unreachable_chats
-background_commands = message_tables.background_commands
-pairings = message_tables.pairings
+background_commands = tool_tables.background_commands
+pairings = access_tables.pairings
 approvals = message_tables.approvals
 approval_rules = message_tables.approval_rules
 

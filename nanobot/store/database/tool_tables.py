@@ -1,10 +1,10 @@
-"""The table of tools of MCP servers."""
+"""Tables of tools: those of MCP servers, and commands in the background."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import metadata
+from nanobot.store.database.tables import Id, metadata
 
 # `said`: a tool as its server describes it now; `accepted`: as an owner accepted it, or empty. Both
 # are JSON of the description and the schema.
@@ -18,4 +18,21 @@ mcp_tools = sa.Table(
     sa.Column("by", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# Commands that run in the background; those of a process that has ended are lost.
+background_commands = sa.Table(
+    "background_commands",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    sa.Column("session_key", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("chat_id", sa.Text, nullable=False),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("sender_id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("command", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("seen_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
 )

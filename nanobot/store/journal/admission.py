@@ -15,8 +15,7 @@ from nanobot.session.runs import Run
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs
-from nanobot.store.repositories import session_titles
+from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs, titles
 from nanobot.store.unit import StoreContext
 
 _c = schema.channels
@@ -99,7 +98,7 @@ def _admit_one(
         return again
     if message.origin is Origin.USER and refusal.first() is not None:
         chats.reached(connection, address)
-    session_titles.begin(connection, writer, admission, exists.first())
+    titles.begin(connection, writer, admission, exists.first())
     if message.group:
         _SHARED.execute(connection, k=admission.session_key)
     answer = admission.answer

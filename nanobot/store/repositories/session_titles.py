@@ -1,47 +1,19 @@
-"""Session titles: the first sentence of the first message, a title set by a person, or one made by
-a model.
-"""
+"""Titles of sessions whose source is erased: the first message, or what a model saw."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
-from nanobot.session.inbox import Admission
-from nanobot.store.database import message_tables as schema
-from nanobot.store.database import search_tables
-from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import log
-from nanobot.store.unit import StoreContext
+from nanobot.store.database import schema
 from nanobot.text import title_of
 
 _s = schema.sessions
-_m = search_tables.session_marks
+_m = schema.session_marks
 
 _OLD_LENGTH = 60
 """The number of characters of a message that were its session's title before titles ended with the
 sentence.
 """
-_NAME = Prepared(
-    sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"), _s.c.title == "")
-    .values(title=sa.bindparam("title"))
-)
-
-
-def begin(
-    connection: sa.Connection, writer: StoreContext, admission: Admission, session: Any
-) -> None:
-    """Create the session of a message if necessary (`session` is its row, if it existed). The
-    message gives it a title if it can; a command cannot.
-    """
-    orders = admission.answer is not None or admission.stop is not None
-    text = "" if orders or admission.message.command else admission.message.text
-    if session is None:
-        log.ensure_session(connection, writer, admission.session_key, text)
-    elif text and not session.title:
-        _NAME.execute(connection, k=admission.session_key, title=title_of(text))
 
 
 def forget(connection: sa.Connection, key: str, seq: int, text: str) -> None:
