@@ -46,37 +46,38 @@ def _functions(file: Path) -> set[str]:
 
 
 def quality_table(manifests: Mapping[str, Manifest]) -> str:
-    """The grades and every rule of these channels, in Markdown; exempt and open rules follow with
-    their reasons."""
-    heads = [manifest.platform for manifest in manifests.values()]
-    lines = [f"| | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
-    grades = [manifest.grade or "none" for manifest in manifests.values()]
-    lines.append(f"| **Grade** | {' | '.join(f'**{grade}**' for grade in grades)} |")
+    """Every rule with the channels that do not keep it, then each channel with its grade and the
+    reasons, in Markdown."""
+    lines = []
     for grade, rules in RULES.items():
-        for rule in rules:
-            cells = [_state(manifest, rule) for manifest in manifests.values()]
-            lines.append(f"| {grade}: `{rule}` | {' | '.join(cells)} |")
+        lines += [f"### {grade.capitalize()}", ""]
+        lines += ["| Rule | | Open for | Cannot apply to |", "|---|---|---|---|"]
+        for rule, says in rules.items():
+            opened = ", ".join(one.platform for one in manifests.values() if _is_open(one, rule))
+            exempt = ", ".join(one.platform for one in manifests.values() if rule in one.exempt)
+            lines.append(f"| `{rule}` | {says} | {opened} | {exempt} |")
+        lines.append("")
+    lines += ["## The channels", "", "A channel keeps every rule that is not listed with it."]
     for manifest in manifests.values():
         lines += ["", f"### {manifest.platform}", "", *_notes(manifest)]
     return "\n".join(lines) + "\n"
 
 
-def _state(manifest: Manifest, rule: str) -> str:
-    if rule in manifest.done:
-        return "done"
-    return "exempt" if rule in manifest.exempt else "**open**"
+def _is_open(manifest: Manifest, rule: str) -> bool:
+    return rule not in manifest.done and rule not in manifest.exempt
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
     source = manifest.source
     if source.startswith("https://"):
         source = f"[documentation]({source})"
+    yield f"Grade: {manifest.grade or 'none'}. Owner: {manifest.owner}."
     yield f"Built to {manifest.api} ({source}, read on {manifest.read_on})."
-    yield f"Owner: {manifest.owner}."
-    reasons = [
-        f"- {name}: `{rule}`. {says}"
-        for name, table in (("Open", manifest.open), ("Exempt", manifest.exempt))
-        for rule, says in table.items()
-    ]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for name, table in (("Open", manifest.open), ("Exempt", manifest.exempt)):
+        for rule, says in table.items():
+            reasons.setdefault((name, says), []).append(f"`{rule}`")
     if reasons:
-        yield from ("", *reasons)
+        yield ""
+    for (name, says), rules in reasons.items():
+        yield f"- {name}: {', '.join(rules)}. {says}"
