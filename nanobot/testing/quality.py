@@ -46,25 +46,17 @@ def _functions(file: Path) -> set[str]:
 
 
 def quality_table(manifests: Mapping[str, Manifest]) -> str:
-    """Every rule with the channels that do not keep it, then each channel with its grade and the
-    reasons, in Markdown."""
+    """The rules of each grade, and each channel with its grade and the reasons why it does not keep
+    a rule, in Markdown."""
     lines = []
     for grade, rules in RULES.items():
         lines += [f"### {grade.capitalize()}", ""]
-        lines += ["| Rule | | Open for | Cannot apply to |", "|---|---|---|---|"]
-        for rule, says in rules.items():
-            opened = ", ".join(one.platform for one in manifests.values() if _is_open(one, rule))
-            exempt = ", ".join(one.platform for one in manifests.values() if rule in one.exempt)
-            lines.append(f"| `{rule}` | {says} | {opened} | {exempt} |")
+        lines += [f"- `{rule}`: {says}" for rule, says in rules.items()]
         lines.append("")
     lines += ["## The channels", "", "A channel keeps every rule that is not listed with it."]
     for manifest in manifests.values():
         lines += ["", f"### {manifest.platform}", "", *_notes(manifest)]
     return "\n".join(lines) + "\n"
-
-
-def _is_open(manifest: Manifest, rule: str) -> bool:
-    return rule not in manifest.done and rule not in manifest.exempt
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
