@@ -96,11 +96,12 @@ def rows() -> Iterator[tuple[str, str, list[Verdict]]]:
 
 
 def table() -> str:
-    """The table as Markdown."""
+    """The table as Markdown. Speakers with the same verdicts share a row."""
     head = ["In view of an owner's run", "How private", *(sink.name for sink in SINKS)]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     shown = {Verdict.ALLOW: "yes", Verdict.ASK: "**asks**", Verdict.DENY: "no"}
-    for who, steps, verdicts in rows():
+    for (steps, verdicts), alike in groupby(rows(), key=lambda row: row[1:]):
+        who = "; ".join(row[0] for row in alike)
         lines.append(f"| {who} | {steps} | {' | '.join(shown[each] for each in verdicts)} |")
     return "\n".join(lines)
 
