@@ -4,156 +4,41 @@ from __future__ import annotations
 
 import re
 import textwrap
-import tomllib
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.doctor.configuration import configuration
+from nanobot.config import file as configfile
 from nanobot.config import loader as config
-from nanobot.config.settings import ConfigFile
-from nanobot.config.settings.agent import (
-    AgentSettings,
-    DecisionSettings,
-    MemorySettings,
-    ProviderSettings,
-)
-from nanobot.config.settings.budgets import BudgetSettings
-from nanobot.config.settings.channels import ChannelSettings, ChatSettings, WebSettings
-from nanobot.config.settings.plugins import PluginsSettings
-from nanobot.config.settings.retention import RetentionSettings
-from nanobot.config.settings.tools import (
-    ExecSettings,
-    McpSettings,
-    PolicySettings,
-    SkillsSettings,
-    WebToolSettings,
-)
-from nanobot.config.settings.triggers import (
-    LifecycleSettings,
-    TriggerSettings,
-)
-from nanobot.plugins.claims.settings import ClaimsSettings
-from nanobot.plugins.evals.settings import EvalsSettings
-from nanobot.plugins.events.settings import (
-    DiskSettings,
-    EventsSettings,
-    FilesSettings,
-    LoadSettings,
-    LogSettings,
-    MemoryWatchSettings,
-    ProcessSettings,
-    SwapSettings,
-    UnitsSettings,
-)
-from nanobot.plugins.heartbeat.settings import HeartbeatSettings
-from nanobot.plugins.hooks.settings import HookSettings
-from nanobot.plugins.metrics.settings import MetricsSettings
-from nanobot.plugins.quiet.settings import QuietSettings
-from nanobot.plugins.reader.settings import ReaderSettings
-from nanobot.plugins.traces.settings import TracesSettings
-from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
+from tests import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text("utf-8")
-TABLES: dict[str, type[msgspec.Struct]] = {
-    "agent": AgentSettings,
-    "agent.decision": DecisionSettings,
-    "providers.NAME": ProviderSettings,
-    "channels.NAME": ChannelSettings,
-    "channels.NAME.chats.ID": ChatSettings,
-    "voice": VoiceSettings,
-    "claims": ClaimsSettings,
-    "evals": EvalsSettings,
-    "metrics": MetricsSettings,
-    "traces": TracesSettings,
-    "web": WebSettings,
-    "hooks.NAME": HookSettings,
-    "tools.exec": ExecSettings,
-    "tools.web": WebToolSettings,
-    "memory": MemorySettings,
-    "skills": SkillsSettings,
-    "policy": PolicySettings,
-    "lifecycle": LifecycleSettings,
-    "heartbeat": HeartbeatSettings,
-    "quiet": QuietSettings,
-    "reader": ReaderSettings,
-    "budgets": BudgetSettings,
-    "mcp.NAME": McpSettings,
-    "events": EventsSettings,
-    "events.disk": DiskSettings,
-    "events.memory": MemoryWatchSettings,
-    "events.swap": SwapSettings,
-    "events.load": LoadSettings,
-    "events.units": UnitsSettings,
-    "events.processes.NAME": ProcessSettings,
-    "events.files.NAME": FilesSettings,
-    "events.logs.NAME": LogSettings,
-    "triggers.NAME": TriggerSettings,
-    "retention": RetentionSettings,
-    "plugins": PluginsSettings,
-    "Top level": ConfigFile,
-}
-ROW = re.compile(r"^\| `(\w+)` \| (.+?) \|", re.MULTILINE)
 
 
-def documented(heading: str) -> dict[str, str]:
-    """Key and default of each row of the table below a heading."""
-    section = re.search(
-        rf"^## \[?{re.escape(heading)}\]?$(.*?)(?=^## |\Z)", CONFIGURATION, re.MULTILINE | re.DOTALL
+@pytest.mark.parametrize("name", reference.MADE)
+def test_a_reference_page_is_what_the_program_makes(name: str) -> None:
+    """Otherwise: python -m tests.reference --write."""
+    assert (ROOT / "docs" / name).read_text("utf-8") == reference.whole(name)
+
+
+def test_every_key_of_a_new_home_is_documented_with_its_default(tmp_path: Path) -> None:
+    sections = dict(
+        re.findall(
+            r"^## (Top level|\[\S+\])$(.*?)(?=^## |\Z)", CONFIGURATION, re.MULTILINE | re.DOTALL
+        )
     )
-    assert section, heading
-    return dict(ROW.findall(section[1]))
-
-
-def default_of(field: msgspec.structs.FieldInfo) -> object:
-    factory = field.default_factory
-    return field.default if factory is msgspec.NODEFAULT else factory()
-
-
-@pytest.mark.parametrize("heading", TABLES)
-def test_every_key_is_documented_with_its_default(heading: str) -> None:
-    rows = documented(heading)
-    fields = {field.name: default_of(field) for field in msgspec.structs.fields(TABLES[heading])}
-    if heading in ("channels.NAME", "triggers.NAME"):
-        # The adapter's own keys and the type have no default in the code.
-        fields.pop("settings")
-        fields.pop("type")
-        assert rows.pop("type") == "the table's name"
-    if heading == "providers.NAME":
-        fields.pop("settings")  # a package's own keys
-    if heading == "Top level":
-        fields = {
-            key: fields[key]
-            for key in (
-                *("database_url", "database_schema", "workspace", "blobs"),
-                *("log_format", "drain_seconds"),
-            )
-        }
-    if heading == "agent":
-        fields.pop("decision")  # a table of its own
-    if heading == "events":
-        watches = {path.split(".")[1] for path in TABLES if path.startswith("events.")}
-        for table in watches:  # tables of their own
-            fields.pop(table)
-    if heading == "budgets":
-        # Its tables share a row; without any, there is no limit.
-        tables = {"person", "chat", "job", "people", "chats", "jobs", "model"}
-        assert tables <= set(fields)
-        fields = {key: value for key, value in fields.items() if key not in tables}
-    assert set(rows) == set(fields)
-    for key, default in rows.items():
-        value = tomllib.loads(f"x = {default.strip('`')}")["x"]
-        assert (tuple(value) if isinstance(value, list) else value) == fields[key], key
-
-
-def test_every_table_is_documented() -> None:
-    headings = set(re.findall(r"^## \[(.+)\]$", CONFIGURATION, re.MULTILINE))
-    assert headings | {"Top level"} == set(TABLES)
+    for path, value in configfile.values({"NANOBOT_HOME": str(tmp_path)}).items():
+        if f"[[{path}]]" in sections:  # a list of tables
+            continue
+        table, _, key = path.rpartition(".")
+        default = "" if path in {"workspace", "blobs", "database_url"} else value  # in the home
+        row = f"| `{key} = {configfile.as_toml(default)}`"
+        assert row in sections[f"[{table}]" if table else "Top level"], path
 
 
 def test_the_readme_is_short() -> None:

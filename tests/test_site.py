@@ -10,12 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from nanobot.cli.commands import app
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.server.operation_routes import path_of
-from tests.test_docs_commands import commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -76,15 +73,3 @@ def test_references_are_made_from_the_code(site: Path) -> None:
     types = (site / "reference" / "http-types.md").read_text("utf-8")
     assert all(f"\n## {name}\n" in types for name in described["components"]["schemas"])
     assert "ConfigFile" in (site / "config.schema.json").read_text("utf-8")
-
-
-def test_each_command_is_shown_with_its_options(site: Path) -> None:
-    page = (site / "commands.md").read_text("utf-8")
-    sections = dict(
-        re.findall(r"^### `nanobot (.+?)`$(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
-    )
-    for name, command in commands(get_command(app)).items():
-        for parameter in command.params:
-            if parameter.param_type_name == "option" and not parameter.hidden:
-                shown = "`, `".join(parameter.opts)
-                assert "--help" in parameter.opts or f"| `{shown}` |" in sections[name], name

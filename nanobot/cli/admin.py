@@ -25,13 +25,18 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     ):
         name = "set" if command is put else command.__name__
         config.command(name, epilog=example(lines))(command)
-    app.command(epilog=example("nanobot doctor --fix"))(doctor)
+    app.command(epilog=example("nanobot doctor", "nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot upgrade"))(upgrade)
     app.command("update", hidden=True)(upgrade)
     app.command(epilog=example("nanobot logs", "nanobot logs --follow"))(logs)
     app.command(epilog=example("nanobot uninstall"))(uninstall)
     app.command(epilog=example("nanobot version"))(version)
-    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
+    epilog = example(
+        "nanobot onboard",
+        "nanobot onboard --channel slack",
+        "nanobot onboard --yes --model home/qwen3-32b --api-base http://10.0.0.7:8000/v1",
+        "nanobot onboard --yes --channel telegram --set 'token=${TELEGRAM_TOKEN}' --owner 1001",
+    )
     app.command(epilog=epilog)(onboard)
 
 
@@ -122,7 +127,10 @@ def doctor(
 ) -> None:
     """Check the installation and explain how to fix problems.
 
-    One line each; ends with 1 if something is broken.
+    It checks configuration, home and permissions, disk, clock, store, model (one tiny real call),
+    sandbox, port, webhooks, and the credentials of each channel. If a gateway runs, it also lists
+    what failed there in the last half hour. --fix removes other users' access to the home and its
+    secrets, and creates a missing home and workspace. Exits with 1 if something is broken.
     """
     from nanobot.cli.doctor import examine  # noqa: PLC0415
 
@@ -159,7 +167,11 @@ def onboard(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Set nanobot up: a model, a channel, a configuration.
 
-    Both are tried before they are written, with comments, into config.toml.
+    It finds keys in the environment and models on this machine, tests the chosen model and
+    channel, and writes nothing before the end. An existing configuration can be extended.
+    --set takes any key of the channel. Missing keys come from well-known variables, such as
+    TELEGRAM_TOKEN, and from defaults. A secret is saved in a file of its own, unless it is ${NAME}
+    or file:PATH.
     """
     from nanobot.cli.onboard.models import ModelWishes  # noqa: PLC0415
     from nanobot.cli.onboard.run import OnboardOptions, run  # noqa: PLC0415
@@ -195,7 +207,11 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Show the log of the gateway, or of the service that runs it."""
+    """Show the log of the gateway, or of the service that runs it.
+
+    It reads the journal of the systemd service, or logs/gateway.log of the home, which a gateway
+    without a service writes (5 MB, and one older file).
+    """
     from nanobot.cli.logs_shown import show  # noqa: PLC0415 - loads more than --help needs
 
     with errors():

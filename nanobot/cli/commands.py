@@ -55,7 +55,11 @@ def gateway(
     ] = None,
     log_format: LogFormat = None,
 ) -> None:
-    """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends)."""
+    """Serve the configured channels until stopped (SIGTERM or Ctrl-C drains and ends).
+
+    A second signal ends it at once. When it is ready, it prints one line that begins with `ready`
+    on standard output. The log goes to standard error.
+    """
     from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot
 
     serve.gateway(with_log_format(context.obj, log_format), role or ())
@@ -84,7 +88,11 @@ def top(
         float, typer.Option(min=0.2, max=60.0, help="Seconds between updates.")
     ] = 1.0,
 ) -> None:
-    """Watch what the gateway does: runs, queues, channels, tokens, cost."""
+    """Watch what the gateway does: runs, queues, channels, tokens, cost.
+
+    It also shows how late the event loop runs timers, and how long the store takes. Colours show
+    what is slow or fails. It ends with Ctrl-C. Where the output is no terminal, it prints once.
+    """
     from nanobot.cli import live_view  # noqa: PLC0415 - loads more than --help needs
 
     live_view.top(context.obj, once=once, as_json=as_json, interval=interval)

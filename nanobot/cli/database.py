@@ -33,9 +33,11 @@ def migrate(
     to: Annotated[str, typer.Option("--to", help="The URL of an empty database.", metavar="URL")],
     json: Json = False,
 ) -> None:
-    """Copy the store into another database, and compare the two.
+    """Copy the store into another, empty database, and compare the two.
 
-    Nothing may work on either. Set database_url to the new one afterwards.
+    Stop every gateway first. The copy is one transaction; counts, contents and the chain of every
+    log are compared before it commits. The old store is not changed, and stays in use until
+    database_url names the new one.
     """
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
     from nanobot.store import maintenance  # noqa: PLC0415
@@ -56,7 +58,10 @@ def backup(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file.")] = "",
 ) -> None:
-    """Copy the store into a SQLite file, also while a gateway runs."""
+    """Copy the store into a SQLite file, also while a gateway runs.
+
+    The store can be PostgreSQL. Files are not in the backup: also copy blobs and the workspace.
+    """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415
 
@@ -120,7 +125,10 @@ def check(context: typer.Context, json: Json = False) -> None:
 
 @db.command("vacuum", epilog=example("nanobot db vacuum"))
 def vacuum(context: typer.Context) -> None:
-    """Reclaim disk space; stop the gateway first if you use SQLite."""
+    """Reclaim disk space; stop the gateway first if you use SQLite.
+
+    It needs as much free space as the store has.
+    """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415
 

@@ -65,8 +65,9 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
                 where.add_typer(groups[group], name=word, help=_GROUPS.get(group, ""))
             where = groups[group]
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
+        text = f"{sentence}\n\n{operation.details}".rstrip()
         epilog = example(operation.command_example)
-        where.command(name, help=sentence, epilog=epilog, hidden=not operation.listed)(
+        where.command(name, help=text, epilog=epilog, hidden=not operation.listed)(
             _command(operation)
         )
         if operation.alias:

@@ -30,7 +30,11 @@ def listing(
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most.")] = 100,
     json: Json = False,
 ) -> None:
-    """List rows that could not be read, the latest first."""
+    """List rows that could not be read, the latest first.
+
+    nanobot continues without such a row and tells the owners. A `moved` row is only in quarantine,
+    a `repaired` row is still in its table, with a plain value in the column that was unreadable.
+    """
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415
 
@@ -76,7 +80,11 @@ def restore(
         typer.Option("--set", metavar="COLUMN=VALUE", help="Repair a column (repeatable)."),
     ] = None,
 ) -> None:
-    """Put a row back into its table, also while a gateway runs."""
+    """Put a row back into its table, also while a gateway runs.
+
+    The rows that were moved with it return, too. A row that still cannot be read is refused.
+    Deleting a conversation or erasing an entry also removes its rows from quarantine.
+    """
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.server.client import call  # noqa: PLC0415
     from nanobot.store.quarantine import at_rest  # noqa: PLC0415

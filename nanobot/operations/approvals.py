@@ -132,7 +132,10 @@ def _buttons(approval: ApprovalView) -> tuple[Choice, ...]:
     example="3",
 )
 async def show_approval(context: OperationContext, caller: Caller, id: _Number) -> ApprovalView:
-    """Show all of a call that is too long for its question."""
+    """Show all of a call that is too long for its question.
+
+    Only a person who was shown all of it can approve it.
+    """
     records, person = context.engine.records, _person(caller)
     approval = await records.approval(id)
     if approval is None:
@@ -161,14 +164,21 @@ async def approve(
         Meta(description="Always allow this in this chat."),
     ] = False,
 ) -> Approval:
-    """Approve a pending call."""
+    """Approve a pending call.
+
+    It counts for exactly this call, once. With `always`, the same call needs no more approvals in
+    that conversation.
+    """
     answer = ApprovalAnswer(state="approved", by=_person(caller).shown, always=always)
     return await _decide(context, caller, id, answer)
 
 
 @operation("deny", role=Role.MEMBER, text=_decided_text, command="approvals deny", example="3")
 async def deny(context: OperationContext, caller: Caller, id: _Number) -> Approval:
-    """Deny a pending call."""
+    """Deny a pending call.
+
+    The model is told.
+    """
     answer = ApprovalAnswer(state="denied", by=_person(caller).shown)
     return await _decide(context, caller, id, answer)
 
@@ -215,7 +225,10 @@ class _Call(Arguments, frozen=True, kw_only=True):
 
 @operation("policy explain", reads=True, example="exec rm -r build")
 async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
-    """Explain whether a call would be allowed, and by which rule."""
+    """Explain whether a call would be allowed, and by which rule.
+
+    Nothing is called.
+    """
     return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 

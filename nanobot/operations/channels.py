@@ -19,7 +19,10 @@ from nanobot.operations.rendering import Now
 
 @operation("channels list", reads=True, empty="`nanobot onboard` connects a chat.")
 async def list_channels(context: OperationContext, _: Caller) -> list[ChannelView]:
-    """List the configured channels and their state."""
+    """List the configured channels and their state.
+
+    The list has their access, and their grade on the quality scale.
+    """
     return context.engine.home.channels()
 
 
@@ -68,7 +71,10 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     greet: Annotated[bool, Meta(description="Send its owner a message that it is set up.")] = False,
     chat: Annotated[str, Meta(description="The owner's chat, as `channels meet` reports it.")] = "",
 ) -> ConnectedChannel:
-    """Test a channel's credentials and save it."""
+    """Test a channel's credentials and save it.
+
+    Secrets are saved in files of their own. `nanobot onboard` does the same with questions.
+    """
     caller.at_this_machine("Connecting a channel")
     return await context.engine.home.connect(
         channel, name, _lines(settings), _ids(owners), chat if greet else None
@@ -89,7 +95,10 @@ async def meet_person(
     settings: _Settings = "",
     others: Annotated[str, Meta(description="Ignore messages from these ids.")] = "",
 ) -> MetPerson:
-    """Wait one minute for a message and show the sender's id."""
+    """Wait one minute for a message and show the sender's id.
+
+    The channel need not be connected yet. The message is still answered when the channel is served.
+    """
     caller.at_this_machine("Connecting a channel")
     return await context.engine.home.meet(channel, name, _lines(settings), _ids(others))
 

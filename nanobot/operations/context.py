@@ -20,7 +20,11 @@ class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
 async def show_context(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> ContextView:
-    """Show what the model would receive now, and how many tokens it takes."""
+    """Show what the model would receive now, and how many tokens it takes.
+
+    It shows the system prompt, the tools, the messages, and the estimated tokens of each part; in a
+    chat only the estimates.
+    """
     view = await context.engine.context_preview.at(session)
     return view if caller.address is None else counts_only(view)
 
@@ -31,5 +35,8 @@ def _reloaded(result: Reloaded, _: Now) -> str:
 
 @operation("reload", text=_reloaded)
 async def reload(context: OperationContext, _: Caller) -> Reloaded:
-    """Reload the workspace's files and skills in every conversation."""
+    """Reload the workspace's files and skills in every conversation.
+
+    Current answers keep their prompt.
+    """
     return Reloaded(sessions=await context.engine.records.forget_prompts())

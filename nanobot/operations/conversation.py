@@ -98,7 +98,10 @@ def _compact_command(arguments: Mapping[str, Any]) -> LaneCommand:
 async def start_anew(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
 ) -> SentMessage:
-    """Start a new conversation."""
+    """Start a new conversation.
+
+    The model no longer sees earlier messages.
+    """
     return await _command(context, caller, session, LaneCommand.NEW)
 
 
@@ -112,7 +115,11 @@ async def compact(
         bool, Meta(description="Restore the messages that the last summary replaced.")
     ] = False,
 ) -> SentMessage:
-    """Summarize the conversation to free context (`/compact undo` reverts)."""
+    """Summarize the conversation to free context (`/compact undo` reverts).
+
+    Nothing is deleted. It happens automatically when a conversation is too long for the model or
+    has more than `agent.max_history` messages.
+    """
     return await _command(context, caller, session, _compact_command({"undo": undo}))
 
 
@@ -133,7 +140,10 @@ async def stop(
         bool, Meta(description="Also stop its background runs.", extra={"name": "all"})
     ] = False,
 ) -> StopResult:
-    """Stop the current answer and clear the queue."""
+    """Stop the current answer and clear the queue.
+
+    In a chat, the reply lists the dropped messages.
+    """
     # By a call; in a chat the message itself is the order (Dispatcher.admission).
     engine = context.engine
     row = await engine.journal.session(session)

@@ -162,7 +162,10 @@ async def add_job(
         Positional, Meta(description="The schedule, followed by the task or the text.")
     ] = "",
 ) -> JobView:
-    """Add a job: the schedule, followed by the task."""
+    """Add a job: the schedule, followed by the task.
+
+    The job asks the model, or with `send` sends the text unchanged.
+    """
     schedule = settings.schedule or ""
     if not schedule:
         schedule, text = context.engine.job_editor.in_text(text, settings.zone or "")
@@ -181,7 +184,10 @@ async def edit_job(
     job: _WhichJob,
     text: Annotated[Positional, Meta(description="The new task or text.")] = "",
 ) -> JobView:
-    """Change a job."""
+    """Change a job.
+
+    Its next time is computed from now.
+    """
     request = _request(settings, settings.schedule, text)
     return _changed(await context.engine.job_editor.edit(_requester(caller), job, request))
 
@@ -204,13 +210,19 @@ async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> 
 
 @operation("cron resume", text=_job_text, example="3")
 async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Resume a paused job."""
+    """Resume a paused job.
+
+    A one-time job whose time has passed runs at once.
+    """
     return _changed(await context.engine.job_editor.resume(_requester(caller), job))
 
 
 @operation("cron remove", role=Role.MEMBER, text=_job_text, example="3")
 async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
-    """Remove a job."""
+    """Remove a job.
+
+    Its pending runs are removed, too. An active run is not stopped.
+    """
     return viewed(await context.engine.job_editor.remove(_requester(caller), job))
 
 

@@ -38,7 +38,10 @@ async def feedback(
     run: Annotated[str, Meta(description="The run; default: the last one here.")] = "",
     limit: Limit = 20,
 ) -> list[FeedbackView]:
-    """Rate an answer (up or down); without a rating, list the feedback."""
+    """Rate an answer (up or down); without a rating, list the feedback.
+
+    Only the last verdict of a person on a run counts. It is an entry of the run's log.
+    """
     records = context.engine.records
     if not verdict:
         if caller.role is not Role.OWNER:

@@ -48,7 +48,10 @@ async def list_files(
     caller: Caller,
     folder: Annotated[Positional, Meta(description="A folder; empty: the workspace.")] = "",
 ) -> list[FileView]:
-    """List a folder of the workspace."""
+    """List a folder of the workspace.
+
+    Files that tools cannot see are left out.
+    """
     caller.at_this_machine(_WHAT)
     return await context.engine.home.files.listed(folder)
 
@@ -59,7 +62,10 @@ async def show_file(
     caller: Caller,
     path: Annotated[Positional, Meta(description="A file, by its path in the workspace.")],
 ) -> FileText:
-    """Show a text file of the workspace."""
+    """Show a text file of the workspace.
+
+    Files that the policy hides from `read_file` are not shown.
+    """
     caller.at_this_machine(_WHAT)
     await check_path(context.engine, path)
     return await context.engine.home.files.shown(path)

@@ -159,7 +159,10 @@ async def show_help(
         Positional, Meta(description="The command to explain, as in cron or cron add")
     ] = "",
 ) -> list[CommandHelp]:
-    """Show the commands."""
+    """Show the commands.
+
+    In a chat, `/help` answers in at most 15 lines; `/help more` lists every command.
+    """
     topic = " ".join(text.lower().removeprefix("/").split()).removeprefix("more")
     commands = [each for each in context.listed if each.listed and each.may(caller.role)]
     about = [

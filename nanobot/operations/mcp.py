@@ -69,7 +69,10 @@ def _reviewed(review: ServerReview, _: Now) -> str:
 
 @operation("mcp review", reads=True, text=_reviewed, example="github")
 async def review_server(context: OperationContext, _: Caller, name: _Name) -> ServerReview:
-    """Show which tools of an MCP server are new or changed, with the differences."""
+    """Show which tools of an MCP server are new or changed, with the differences.
+
+    It shows the differences, and a code that accepts exactly these tools.
+    """
     return await context.engine.mcp.review(name)
 
 
@@ -80,7 +83,10 @@ async def accept_server(
     name: _Name,
     code: Annotated[Positional, Meta(description="The code shown below the review.")] = "",
 ) -> Sentence:
-    """Accept the new and changed tools of an MCP server, as `mcp review` shows them."""
+    """Accept the new and changed tools of an MCP server, as `mcp review` shows them.
+
+    If the server has changed them since, nothing is accepted.
+    """
     count = await context.engine.mcp.accept(name, code, caller.by)
     tools = "1 tool" if count == 1 else f"{count} tools"
     return f"Accepted {tools} of {name}. New conversations list them."

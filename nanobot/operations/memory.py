@@ -60,7 +60,11 @@ async def list_memories(
     find: Find = "",
     limit: Limit = 50,
 ) -> list[MemoryView]:
-    """List memories, newest first."""
+    """List memories, newest first.
+
+    In a chat, members see their own memories, a group its own, and an owner in a private chat all
+    of them.
+    """
     own = _allowed(caller, scope)
     scopes = None if own is None else [own]
     return await context.engine.memory.listed(scopes=scopes, state=state, limit=limit, find=find)
@@ -74,7 +78,10 @@ async def search_memories(
     scope: _Scope = "",
     limit: Limit = 10,
 ) -> list[MemoryHit]:
-    """Search the memories."""
+    """Search the memories.
+
+    Without `scope`, it searches the owners' memory.
+    """
     return await context.engine.memory.search(_allowed(caller, scope) or OWNER, text, limit)
 
 
@@ -91,19 +98,29 @@ async def correct_memory(
     id: _Number,
     text: Annotated[Positional, Meta(description="The new text.")],
 ) -> MemoryView:
-    """Change the text of a memory."""
+    """Change the text of a memory.
+
+    Its line in the file changes, the old text leaves the store, and the memory gets another number.
+    A proposed memory is accepted with the new text.
+    """
     return await context.engine.memory.correct(id, text, _own(caller))
 
 
 @operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Accept a proposed memory."""
+    """Accept a proposed memory.
+
+    It becomes a line of a file and can be found.
+    """
     return await context.engine.memory.accept(id, _own(caller))
 
 
 @operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
 async def reject_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Reject a proposed memory permanently."""
+    """Reject a proposed memory permanently.
+
+    It is not proposed again.
+    """
     return await context.engine.memory.reject(id, _own(caller))
 
 
@@ -115,5 +132,8 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
     example="12",
 )
 async def forget_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
-    """Remove a memory permanently."""
+    """Remove a memory permanently.
+
+    Its line, row and index are removed. The conversation that it came from is not changed.
+    """
     return await context.engine.memory.forget(id, _own(caller))

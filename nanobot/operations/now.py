@@ -101,7 +101,11 @@ async def show_now(
         float, Meta(gt=0, le=60, description="Seconds whose largest loop lag is shown.")
     ] = 2.0,
 ) -> Moment:
-    """Show active runs, pending messages and unsent answers."""
+    """Show active runs, pending messages and unsent answers.
+
+    Members see only their own runs, and no figures. The lag of the event loop is measured only
+    while somebody looks. Of unsent and waiting messages, 500 are searched for the oldest.
+    """
     engine, now = context.engine, context.engine.now()
     live = await engine.conversations.runs(
         session="", state="live", limit=limit + 1, kind="", find="", within=caller.sessions

@@ -10,6 +10,7 @@ the control socket, routes over HTTP, tools of the MCP server. A new one is one 
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -116,6 +117,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
     storeless: bool = False
     slow: bool = False
+    details: str = ""
 
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
@@ -260,9 +262,10 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     storeless: bool = False,
     slow: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
-    """Make an operation of a handler. Its annotations define the parameters and the result; its
-    docstring is the help. The handler gets the context, the caller and the arguments, and raises
-    NanobotError for its caller.
+    """Make an operation of a handler. Its annotations define the parameters and the result. The
+    first paragraph of its docstring is the help, one sentence; the others are `details`, for the
+    help of one command, the reference and OpenAPI. The handler gets the context, the caller and the
+    arguments, and raises NanobotError for its caller.
 
     `role` is the lowest role that may call it. `reads`: it changes nothing. `command` is its name
     on the command line if that differs, `alias` an older name. `text` makes a chat message of a
@@ -279,7 +282,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
-        sentence = " ".join((handler.__doc__ or "").split()).removesuffix(".")
+        first, _, details = inspect.cleandoc(handler.__doc__ or "").partition("\n\n")
+        sentence = " ".join(first.split()).removesuffix(".")
         return Operation(
             name=name,
             help=f"{sentence[:1].lower()}{sentence[1:]}",
@@ -301,6 +305,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             choices=choices,
             storeless=storeless,
             slow=slow,
+            details=details,
         )
 
     return wrapped

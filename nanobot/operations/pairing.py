@@ -54,7 +54,10 @@ async def approve_pairing(
         Meta(description="The role: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:
-    """Give a person access, by their code or id."""
+    """Give a person access, by their code or id.
+
+    The person is told.
+    """
     engine = context.engine
     channel, colon, sender_id = code.strip().partition(":")
     if colon and sender_id:
@@ -72,5 +75,8 @@ async def revoke_pairing(
     caller: Caller,
     who: Annotated[Positional, Meta(description="Their id, or CHANNEL:ID.")],
 ) -> PairingView:
-    """Revoke a person's access."""
+    """Revoke a person's access.
+
+    It works from their next message on.
+    """
     return await context.engine.pairing.revoke(who, caller.by)

@@ -32,5 +32,8 @@ async def plugin_on(context: OperationContext, _: Caller, name: _Name) -> Plugin
 
 @operation("plugins off", text=_switched, example="voice")
 async def plugin_off(context: OperationContext, _: Caller, name: _Name) -> PluginView:
-    """Switch a plugin off, from the next start on."""
+    """Switch a plugin off, from the next start on.
+
+    Its settings stay and are not checked.
+    """
     return await context.engine.home.switch_plugin(name, on=False)

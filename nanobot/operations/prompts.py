@@ -46,6 +46,9 @@ async def write_prompt_file(
         str, Meta(description="Write only if the file still has this digest (from `prompts show`).")
     ] = "",
 ) -> PromptFile:
-    """Write a file of the prompt."""
+    """Write a file of the prompt.
+
+    New conversations use it.
+    """
     caller.at_this_machine("Showing the prompt")
     return await context.engine.home.write_prompt_file(name, text, digest)

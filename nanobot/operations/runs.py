@@ -97,7 +97,11 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
     find: Find = "",
     limit: Limit = 20,
 ) -> list[RunView]:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    `find` searches session names, titles and errors of the latest 10,000 runs. Background runs that
+    a session started are listed with it. The state `live` means every run that has not ended.
+    """
     if session:
         check_sight(caller, session)
     return await context.engine.conversations.runs(
@@ -112,7 +116,13 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
 
 @operation("runs show", reads=True, role=Role.MEMBER, text=page_text, example="01m80aj3rq")
 async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunPage:
-    """Show a run step by step."""
+    """Show a run step by step.
+
+    Above the log entries is a waterfall of the 40 longest steps: model calls with the time to the
+    first word, tokens and cost, tools, waits and the delivery. The first line says what took most
+    of a run of more than a second. `cut off` means interrupted by a crash. Lines that begin with
+    `!` are remarks of plugins.
+    """
     run, engine = await run_of(context, caller, id), context.engine
     records = engine.records
     views = await records.run_entries(run.id)
@@ -130,7 +140,10 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
 
 @operation("runs cancel", role=Role.MEMBER, example="01m80aj3rq")
 async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> RunView:
-    """Cancel one run."""
+    """Cancel one run.
+
+    The messages that wait behind it are processed.
+    """
     engine = context.engine
     run = await run_of(context, caller, id)
     row = await engine.journal.session(run.session_key)
@@ -159,7 +172,10 @@ async def retry_run(
     caller: Caller,
     id: RunId,
 ) -> RunView:
-    """Retry a background run that failed or was cancelled."""
+    """Retry a background run that failed or was cancelled.
+
+    The new run has the same input.
+    """
     engine = context.engine
     run = await run_of(context, caller, id)
     request = await engine.tasks.again(run.id)
@@ -211,7 +227,12 @@ async def list_outbox(
     ] = "",
     limit: Limit = 20,
 ) -> list[OutboxView]:
-    """List outgoing messages and their delivery state."""
+    """List outgoing messages and their delivery state.
+
+    The platform refused a `dead` message, or could not be reached for a day. A notification can be
+    `held` or `digested`. Answers that a program got directly have the state `direct` and are listed
+    only with it.
+    """
     return await context.engine.records.outbox(state=state, limit=limit)
 
 
@@ -294,5 +315,9 @@ async def verify_logs(
         str, Meta(description="A hash noted earlier: one of the logs must contain it.")
     ] = "",
 ) -> list[AuditView]:
-    """Verify that no log was changed or cut."""
+    """Verify that no log was changed or cut.
+
+    A head that you note down proves later that nothing before it was changed or removed. Exits with
+    4 if a log was changed.
+    """
     return await context.engine.records.audit(session, head)

@@ -54,7 +54,14 @@ async def search(
     ] = 0,
     limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of results.")] = 10,
 ) -> list[SearchHit]:
-    """Search all conversations, newest first."""
+    """Search all conversations, newest first.
+
+    A result contains all words, in any order, regardless of case and accents. A word of three or
+    more letters also matches the beginning of a word. Chinese, Japanese, Korean and Thai need no
+    spaces. Owners search all conversations; other people, and everybody in a group, their own.
+    Known secrets, archived entries, and what follows the first 200,000 characters of a message are
+    not found.
+    """
     keys = await visible_sessions(context, caller)
     if session:
         keys = (session,) if keys is None or session in keys else ()

@@ -43,7 +43,10 @@ def _text(exposures: list[Exposure], _: Now) -> str:
     failed=lambda exposures: any(row.level == "danger" for row in exposures),
 )
 async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
-    """Show what each kind of attacker could reach, and how to prevent it."""
+    """Show what each kind of attacker could reach, and how to prevent it.
+
+    Exits with 1 if there is a `danger`: a way to take over, or to take data away.
+    """
     return await context.engine.security.audit()
 
 
@@ -51,7 +54,10 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
 async def list_tainted_files(
     context: OperationContext, _: Caller, limit: Limit = 100
 ) -> list[TaintedFile]:
-    """List the files with untrusted content."""
+    """List the files with untrusted content.
+
+    Reading one taints a conversation.
+    """
     paths = await context.engine.security.tainted_files()
     return [TaintedFile(path=path) for path in paths[:limit]]
 
@@ -62,7 +68,10 @@ async def trust_files(
     _: Caller,
     path: Annotated[Positional, Meta(description="A file of the workspace, or a folder.")],
 ) -> Sentence:
-    """Mark a file or folder as trusted."""
+    """Mark a file or folder as trusted.
+
+    Its content counts as yours from now on.
+    """
     count = await context.engine.security.trust(path)
     if not count:
         raise UnknownId(

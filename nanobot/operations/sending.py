@@ -62,7 +62,11 @@ async def send(
     session: SessionArgument = "",
     key: Annotated[str, Meta(description="A key that prevents a second delivery.")] = "",
 ) -> SentMessage:
-    """Send a message to a session; the answer goes to its chat."""
+    """Send a message to a session; the answer goes to its chat.
+
+    It does not wait for the answer. If no gateway runs, the next start answers. A message with a
+    known key is ignored.
+    """
     text = _cleaned(text)
     key = key or caller.key or os.urandom(12).hex()
     address = await _chat_of(context, session)
@@ -98,7 +102,11 @@ async def notify(
     *,
     key: Annotated[str, Meta(description="A key that prevents a second delivery.")] = "",
 ) -> Notification:
-    """Send a message to a chat without asking the model."""
+    """Send a message to a chat without asking the model.
+
+    It becomes part of the chat's history, so the assistant understands replies to it. A text with a
+    known key is not sent again.
+    """
     channel, _, chat_id = chat.partition(":")
     facts = context.engine.facts()
     channels = list(dict.fromkeys((*facts.channels, *facts.addressed)))

@@ -50,7 +50,10 @@ async def unpin_session(
 async def archive_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
-    """Archive a conversation until its next message."""
+    """Archive a conversation until its next message.
+
+    Nothing is deleted, and search still finds it.
+    """
     await context.engine.conversations.archive(session, archived=True)
     return await session_of(context, caller, session)
 

@@ -104,7 +104,12 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
     skip: Annotated[int, Meta(ge=0, le=1_000_000, description="Skip this many.")] = 0,
     archived: Annotated[bool, Meta(description="Only archived conversations.")] = False,
 ) -> list[SessionView]:
-    """List conversations: pinned first, then by last change."""
+    """List conversations: pinned first, then by last change.
+
+    Archived conversations are listed only with `archived`, single messages from the shell (`nanobot
+    agent -m`) only with `all`. Such messages are removed after 30 days, and all but the latest 200
+    before that, unless somebody continued them.
+    """
     which = Filter(
         unread=unread,
         find=find,
@@ -134,7 +139,10 @@ async def show_session(  # noqa: PLR0913 - each is one argument of people
     ] = -1,
     at: Annotated[str, Meta(description="Show the conversation at this entry or time.")] = "",
 ) -> SessionPage:
-    """Show a conversation and its latest log entries."""
+    """Show a conversation and its latest log entries.
+
+    `at` shows the log as it ended at an entry, or at a time such as 2030-12-24T18:00.
+    """
     row = await session_of(context, caller, session)
     if at and (before or after >= 0):
         raise UsageError("Give either --at, or --before or --after.")
@@ -176,7 +184,10 @@ async def mark_read(
     *,
     entry: Annotated[int, Meta(ge=0, description="Up to this log entry; 0: all.")] = 0,
 ) -> SessionView:
-    """Mark a conversation as read."""
+    """Mark a conversation as read.
+
+    When all of it is read, undelivered messages to a terminal there are dropped, except questions.
+    """
     check_sight(caller, session)
     await context.engine.records.mark_read(session, entry or None)
     return await session_of(context, caller, session)
@@ -193,7 +204,12 @@ async def delete_session(
     caller: Caller,
     session: Annotated[Positional, Meta(description="The session.")],
 ) -> DeletedSession:
-    """Delete a conversation permanently."""
+    """Delete a conversation permanently.
+
+    Its log, runs, messages and files are removed, and the sessions of background runs that it
+    started. Jobs, memories, files of the workspace and earlier backups stay. Fragments can remain
+    in unused bytes of a SQLite file until `nanobot db vacuum`.
+    """
     await session_of(context, caller, session)
     count = await context.engine.records.delete(session)
     return DeletedSession(key=session, entries=count)
@@ -243,7 +259,10 @@ async def list_notices(
     since: Annotated[float, Meta(ge=0, description="Only after this time (Unix seconds).")] = 0.0,
     limit: Limit = 20,
 ) -> list[NoticeView]:
-    """List the commands of a conversation with their answers."""
+    """List the commands of a conversation with their answers.
+
+    They are not part of its log, and the model never sees them. Refusals are listed, too.
+    """
     check_sight(caller, session)
     rows = await context.engine.notices.latest(
         session, _chats_of(session), since=since, limit=limit

@@ -56,7 +56,10 @@ async def enable_skill(context: OperationContext, _: Caller, name: _Name) -> Ski
 
 @operation("skills disable", text=_switch_text, example="weather")
 async def disable_skill(context: OperationContext, _: Caller, name: _Name) -> SkillView:
-    """Disable a skill in new conversations."""
+    """Disable a skill in new conversations.
+
+    Its files stay.
+    """
     return await _switched(context, name, enabled=False)
 
 
@@ -70,6 +73,9 @@ async def add_skill(
     *,
     replace: Annotated[bool, Meta(description="Replace a skill of the same name.")] = False,
 ) -> SkillView:
-    """Copy a skill into the workspace."""
+    """Copy a skill into the workspace.
+
+    Open conversations see it after `/new` or `nanobot reload`.
+    """
     skills = context.engine.skills
     return skills.view(skills.add(path, replace=replace))

@@ -152,7 +152,10 @@ async def change_model(
     ] = False,
     session: SessionArgument = "",
 ) -> ModelStatus:
-    """Show or change the model."""
+    """Show or change the model.
+
+    A model that no list contains is refused, with the nearest names.
+    """
     engine = context.engine
     row = await engine.journal.session(session)
     if not name and not default:

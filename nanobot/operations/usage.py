@@ -103,7 +103,10 @@ async def show_usage(
     ] = "day",
     days: Annotated[int, Meta(ge=1, le=3660, description="Number of days, including today.")] = 1,
 ) -> UsageReport:
-    """Show the usage and the remaining budget."""
+    """Show the usage and the remaining budget.
+
+    In a chat, members see their own usage and owners everybody's.
+    """
     engine = context.engine
     budgets, now = engine.budgets, engine.now()
     period, since = budgets.period(now), budgets.since(now, days)

@@ -29,7 +29,10 @@ async def make_link(
         Literal["owner", "member", "guest"], Meta(description="Role of the person who opens it.")
     ] = "owner",
 ) -> PageLink:
-    """Create a link that logs in one browser."""
+    """Create a link that logs in one browser.
+
+    It is valid for ten minutes.
+    """
     caller.at_this_machine("Opening the page")
     return context.engine.web.link(name, Role(role))
 
@@ -63,7 +66,10 @@ async def add_token(
     ] = "member",
     days: Annotated[int, Meta(ge=0, le=3_660, description="Days until it expires; 0: never.")] = 90,
 ) -> NewToken:
-    """Create a token for a program and show it once."""
+    """Create a token for a program and show it once.
+
+    The store keeps only its hash.
+    """
     caller.at_this_machine("Opening the page")
     return await context.engine.web.add(name, Role(role), days or None)
 

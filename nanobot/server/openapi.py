@@ -188,6 +188,7 @@ def _of_operation(operation: Operation, schemas: _Schemas) -> _Json:
     described: _Json = {
         "operationId": re.sub(r"[ -]", "_", operation.name),
         "summary": f"{operation.help[:1].upper()}{operation.help[1:]}.",
+        **({"description": operation.details} if operation.details else {}),
         "tags": [operation.name.split()[0]],
         "security": _security("get" if operation.reads else "post"),
         "responses": {

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
-from typer.main import get_command
 
 from nanobot import __version__
-from nanobot.cli.commands import app
 from nanobot.config import file as configfile
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.server.openapi import description
@@ -70,13 +68,11 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, files: Any, **_: Any) -> str:
-    """Rewrite links, add the options of commands, and keep the text for `x.md`."""
+    """Rewrite links, and keep the text for `x.md`."""
     name = page.file.src_uri
     source = {site: repository for repository, site in PAGES.items()}.get(name, f"docs/{name}")
     known = {f"docs/{each.src_uri}": each.src_uri for each in files} | FOLDERS | PAGES
     text = links.rewritten(markdown, source, name, known)
-    if name == "commands.md":
-        text = references.with_options(text, _commands(get_command(app)))
     _published[name] = text
     return text
 
@@ -113,14 +109,3 @@ def _sentence(text: str) -> str:
             plain = plain.replace("**", "").replace("`", "")
             return re.split(r"(?<=[.:。])\s|(?<=。)", plain, maxsplit=1)[0].rstrip(":") or plain
     return _title(text)
-
-
-def _commands(group: Any, *path: str) -> dict[str, Any]:
-    """Every command by its whole name."""
-    known: dict[str, Any] = {}
-    for name, command in group.commands.items():
-        if getattr(command, "commands", None):
-            known |= _commands(command, *path, name)
-        else:
-            known[" ".join((*path, name))] = command
-    return known

@@ -1,13 +1,12 @@
-"""Reference pages made from the code: HTTP requests, their types, options of commands."""
+"""Reference pages made from the code: HTTP requests and their types."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 _Json: TypeAlias = Mapping[str, Any]
-_SECTION = re.compile(r"^### `nanobot (.+?)`$\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def http_page(document: _Json) -> str:
@@ -45,30 +44,6 @@ def types_page(document: _Json) -> str:
         else:
             lines += [f"Type: {_type(schema, 'http-types.md')}", ""]
     return "\n".join(lines)
-
-
-def with_options(markdown: str, commands: Mapping[str, Any]) -> str:
-    """The page of commands, with a table of arguments and options in each command's section."""
-
-    def replace(match: re.Match[str]) -> str:
-        rows = list(_options(commands[match[1]])) if match[1] in commands else []
-        if not rows:
-            return match[0]
-        table = ["| Option | Meaning |", "|---|---|", *rows]
-        return match[0].rstrip("\n") + "\n\n" + "\n".join(table) + "\n\n"
-
-    return _SECTION.sub(replace, markdown)
-
-
-def _options(command: Any) -> Iterator[str]:
-    for parameter in command.params:
-        if getattr(parameter, "hidden", False) or "--help" in parameter.opts:
-            continue
-        meaning = _cell(getattr(parameter, "help", "") or "")
-        if parameter.param_type_name == "option":
-            yield f"| `{'`, `'.join(parameter.opts)}` | {meaning} |"
-        else:
-            yield f"| `{parameter.name.upper()}` | {meaning} |"
 
 
 def _request(path: str, method: str, request: _Json) -> list[str]:

@@ -44,7 +44,14 @@ class DefaultToAgent(Group):
 
 def add(app: typer.Typer) -> None:
     """Add this command to the command line."""
-    app.command(epilog=example('nanobot agent -m "What is in my workspace?"'))(agent)
+    app.command(
+        epilog=example(
+            'nanobot agent -m "What is in my workspace?"',
+            'git log | nanobot agent -m "Sum this up"',
+            'nanobot agent -c -m "And in one line?"',
+            'nanobot agent -m "What is wrong in @src/main.py?"',
+        )
+    )(agent)
 
 
 def agent(  # noqa: PLR0913 - each is an option
@@ -71,7 +78,15 @@ def agent(  # noqa: PLR0913 - each is an option
     json: Annotated[bool, typer.Option("--json", help="Print one event per line.")] = False,
     log_format: LogFormat = None,
 ) -> None:
-    """Talk to the assistant: one message, standard input from a pipe, or a conversation."""
+    """Talk to the assistant: one message, standard input from a pipe, or a conversation.
+
+    Without options it continues the conversation cli:direct. With -m, each message starts a new
+    conversation unless --continue, --resume or --session is given; standard output has only the
+    answer. Piped input is added after the message, up to 200,000 bytes, if it begins within 10
+    seconds. @PATH attaches a text file (200,000 bytes in total) or a picture. Pictures are JPEG,
+    PNG, GIF or WebP of up to 5 MB; in a conversation, /image PATH sends one. --new starts a
+    conversation of the current folder.
+    """
     from nanobot.cli.chat.talk import talk, to_say  # noqa: PLC0415 - loads the whole of nanobot
 
     with errors():

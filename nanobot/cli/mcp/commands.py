@@ -25,7 +25,12 @@ def add(group: typer.Typer) -> None:
     group.command("add", epilog=adding)(add_server)
     group.command("remove", epilog=example("nanobot mcp remove files"))(remove_server)
     group.command("test", epilog=example("nanobot mcp test files"))(try_server)
-    group.command("serve", epilog=example("nanobot mcp serve"))(serve)
+    group.command(
+        "serve",
+        epilog=example(
+            "nanobot mcp serve", "nanobot mcp serve --http 127.0.0.1:8766 --token-env TOKEN"
+        ),
+    )(serve)
 
 
 def add_server(  # noqa: PLR0913 - each is an option

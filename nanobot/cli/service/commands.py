@@ -24,7 +24,9 @@ def add(app: typer.Typer) -> None:
     app.add_typer(service, name="service", help="Run the gateway permanently, as a service.")
 
 
-@service.command("install", epilog=example("nanobot service install"))
+@service.command(
+    "install", epilog=example("nanobot service install", "nanobot service install --print")
+)
 def install(
     context: typer.Context,
     system: System = False,
@@ -33,8 +35,10 @@ def install(
 ) -> None:
     """Start the gateway now and at every boot.
 
-    Keys that the configuration takes from this shell's environment are kept for it, in a file that
-    only its user may read. Run it again after a change of them, or an upgrade.
+    It uses your systemd, the machine's (--system), or launchd. Keys that the configuration takes
+    from this shell's environment are saved in service.env of the home, which only its user can
+    read; launchd keeps them in the job's file. Run it again after these change, or after an
+    upgrade. The service restarts after a failure, but not with a wrong configuration.
     """
     with errors():
         _install(context.obj, system=system, user=user, show=show)

@@ -82,7 +82,13 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
     database_url: Annotated[
         str, about("Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.")
     ] = ""
-    database_schema: Annotated[str, about("Schema of this assistant in PostgreSQL.")] = ""
+    database_schema: Annotated[
+        str,
+        about(
+            "Schema of this assistant in PostgreSQL, so that several can share a "
+            "database. Empty: that of the URL."
+        ),
+    ] = ""
     workspace: Annotated[str, about("The assistant's folder. Empty: workspace/ in the home.")] = ""
     blobs: Annotated[
         str,

@@ -22,8 +22,8 @@ RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_
 
 
 class DecisionSettings(Settings, frozen=True, kw_only=True):
-    """`[agent.decision]`: how triage is done. `model` "" is the conversation's. Types of other
-    packages may be allowed too."""
+    """`[agent.decision]`: for `triage = "decision"`. Types of background runs that packages add
+    may be allowed too."""
 
     model: Annotated[str, about("Model that decides. Empty: the model of the conversation.")] = ""
     allowed_run_types: Annotated[
@@ -67,7 +67,11 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         about("How the assistant talks: the name of a persona.", live=True),
     ] = "default"
     fallback_models: Annotated[
-        tuple[str, ...], about("Models to try in this order when the model fails.", live=True)
+        tuple[str, ...],
+        about(
+            "Models to try in this order, for the rest of an answer, when the model fails.",
+            live=True,
+        ),
     ] = ()
     temperature: Annotated[
         float, Meta(ge=0, le=2), about("How freely the model chooses its words.", live=True)
@@ -100,7 +104,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         int,
         Meta(ge=2, le=100_000),
         about(
-            "Most messages that the model sees; older ones are left out.",
+            "Most messages that the model sees before older ones are summarized.",
             unit="messages",
             live=True,
         ),
@@ -196,8 +200,7 @@ def _is_zone(name: str) -> bool:
 
 
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model costs: US dollars for a million tokens. `cached`: read from the provider's
-    cache; `cache_write`: put into it."""
+    """What a model costs, in dollars for a million tokens."""
 
     prompt: Annotated[
         float, Meta(ge=0), about("Price of a million input tokens.", unit="USD", live=True)
@@ -218,8 +221,8 @@ class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ModelSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[providers.NAME.models."MODEL"]`: what a model can do and costs, where the tables are wrong
-    about it or do not know it. `context` is in tokens."""
+    """`[providers.NAME.models."MODEL"]`: abilities and prices of a model that the built-in tables
+    do not know or have wrong."""
 
     context: Annotated[
         Annotated[int, Meta(ge=512, le=100_000_000)] | None,
@@ -234,10 +237,12 @@ CLIENTS = ("auto", "lean", "anthropic", "gemini", "litellm")
 
 
 class ProviderSettings(Settings, frozen=True):
-    """`[providers.NAME]`: how to reach one provider of models. `client` is one of CLIENTS, or what
-    another package brings; `settings` holds what belongs to that one, as written, references
-    resolved. `first_token_seconds`: how long an answer may take to begin; 0: 120 s, or 600 s where
-    the address is local."""
+    """`[providers.NAME]`: a provider of models, used as NAME/MODEL. Well-known providers need only
+    a key, others an `api_base`. A package's client has further keys.
+
+    `client` is one of CLIENTS, or the name of a package's client. `settings` holds the further
+    keys as written, with references resolved.
+    """
 
     api_key: Annotated[str, about("API key of this provider.", live=True)] = ""
     api_base: Annotated[
@@ -248,7 +253,9 @@ class ProviderSettings(Settings, frozen=True):
         str,
         Meta(min_length=1, max_length=64),
         about(
-            "How nanobot talks to the provider: `auto`, `lean`, `litellm`, or a package's client.",
+            "How nanobot talks to the provider: `lean` (OpenAI-compatible), "
+            "`anthropic`, `gemini`, `litellm`, or a package's client. `auto`: what "
+            "fits the provider.",
             live=True,
         ),
     ] = "auto"
@@ -299,8 +306,8 @@ class MemorySettings(Settings, frozen=True, kw_only=True):
     embedding_model: Annotated[
         str,
         about(
-            "Model that finds memories by meaning. Empty: words alone; `local`: a small one"
-            " on this machine."
+            "Model that finds memories by meaning. Empty: words alone; `local`: a "
+            "small one on this machine. A provider's model is sent every memory."
         ),
     ] = ""
     min_similarity: Annotated[

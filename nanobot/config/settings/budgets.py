@@ -14,7 +14,7 @@ Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000_000)]
 
 
 class AllowanceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may be spent in a day; 0 is no limit, None as the level above has it."""
+    """Limits of a day. A key that is missing is as in the table above it."""
 
     tokens_per_day: Annotated[
         Tokens | None, about("Most tokens a day. 0: no limit.", unit="tokens", live=True)
@@ -28,9 +28,8 @@ class AllowanceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
-    """`[budgets]`: what may be spent in a day by all together; `person`, `chat`, `job`: by each of
-    them; `people`, `chats`, `jobs`, `model`: by those named. At the share `soft` of a limit people
-    are warned. A day begins at `reset_hour` in `zone` (empty: `agent.zone`)."""
+    """`[budgets]`: daily limits for everything together, for each person, chat and job, and for
+    those that are named."""
 
     tokens_per_day: Annotated[
         Tokens | None,

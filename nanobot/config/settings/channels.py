@@ -13,8 +13,7 @@ from nanobot.config.settings.base import URL, Settings, Unfit, about, is_usable_
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
-    """`[channels.NAME.chats.ID]`: one group. Empty `groups`: as its channel has it. `members` are
-    members in this group only."""
+    """`[channels.NAME.chats.ID]`: one group, by the platform's id."""
 
     groups: Annotated[
         Literal["", "mention", "all", "off"],
@@ -24,15 +23,10 @@ class ChatSettings(Settings, frozen=True, kw_only=True):
 
 
 class ChannelSettings(Settings, frozen=True, kw_only=True):
-    """`[channels.NAME]`: one chat platform.
+    """`[channels.NAME]`: one chat platform. NAME is part of every address, so rename it with care.
+    Each type has further keys, such as its token: see its page.
 
-    `type` is the adapter's name (the table's name unless set). An empty list of owners, members or
-    guests gives no one access; "*" among members or guests gives everyone access. `pairing`:
-    strangers get a code, and an owner can approve it. `groups` selects the messages that the bot
-    reads in groups; a message with the `prefix` addresses the bot there. `preview`: the bot shows
-    answers while it writes them, with the current tool if `show_tools` is set. `marks`: messages
-    get reactions. Each needs support by the platform. `link_previews`: links in answers have
-    previews. `settings` contains the adapter's keys (token, api_root ...) with references resolved.
+    `settings` contains these further keys (token, api_root ...) with references resolved.
     """
 
     type: Annotated[str, about("Adapter of this channel.")]
@@ -63,7 +57,9 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
     marks: Annotated[bool, about("Whether messages get reactions that show their state.")] = False
     link_previews: Annotated[bool, about("Whether links in answers show a preview.")] = False
     max_attachment_mb: Annotated[
-        int, Meta(ge=1, le=2_000), about("Largest file that is fetched.", unit="MB")
+        int,
+        Meta(ge=1, le=2_000),
+        about("Largest file that is fetched; the sender of a larger one is told.", unit="MB"),
     ] = 20
     settings: Annotated[Mapping[str, Any], about("Further keys of the adapter.")] = {}
 
@@ -89,25 +85,28 @@ PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 
 
 class WebSettings(Settings, frozen=True, kw_only=True):
-    """`[web]`: the HTTP server. `hosts` are its host names, in addition to addresses and localhost.
-    The first start creates an empty token. `health_port`: the port where a process without the role
-    web serves its health; 0: none. `trusted_proxies` are the addresses whose X-Forwarded headers
-    count. `public_url` is the address that people use if a proxy has another one than this machine;
-    `base_path` is the path below which that proxy serves the gateway (empty: the path of
-    `public_url`). `trusted_programs` are names of tokens; `owner` means `token`, and `mcp serve`
-    means that command."""
+    """`[web]`: the page and the HTTP API. If it is not enabled, hooks are still served. In
+    `trusted_programs`, `owner` means `token`, and `mcp serve` means that command."""
 
     enabled: Annotated[bool, about("Whether the page and the HTTP API are served.")] = True
     host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535), about("Port to listen on. 0: any free one.")] = (
-        WEB_PORT
-    )
+    port: Annotated[
+        int,
+        Meta(ge=0, le=65_535),
+        about(
+            "Port to listen on. 0: any free one. If the default is taken, the next "
+            "free one, unless `hosts`, `public_url` or `base_path` is set."
+        ),
+    ] = WEB_PORT
     token: Annotated[
         str, about("Token of the owner for the API. Empty: made at the first start.")
     ] = ""
     hosts: Annotated[
         tuple[str, ...],
-        about("Host names of the gateway, in addition to addresses and localhost."),
+        about(
+            "Host names of the gateway, in addition to addresses and localhost, as "
+            "in assistant.example.org or *.example.org."
+        ),
     ] = ()
     health_port: Annotated[
         int,

@@ -10,7 +10,11 @@ from nanobot.config.settings.base import Settings, about
 
 
 class RetentionSettings(Settings, frozen=True, kw_only=True):
-    """`[retention]`: entries that are older go into files of the folder `archive`; 0: none do."""
+    """`[retention]`: old entries, with their rows of inbox, outbox and approvals, move from the
+    database into archive files of one JSON object per line. The model no longer sees them, and
+    searches do not find them. The chain of each log stays valid. Files and memories stay.
+    `sessions delete` and `sessions erase` work in the archive, too. Nothing moves while a
+    conversation has a run."""
 
     entries_days: Annotated[
         float,

@@ -26,19 +26,29 @@ def _check_hosts(hosts: tuple[str, ...]) -> None:
 
 
 class ExecSettings(Settings, frozen=True, kw_only=True):
-    """`[tools.exec]`: how commands of the model run. `network`: no host, those of `hosts`, or
-    whatever this machine reaches."""
+    """`[tools.exec]`: commands that the model runs. Private hosts must be in
+    `tools.web.allow_private`, too."""
 
     sandbox: Annotated[
-        Literal["auto", "bwrap", "off"], about("Whether commands run in a sandbox.")
+        Literal["auto", "bwrap", "off"],
+        about(
+            "Sandbox of commands. auto: bubblewrap; where it does not work, each "
+            "command needs an approval. bwrap: bubblewrap, or no command runs. off:"
+            " none; each command needs an approval."
+        ),
     ] = "auto"
     network: Annotated[
         Literal["hosts", "none", "all"],
         about("What commands reach: the listed hosts, nothing, or everything."),
     ] = "hosts"
-    hosts: Annotated[tuple[str, ...], about("Hosts that commands reach without asking.")] = (
-        REGISTRIES,
-    )
+    hosts: Annotated[
+        tuple[str, ...],
+        about(
+            "Hosts that commands reach without asking, as in example.org, "
+            "*.example.org or example.org:8443. registries: package registries and "
+            "code hosts; *: every public host."
+        ),
+    ] = (REGISTRIES,)
     timeout: Annotated[Duration, about("How long a command may run.", unit="s")] = 60.0
     background_timeout: Annotated[
         float, Meta(gt=0, le=30 * 86_400), about("How long a background command may run.", unit="s")
@@ -54,7 +64,10 @@ class WebToolSettings(Settings, frozen=True, kw_only=True):
     fetch: Annotated[bool, about("Whether the model may fetch web pages.")] = True
     search: Annotated[
         Literal["auto", "ddgs", "brave", "tavily", "searxng", "off"],
-        about("Search service of the model."),
+        about(
+            "Search service of the model. auto: the first one that is configured, "
+            "else ddgs, which needs no key."
+        ),
     ] = "auto"
     brave_api_key: Annotated[str, about("API key of Brave Search.")] = ""
     brave_api_root: Annotated[str, about("Base URL of Brave Search.")] = (
@@ -62,11 +75,23 @@ class WebToolSettings(Settings, frozen=True, kw_only=True):
     )
     tavily_api_key: Annotated[str, about("API key of Tavily.")] = ""
     tavily_api_root: Annotated[str, about("Base URL of Tavily.")] = "https://api.tavily.com"
-    searxng_url: Annotated[str, about("Address of a SearXNG server.")] = ""
+    searxng_url: Annotated[
+        str, about("Address of a SearXNG server; its search.formats must contain json.")
+    ] = ""
     allow_private: Annotated[
-        tuple[str, ...], about("Private addresses that the model may reach.")
+        tuple[str, ...],
+        about(
+            "Private hosts, addresses and networks that the model may reach, as in "
+            "nas.home or 10.1.0.0/16."
+        ),
     ] = ()
-    proxy: Annotated[str, about("Proxy for web pages.")] = ""
+    proxy: Annotated[
+        str,
+        about(
+            "Proxy for web pages and searches. It resolves names itself, so it must"
+            " refuse private addresses."
+        ),
+    ] = ""
 
     def __post_init__(self) -> None:
         for key in ("brave_api_root", "tavily_api_root", "searxng_url", "proxy"):
@@ -86,7 +111,7 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
 
 
 class SkillsSettings(Settings, frozen=True, kw_only=True):
-    """`[skills]`. Those named in `disabled` are not shown to the model."""
+    """`[skills]`: instructions that the model can load."""
 
     disabled: Annotated[
         tuple[str, ...], about("Skills that are not shown to the model.", live=True)
@@ -94,20 +119,18 @@ class SkillsSettings(Settings, frozen=True, kw_only=True):
 
 
 class McpSettings(Settings, frozen=True, kw_only=True):
-    """`[mcp.NAME]`: a server of the Model Context Protocol, started by `command` or reached at
-    `url`. `env` is its environment, `headers` go with every request. `allow` are globs of the
-    tools that are offered; `members`: also to members.
-    `pin`: the tools that an owner has to accept before prompts list them.
-
-    A program runs in a sandbox (`sandbox`: with "auto" it runs without one if the sandbox does not
-    work, with "bwrap" it does not run then, with "off" it always runs without one). It sees the
-    files of the system and of its installation, the paths in `read` and `write`, and the network
-    that `network` and `hosts` allow."""
+    """`[mcp.NAME]`: a server of the Model Context Protocol, which is either a `command` or a
+    `url`. Its program reads the system, its own installation and `read`, and writes into `write`
+    and a folder of its own. If bubblewrap does not work, it runs with Landlock only and a warning
+    ("auto"), or not at all ("bwrap"). `pin`: "changes" means the tools that were added or changed
+    after the first connection."""
 
     enabled: Annotated[bool, about("Whether this server is connected.")] = True
     command: Annotated[str, about("Program to start.")] = ""
     args: Annotated[tuple[str, ...], about("Arguments of the program.")] = ()
-    env: Annotated[Mapping[str, str], about("Environment of the program.")] = {}
+    env: Annotated[
+        Mapping[str, str], about("Environment of the program, in addition to PATH and HOME.")
+    ] = {}
     sandbox: Annotated[
         Literal["auto", "bwrap", "off"], about("Whether the program runs in a sandbox.")
     ] = "auto"
@@ -154,8 +177,8 @@ class McpSettings(Settings, frozen=True, kw_only=True):
 
 
 class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule of `[policy]`: `tool` is a pattern, and so are `channels`, `chats` and the values of
-    `args`; a key that is left out matches everything."""
+    """A rule for calls. All keys that it has must match. `tool`, `channels`, `chats` and the
+    values of `args` are patterns."""
 
     verdict: Annotated[
         Literal["allow", "ask", "deny"],
@@ -180,10 +203,8 @@ class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class PolicySettings(Settings, frozen=True, kw_only=True):
-    """`[policy]`: which calls are made, which need a person's approval, and whose.
-
-    `hosts` are patterns of those that conversations with content from outside may ask anything.
-    `approvers`, in addition to owners: "members", or CHANNEL:ID."""
+    """`[policy]`: which calls are allowed, and which need an approval. `approvers` are CHANNEL:ID,
+    or "members"."""
 
     rules: Annotated[
         tuple[RuleSettings, ...],

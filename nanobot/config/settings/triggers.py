@@ -11,18 +11,22 @@ _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 
 
 class LifecycleSettings(Settings, frozen=True, kw_only=True):
-    """`[lifecycle]`: what the model does when the gateway starts and stops."""
+    """`[lifecycle]`: runs at the start and the stop of the gateway."""
 
     enabled: Annotated[bool, about("Whether BOOT.md and SHUTDOWN.md are carried out.")] = True
     boot_seconds: Annotated[Duration, about("Longest time for BOOT.md.", unit="s")] = 120.0
-    shutdown_seconds: Annotated[Duration, about("Longest time for SHUTDOWN.md.", unit="s")] = 30.0
+    shutdown_seconds: Annotated[
+        Duration, about("Longest time for SHUTDOWN.md, within `drain_seconds`.", unit="s")
+    ] = 30.0
     wait_for_boot: Annotated[bool, about("Whether channels wait until BOOT.md is done.")] = False
 
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):
-    """`[triggers.NAME]`: a trigger of another package. `type` is its entry point's name (the
-    table's unless set), `to` the chat that gets the answers, as CHANNEL:ID ("": none). `settings`
-    contains the trigger's keys, with references resolved."""
+    """`[triggers.NAME]`: a trigger from a package, which has further keys.
+
+    `type` is its entry point's name, `settings` contains the further keys, with references
+    resolved.
+    """
 
     type: Annotated[str, about("Trigger of a package.")]
     enabled: Annotated[bool, about("Whether this trigger is on.")] = True

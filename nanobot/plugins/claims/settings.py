@@ -8,8 +8,7 @@ from nanobot.config.settings.base import Settings, about
 
 
 class ClaimsSettings(Settings, frozen=True, kw_only=True):
-    """`[claims]`: comparing what answers say was done with the calls of their runs. It reads the
-    log and calls no model; `ask_again` may cost one more model call in a run."""
+    """`[claims]`: compares what answers say was done with the calls of their runs."""
 
     enabled: Annotated[
         bool, about("Whether runs are marked whose answer claims what no call could have done.")

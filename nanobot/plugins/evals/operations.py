@@ -120,7 +120,10 @@ async def list_evals(context: OperationContext, _: Caller) -> list[CaseView]:
 
 @operation("evals add", example="01m80aj3rq")
 async def add_eval(context: OperationContext, caller: Caller, run: RunId) -> CaseView:
-    """Make a case of a run."""
+    """Make a case of a run.
+
+    Its file is written into the folder `evals` of the home.
+    """
     evals = _evals(context)
     case = await evals.add(await run_of(context, caller, run))
     return _view(case, await evals.last())

@@ -13,7 +13,7 @@ _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 class EvalsSettings(Settings, frozen=True, kw_only=True):
-    """`[evals]`: cases are files in the folder `evals` of the home."""
+    """`[evals]`: regression tests of answers."""
 
     models: Annotated[tuple[str, ...], about("Models to test. Empty: the model of the agent.")] = ()
     judge: Annotated[str, about("Model that judges by rubric. Empty: the model of the agent.")] = ""

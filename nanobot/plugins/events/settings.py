@@ -46,7 +46,7 @@ class LevelSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class DiskSettings(LevelSettings, frozen=True, kw_only=True):
-    """`[events.disk]`: the used space of each of `mounts` (none: all disks of this machine)."""
+    """`[events.disk]`: the used space of disks."""
 
     mounts: Annotated[tuple[str, ...], about("Mount points to watch. Empty: all disks.")] = ()
     over: Annotated[Share, about("Disk use at which it begins.", unit="%")] = 90.0
@@ -82,8 +82,7 @@ class LoadSettings(LevelSettings, frozen=True, kw_only=True):
 
 
 class UnitsSettings(WatchSettings, frozen=True, kw_only=True):
-    """`[events.units]`: units of systemd that failed. Names are globs; `user`: those of the user
-    that nanobot runs as, too."""
+    """`[events.units]`: units of systemd that failed. Names are patterns."""
 
     include: Annotated[tuple[str, ...], about("Names of systemd units to watch.")] = ("*",)
     ignore: Annotated[tuple[str, ...], about("Names of systemd units to ignore.")] = ()
@@ -92,8 +91,7 @@ class UnitsSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class ProcessSettings(WatchSettings, frozen=True, kw_only=True):
-    """`[events.processes.NAME]`: a program that should run, by its `process` (as `ps` calls it;
-    empty: the table's name) or by the file that holds its number."""
+    """`[events.processes.NAME]`: a program that should run."""
 
     process: Annotated[
         str, about("Name of the program as `ps` shows it. Empty: the name of the table.")
@@ -108,8 +106,8 @@ class ProcessSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class FilesSettings(WatchSettings, frozen=True, kw_only=True):
-    """`[events.files.NAME]`: changes of files and of all that is in folders. Globs of `include`
-    and `ignore` are matched with names, those with a slash with paths below the folder."""
+    """`[events.files.NAME]`: changes of files. Patterns match names; patterns with a slash match
+    paths below the folder, where `*` stays within a folder and `**` does not."""
 
     paths: Annotated[tuple[str, ...], about("Files and folders to watch.")] = ()
     include: Annotated[tuple[str, ...], about("Patterns of files that count.")] = ("*",)
@@ -122,7 +120,7 @@ class FilesSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class LogSettings(WatchSettings, frozen=True, kw_only=True):
-    """`[events.logs.NAME]`: new lines of the file `path` in which `pattern` is found."""
+    """`[events.logs.NAME]`: lines of a log in which a pattern is found."""
 
     path: Annotated[str, about("Log file to read.")] = ""
     pattern: Annotated[str, about("Regular expression that finds the lines that count.")] = ""
@@ -136,11 +134,8 @@ class LogSettings(WatchSettings, frozen=True, kw_only=True):
 
 
 class EventsSettings(Settings, frozen=True, kw_only=True):
-    """`[events]`: reports events of this machine to the model. Its answer goes to the chat `to`
-    (CHANNEL:ID; "": only to the log).
-
-    One report contains all events within `fold_seconds`. There are at most `prompts_per_hour`
-    reports; other events wait for the next one."""
+    """`[events]`: events of this machine. The model gets all events within `fold_seconds` as one
+    report. Events above the limit of an hour are in the next report."""
 
     enabled: Annotated[bool, about("Whether this machine is watched.")] = False
     to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (

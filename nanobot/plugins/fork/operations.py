@@ -210,7 +210,10 @@ def _comparison_text(view: ComparisonView, _: Now) -> str:
 async def compare_runs(
     context: OperationContext, caller: Caller, id: RunId, other: RunId
 ) -> ComparisonView:
-    """Show two runs side by side: their steps, answers, cost and time."""
+    """Show two runs side by side: their steps, answers, cost and time.
+
+    The steps, answers, cost and time of both are side by side.
+    """
     a = await run_of(context, caller, id)
     b = await run_of(context, caller, other)
     return await _compared(context, _forks(context), a, b)

@@ -10,10 +10,8 @@ from nanobot.config.settings.base import Count, Duration, Settings, about
 
 
 class HeartbeatSettings(Settings, frozen=True, kw_only=True):
-    """`[heartbeat]`: works on the tasks in `HEARTBEAT.md` at an interval. `to` is the chat for its
-    answers, as CHANNEL:ID (empty: where an owner wrote last). There is no heartbeat in quiet hours
-    ("22:00" to "08:00" in `zone`), nor within `active_seconds` after a message in that chat. After
-    `greet_after_seconds` of silence it greets (0: never)."""
+    """`[heartbeat]`: runs at an interval on the tasks in `HEARTBEAT.md`. Without that file nothing
+    happens."""
 
     enabled: Annotated[
         bool, about("Whether the assistant looks after HEARTBEAT.md from time to time.")

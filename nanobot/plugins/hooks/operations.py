@@ -56,7 +56,11 @@ async def deliver_example(
     text: Annotated[Positional, Meta(description="The JSON to deliver; empty: an example.")] = "",
     event: Annotated[str, Meta(description="The kind of event, as in issues.opened.")] = "",
 ) -> WebhookTest:
-    """Deliver a signed example to a webhook, which handles it like a real one."""
+    """Deliver a signed example to a webhook, which handles it like a real one.
+
+    It goes to the running gateway over HTTP, and the answer to the hook's chat. Exits with 1 if the
+    gateway refuses it.
+    """
     hook = _hooks(context).get(name)
     if hook is None or not hook.enabled:
         names = ", ".join(_hooks(context)) or "none"

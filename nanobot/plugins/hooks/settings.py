@@ -12,8 +12,7 @@ _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
 
 
 class HookSettings(Settings, frozen=True, kw_only=True):
-    """`[hooks.NAME]`: a webhook for another service. The service signs its requests with `secret`,
-    or sends it. The answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
+    """`[hooks.NAME]`: a webhook for another service."""
 
     enabled: Annotated[bool, about("Whether this webhook accepts deliveries.")] = True
     style: Annotated[
@@ -24,7 +23,13 @@ class HookSettings(Settings, frozen=True, kw_only=True):
     to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (
         ""
     )
-    prompt: Annotated[str, about("What the model is asked to do with a delivery.")] = ""
+    prompt: Annotated[
+        str,
+        about(
+            "What the model is asked to do with a delivery. Empty: it gets the "
+            "event and its content."
+        ),
+    ] = ""
     events: Annotated[tuple[str, ...], about("Kinds of events that count. Empty: all.")] = ()
     session: Annotated[
         Literal["own", "chat"],

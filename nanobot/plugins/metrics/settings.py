@@ -10,8 +10,8 @@ from nanobot.config.settings.base import Settings, Unfit, about, is_usable_url
 
 
 class MetricsSettings(Settings, frozen=True, kw_only=True):
-    """`[metrics]`: sending metrics to a collector of OpenTelemetry. /metrics needs no setting. What
-    is empty is taken from the standard variables `OTEL_EXPORTER_OTLP_*` and `OTEL_SERVICE_NAME`."""
+    """`[metrics]`: metrics for a collector of OpenTelemetry, in addition to `/metrics`. Empty keys
+    are taken from the variables `OTEL_EXPORTER_OTLP_*` and `OTEL_SERVICE_NAME`."""
 
     send: Annotated[bool, about("Send metrics to a collector.")] = False
     endpoint: Annotated[

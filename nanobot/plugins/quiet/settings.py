@@ -13,7 +13,7 @@ Messages: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
 
 
 class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much one of them may hear unasked; 0 is no limit, None as all others have it."""
+    """Limits of one chat or person. A key that is missing is as in `[quiet]`."""
 
     max_per_hour: Annotated[
         Messages | None,
@@ -30,9 +30,8 @@ class QuietLimitSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class QuietSettings(Settings, frozen=True, kw_only=True):
-    """`[quiet]`: the most notifications of a chat, and of a person in all chats of a channel, in an
-    hour and a day (0: no limit); `chats` and `people` have separate limits. In quiet hours there
-    are none. Held notifications arrive later as one message."""
+    """`[quiet]`: limits for notifications of each chat, and of each person in all chats of a
+    channel. Notifications that are held arrive later as one message."""
 
     max_per_hour: Annotated[
         Messages,

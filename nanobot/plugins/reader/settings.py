@@ -10,9 +10,8 @@ from nanobot.config.settings.base import Settings, about
 
 
 class ReaderSettings(Settings, frozen=True, kw_only=True):
-    """`[reader]`: if `enabled`, results of tools that contain content from outside and have more
-    than `longer_than` characters do not enter the conversation. `model` reads them without tools
-    (empty: the default model)."""
+    """`[reader]`: long content from outside does not enter conversations. A model without tools
+    reads it."""
 
     enabled: Annotated[
         bool, about("Long content from outside is read by a model call without tools.")

@@ -10,8 +10,8 @@ from nanobot.config.settings.base import Settings, Unfit, about, is_usable_url
 
 
 class TracesSettings(Settings, frozen=True, kw_only=True):
-    """`[traces]`: every run as spans of OpenTelemetry. What is empty is taken from the standard
-    variables `OTEL_EXPORTER_OTLP_*` and `OTEL_SERVICE_NAME`."""
+    """`[traces]`: each run as a trace of OpenTelemetry. Empty keys are taken from the variables
+    `OTEL_EXPORTER_OTLP_*` and `OTEL_SERVICE_NAME`."""
 
     enabled: Annotated[bool, about("Send a trace of every run to a collector.")] = False
     endpoint: Annotated[

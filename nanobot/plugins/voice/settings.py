@@ -10,9 +10,7 @@ from nanobot.config.settings.base import Settings, Unfit, about
 
 
 class VoiceSettings(Settings, frozen=True, kw_only=True):
-    """`[voice]`: answers as voice messages, in addition to their text: to voice messages (`on`) or
-    to every message of a person (`always`). `model` speaks answers of at most `max_characters` with
-    the voice `voice`."""
+    """`[voice]`: answers as voice messages, in addition to their text."""
 
     answers: Annotated[
         Literal["off", "on", "always"],

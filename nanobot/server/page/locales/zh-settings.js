@@ -11,7 +11,8 @@ export default {
     "负责回答的模型，写作 PROVIDER/MODEL、`embedded`，或用 `auto` 自动选择。",
   "Name that the assistant uses for itself.": "助手的自称。",
   "How the assistant talks: the name of a persona.": "助手的说话方式：人设的名称。",
-  "Models to try in this order when the model fails.": "模型失败时依次尝试的备用模型。",
+  "Models to try in this order, for the rest of an answer, when the model fails.":
+    "模型失败时，在这次回答的剩余部分依次尝试的备用模型。",
   "How freely the model chooses its words.": "模型用词的随意程度。",
   "How long the model thinks before it answers; more costs time and tokens. default: the provider chooses.":
     "模型回答前思考多久；思考越多，耗时和令牌越多。default：由提供商决定。",
@@ -21,8 +22,8 @@ export default {
   "Most tool calls in one run.": "一次运行中工具调用次数的上限。",
   "Longest working time of one run. Waiting for a person does not count.":
     "一次运行的最长工作时间，不含等待人的时间。",
-  "Most messages that the model sees; older ones are left out.":
-    "模型能看到的消息数上限；更早的会省略。",
+  "Most messages that the model sees before older ones are summarized.":
+    "模型能看到的消息数上限；超出后，更早的消息会被总结。",
   "Most answers that are made at the same time, over all chats.":
     "所有聊天中同时进行的回答数上限。",
   "Most background tasks that run at the same time.": "同时运行的后台任务数上限。",
@@ -60,8 +61,8 @@ export default {
   "API key of this provider.": "该提供商的 API 密钥。",
   "Base URL of an OpenAI-compatible endpoint. Empty: the provider's own.":
     "兼容 OpenAI 的接口地址。留空：使用提供商自己的地址。",
-  "How nanobot talks to the provider: `auto`, `lean`, `litellm`, or a package's client.":
-    "与提供商通信的方式：`auto`、`lean`、`litellm`，或扩展包提供的客户端。",
+  "How nanobot talks to the provider: `lean` (OpenAI-compatible), `anthropic`, `gemini`, `litellm`, or a package's client. `auto`: what fits the provider.":
+    "nanobot 与提供商通信的方式：`lean`（OpenAI 兼容）、`anthropic`、`gemini`、`litellm`，或软件包提供的客户端。`auto`：适合该提供商的方式。",
   "Prices of models, where the built-in table is wrong or has none.":
     "模型价格，用于内置价格表有误或缺失时。",
   "Abilities and prices of models, where the built-in table is wrong or has none.":
@@ -72,8 +73,8 @@ export default {
   "Whether the assistant remembers things beyond a conversation.": "助手是否在对话之外保留记忆。",
   "Whether new memories are kept at once or wait for your approval.":
     "新记忆立即保存，还是等待你的批准。",
-  "Model that finds memories by meaning. Empty: words alone; `local`: a small one on this machine.":
-    "按含义查找记忆的模型。留空：仅按词语；`local`：本机的小模型。",
+  "Model that finds memories by meaning. Empty: words alone; `local`: a small one on this machine. A provider's model is sent every memory.":
+    "按含义查找记忆的模型。留空：只按词语；`local`：本机上的小模型。提供商的模型会收到每条记忆。",
   "How similar a memory must be to be found. 0: the model's usual value.":
     "记忆需要多相似才会被找到。0：模型的默认值。",
   "Longest memory file that is part of a prompt.": "提示中记忆文件的最大长度。",
@@ -98,15 +99,17 @@ export default {
   "Whether a preview shows the tool at work.": "预览中是否显示正在使用的工具。",
   "Whether messages get reactions that show their state.": "是否用表情回应显示消息状态。",
   "Whether links in answers show a preview.": "回答中的链接是否显示预览。",
-  "Largest file that is fetched.": "可接收文件的最大大小。",
+  "Largest file that is fetched; the sender of a larger one is told.":
+    "会下载的最大文件；文件更大时会告知发送者。",
   "Further keys of the adapter.": "适配器的其他设置。",
   "Whether the page and the HTTP API are served.": "是否提供页面和 HTTP API。",
   "Address to listen on.": "监听的地址。",
-  "Port to listen on. 0: any free one.": "监听的端口。0：任意空闲端口。",
+  "Port to listen on. 0: any free one. If the default is taken, the next free one, unless `hosts`, `public_url` or `base_path` is set.":
+    "监听的端口。0：任意空闲端口。默认端口被占用时使用下一个空闲端口，除非设置了 `hosts`、`public_url` 或 `base_path`。",
   "Token of the owner for the API. Empty: made at the first start.":
     "所有者使用 API 的令牌。留空：首次启动时生成。",
-  "Host names of the gateway, in addition to addresses and localhost.":
-    "除地址和 localhost 外，可用来访问网关的名称。",
+  "Host names of the gateway, in addition to addresses and localhost, as in assistant.example.org or *.example.org.":
+    "网关的主机名（IP 地址和 localhost 之外），例如 assistant.example.org 或 *.example.org。",
   "Port for health checks of a process without the role web. 0: none.":
     "没有 web 角色的进程提供健康检查的端口。0：不提供。",
   "Names of tokens whose words over /v1 and /mcp count as the owner's.":
@@ -186,7 +189,8 @@ export default {
   "New lines of logs.": "日志新行。",
   "Whether BOOT.md and SHUTDOWN.md are carried out.": "是否执行 BOOT.md 和 SHUTDOWN.md。",
   "Longest time for BOOT.md.": "BOOT.md 的最长时间。",
-  "Longest time for SHUTDOWN.md.": "SHUTDOWN.md 的最长时间。",
+  "Longest time for SHUTDOWN.md, within `drain_seconds`.":
+    "执行 SHUTDOWN.md 的最长时间，不超过 `drain_seconds`。",
   "Whether channels wait until BOOT.md is done.": "频道是否等 BOOT.md 完成。",
   "Whether the assistant looks after HEARTBEAT.md from time to time.":
     "助手是否定期处理 HEARTBEAT.md。",
@@ -207,7 +211,8 @@ export default {
   "Whether this webhook accepts deliveries.": "此 webhook 是否接受投递。",
   "How the sender signs its deliveries.": "发送方的签名方式。",
   "Secret that the sender signs with or shows.": "发送方用于签名或出示的密钥。",
-  "What the model is asked to do with a delivery.": "要求模型如何处理投递。",
+  "What the model is asked to do with a delivery. Empty: it gets the event and its content.":
+    "让模型对收到的事件做什么。留空：模型得到事件及其内容。",
   "Kinds of events that count. Empty: all.": "计入的事件类型。留空：全部。",
   "Where runs happen: in a separate conversation, or in the chat's conversation.":
     "在独立对话中运行，还是在聊天的对话中运行。",
@@ -257,28 +262,35 @@ export default {
   "Age at which entries of conversations move into archive files. 0: never.":
     "对话条目移入归档文件的天数。0：从不。",
   "Folder of the archive files.": "归档文件所在文件夹。",
-  "Whether commands run in a sandbox.": "命令是否在沙箱中运行。",
+  "Sandbox of commands. auto: bubblewrap; where it does not work, each command needs an approval. bwrap: bubblewrap, or no command runs. off: none; each command needs an approval.":
+    "命令的沙箱。auto：bubblewrap；不可用时每条命令都需要批准。bwrap：只用 bubblewrap，否则不运行命令。off：没有沙箱，每条命令都需要批准。",
   "What commands reach: the listed hosts, nothing, or everything.":
     "命令可访问的网络：列出的主机、无，或全部。",
-  "Hosts that commands reach without asking.": "命令无需询问即可访问的主机。",
+  "Hosts that commands reach without asking, as in example.org, *.example.org or example.org:8443. registries: package registries and code hosts; *: every public host.":
+    "命令无需询问即可访问的主机，例如 example.org、*.example.org 或 example.org:8443。registries：软件包仓库和代码托管站点；*：所有公共主机。",
   "How long a command may run.": "命令最长运行时间。",
   "How long a background command may run.": "后台命令最长运行时间。",
   "Whether the model may fetch web pages.": "模型是否可以读取网页。",
-  "Search service of the model.": "模型使用的搜索服务。",
+  "Search service of the model. auto: the first one that is configured, else ddgs, which needs no key.":
+    "模型使用的搜索服务。auto：第一个已配置的服务，否则用不需要密钥的 ddgs。",
   "API key of Brave Search.": "Brave Search 的 API 密钥。",
   "Base URL of Brave Search.": "Brave Search 的接口地址。",
   "API key of Tavily.": "Tavily 的 API 密钥。",
   "Base URL of Tavily.": "Tavily 的接口地址。",
-  "Address of a SearXNG server.": "SearXNG 服务器地址。",
-  "Private addresses that the model may reach.": "模型可以访问的内网地址。",
-  "Proxy for web pages.": "读取网页使用的代理。",
+  "Address of a SearXNG server; its search.formats must contain json.":
+    "SearXNG 服务器的地址；其 search.formats 必须包含 json。",
+  "Private hosts, addresses and networks that the model may reach, as in nas.home or 10.1.0.0/16.":
+    "模型可以访问的私有主机、地址和网络，例如 nas.home 或 10.1.0.0/16。",
+  "Proxy for web pages and searches. It resolves names itself, so it must refuse private addresses.":
+    "访问网页和搜索所用的代理。域名由它自己解析，所以它必须拒绝私有地址。",
   "Commands of the model.": "模型的命令。",
   "Web search and web pages.": "网页搜索与网页。",
   "Skills that are not shown to the model.": "不展示给模型的技能。",
   "Whether this server is connected.": "是否连接此服务器。",
   "Program to start.": "要启动的程序。",
   "Arguments of the program.": "程序的参数。",
-  "Environment of the program.": "程序的环境变量。",
+  "Environment of the program, in addition to PATH and HOME.":
+    "程序的环境变量（PATH 和 HOME 之外）。",
   "Whether the program runs in a sandbox.": "程序是否在沙箱中运行。",
   "Folders that the program may read.": "程序可读取的文件夹。",
   "Folders that the program may write to.": "程序可写入的文件夹。",
@@ -329,7 +341,8 @@ export default {
   "How long conversations are kept in the database.": "对话在数据库中保留多久。",
   "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.":
     "数据库，写作 sqlite:///PATH 或 postgresql://...。留空：主目录中的 state.db。",
-  "Schema of this assistant in PostgreSQL.": "此助手在 PostgreSQL 中的 schema。",
+  "Schema of this assistant in PostgreSQL, so that several can share a database. Empty: that of the URL.":
+    "此助手在 PostgreSQL 中的模式（schema），使多个助手可以共用一个数据库。留空：URL 中的模式。",
   "The assistant's folder. Empty: workspace/ in the home.":
     "助手的文件夹。留空：主目录中的 workspace/。",
   "Where files of messages are kept: a folder, or s3://BUCKET/PREFIX. Empty: blobs/ in the home.":
