@@ -1,4 +1,4 @@
-"""The page on the five designs: what it names is there, and their samples run as written."""
+"""The page on the five designs: what it names is there. Their samples run as written."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PACKAGE = Path(nanobot.__file__).parent
 PAGE = (ROOT / "docs" / "sources.md").read_text("utf-8")
+SAMPLES = (TESTS / "designs.md").read_text("utf-8")
 LIBRARY = (ROOT / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
 
@@ -243,7 +244,7 @@ async def test_events_of_a_run_are_of_their_classes_with_no_other_key(tmp_path: 
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", SAMPLES, re.DOTALL)
 
 
 class Socket:
