@@ -22,6 +22,7 @@ _WITH_PROCESSES = [
         "page",
         "plugins/evals/test_collecting.py",
         "plugins/evals/test_walk.py",
+        "plugins/terminal",
         "poison",
         "process",
         "test_benchmarks.py",

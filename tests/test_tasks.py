@@ -20,7 +20,7 @@ from nanobot.testing.model import ScriptedProvider
 from nanobot.troubles import TROUBLES, Troubles
 
 ROOT = Path(__file__).parent.parent / "nanobot"
-PROGRAMS = ("testing/", "cli/chat/", "cli/mcp/", "api.py", "agent/library/", "app/setup/")
+PROGRAMS = ("testing/", "plugins/terminal/", "cli/mcp/", "api.py", "agent/library/", "app/setup/")
 """What runs in a process of its own caller's, to whom a failure belongs."""
 
 # Tasks whose creator handles their failure, and how.

@@ -9,7 +9,6 @@ import typer
 from nanobot import __version__
 from nanobot.cli import admin, database, plugin_commands
 from nanobot.cli import generated as faces
-from nanobot.cli.chat import command as chat
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
@@ -98,11 +97,10 @@ def top(
     live_view.top(context.obj, once=once, as_json=as_json, interval=interval)
 
 
-chat.add(app)
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 mcp.add(groups["mcp"])
 admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 database.add(app)
 service.add(app)
-plugin_commands.add(app)
+TopLevel.leading = plugin_commands.add(app, groups)

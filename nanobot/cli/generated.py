@@ -17,6 +17,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.seam.installed import groups as groups_of_plugins
 
 _GROUPS = {
     "sessions": "Conversations and their logs.",
@@ -27,7 +28,6 @@ _GROUPS = {
     "tools": "Tools of the model, and its calls.",
     "pair": "People with access, and requests for it.",
     "cron": "Scheduled jobs.",
-    "hooks": "Webhooks from other services.",
     "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",
     "config": "The configuration: read, change and check it.",
@@ -40,8 +40,6 @@ _GROUPS = {
     "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
-    "evals": "Evals: regression tests of answers.",
-    "audit": "Proof that no one changed the log.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"
@@ -57,13 +55,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
         if operation.own_command:
             continue
         *path, name = operation.command.split()
-        where = app
-        for depth, word in enumerate(path, 1):
-            group = " ".join(path[:depth])
-            if group not in groups:
-                groups[group] = subcommands()
-                where.add_typer(groups[group], name=word, help=_GROUPS.get(group, ""))
-            where = groups[group]
+        where = group_of(app, groups, path)
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
         text = f"{sentence}\n\n{operation.details}".rstrip()
         epilog = example(operation.command_example)
@@ -73,6 +65,19 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
         if operation.alias:
             where.command(operation.alias.split()[-1], hidden=True)(_command(operation))
     return groups
+
+
+def group_of(app: typer.Typer, groups: dict[str, typer.Typer], path: Sequence[str]) -> typer.Typer:
+    """The group of these words, which is added if it is new; without words the command line."""
+    where = app
+    for depth, word in enumerate(path, 1):
+        group = " ".join(path[:depth])
+        if group not in groups:
+            groups[group] = subcommands()
+            about = {**_GROUPS, **groups_of_plugins()}.get(group, "")
+            where.add_typer(groups[group], name=word, help=about)
+        where = groups[group]
+    return where
 
 
 def subcommands() -> typer.Typer:

@@ -3,55 +3,85 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from msgspec import Meta
 from typer.models import CommandInfo
 
 from nanobot.boundary import boundary
-from nanobot.cli.generated import example
+from nanobot.cli.exit_codes import errors
+from nanobot.cli.generated import example, group_of
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import Command
+from nanobot.seam.faces import Command, Option
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
 
-_KINDS = frozenset({str, int, float, bool})
+_KINDS = frozenset({str, int, float, bool, list[str]})
 
 
-def add(app: typer.Typer) -> None:
+def add(app: typer.Typer, groups: dict[str, typer.Typer]) -> Command | None:
     """Add the commands of every plugin that is installed, on or off: a command line knows no
-    configuration yet. A plugin that fails, or whose name is taken, adds none."""
-    commands = [_name(each) for each in app.registered_commands]
-    taken = {*commands, *(str(group.name) for group in app.registered_groups)}
+    configuration yet. `groups` are the groups that it has already, by name; new ones are added to
+    them. A plugin that fails, or whose name is taken, adds none. Returns the command for words that
+    are no command."""
+    taken = set(_paths(app, groups))
+    leading: Command | None = None
     for name, found in installed().found.items():
         if found.plugin.commands is None:
             continue
         with boundary(f"commands of the plugin {name}"):
-            new = list(Offers().call(resolved(found.plugin.commands), NOTHING) or ())
-            functions = {command.name: _function(command) for command in map(_checked, new)}
+            new = _checked(Offers().call(resolved(found.plugin.commands), NOTHING))
+            functions = {command.name: _function(command) for command in new}
             if clash := sorted(taken & set(functions)):
                 raise PluginBroken(f"the name {clash[0]} is taken")
+            leads = [command for command in new if command.leading]
+            if len([*leads, *([leading] if leading else [])]) > 1:
+                raise PluginBroken("another command gets the words that are no command")
+            leading = next(iter(leads), leading)
             taken |= set(functions)
             for command in new:
+                *path, last = command.name.split()
                 epilog = example(*command.examples)
-                app.command(command.name, epilog=epilog)(functions[command.name])
+                group_of(app, groups, path).command(last, epilog=epilog, hidden=command.hidden)(
+                    functions[command.name]
+                )
+    return leading
 
 
-def _checked(given: Any) -> Command:
-    if not isinstance(given, Command):
-        kind = type(given).__name__
-        raise PluginBroken(f"it gives a {kind}, not a nanobot.seam.faces.Command")
-    return given
+def _paths(app: typer.Typer, groups: Mapping[str, typer.Typer]) -> list[str]:
+    """The names that commands and groups have already."""
+    own = [_name(each) for each in app.registered_commands]
+    below = [
+        f"{group} {_name(each)}"
+        for group, commands in groups.items()
+        for each in commands.registered_commands
+    ]
+    return [*own, *groups, *below]
+
+
+def _checked(given: Any) -> Sequence[Command]:
+    commands = list(given or ())
+    for each in commands:
+        if not isinstance(each, Command):
+            kind = type(each).__name__
+            raise PluginBroken(f"it gives a {kind}, not a nanobot.seam.faces.Command")
+        if not each.name.split():
+            raise PluginBroken("one of its commands has no name")
+    return commands
 
 
 def _function(command: Command) -> Callable[..., None]:
     """The command for the library of the command line, with its options. Raises PluginBroken."""
 
     def run(context: typer.Context, **options: Any) -> None:
-        command.run(context.obj, **options)
+        with errors():
+            code = command.run(context.obj, **options)
+        if code:
+            raise typer.Exit(code)
 
     hints: dict[str, Any] = {"context": typer.Context}
     parameters = [_keyword("context", typer.Context)]
@@ -69,15 +99,33 @@ def _function(command: Command) -> Callable[..., None]:
 def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
     kind, metas = getattr(hint, "__origin__", hint), getattr(hint, "__metadata__", ())
     has_default = parameter.default is not parameter.empty
-    if parameter.kind is not parameter.KEYWORD_ONLY or kind not in _KINDS or not has_default:
+    if parameter.kind is not parameter.KEYWORD_ONLY or not _is_kind(kind) or not has_default:
         raise PluginBroken(
             f"the option {parameter.name} of its command {command} is not keyword-only, has no "
-            "default, or is none of str, int, float and bool"
+            "default, or is none of str, int, float, bool and list[str]"
         )
-    about = next((meta.description for meta in metas if isinstance(meta, Meta)), None)
-    flag = f"--{parameter.name.replace('_', '-')}"
-    metavar = None if kind is bool else parameter.name.upper()
-    return Annotated[kind, typer.Option(flag, help=about, metavar=metavar, show_default=False)]
+    option = next((meta for meta in metas if isinstance(meta, Option)), None)
+    if option is None:
+        about = next((meta.description for meta in metas if isinstance(meta, Meta)), None)
+        flags = [f"--{parameter.name.replace('_', '-')}"]
+        metavar = None if kind is bool else parameter.name.upper()
+        return Annotated[
+            kind, typer.Option(*flags, help=about, metavar=metavar, show_default=False)
+        ]
+    more = {"help": option.about, "metavar": option.metavar or None, "show_default": False}
+    if option.words:
+        return Annotated[kind, typer.Argument(**more)]
+    flags = [*option.flags] or [f"--{parameter.name.replace('_', '-')}"]
+    return Annotated[kind, typer.Option(*flags, min=option.least, **more)]
+
+
+def _is_kind(kind: Any) -> bool:
+    if get_origin(kind) in (Union, UnionType):
+        inner = [each for each in get_args(kind) if each is not NoneType]
+        return len(inner) == 1 and _is_kind(inner[0])
+    if get_origin(kind) is Literal:
+        return all(isinstance(each, str) for each in get_args(kind))
+    return kind in _KINDS
 
 
 def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

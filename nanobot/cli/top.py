@@ -1,10 +1,17 @@
-"""The first screen of help: ten everyday commands, and the names of the others."""
+"""The whole command line: the first screen of help, with ten everyday commands and the names of the
+others, and what becomes of words that are no command.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from nanobot.cli.chat.command import DefaultToAgent
+from nanobot.cli.group import Group
+from nanobot.cli.output import warn
+from nanobot.cli.unknown import looks_like_a_command, paths_of, refusal
+from nanobot.errors import UsageError
+from nanobot.seam.faces import Command
+from nanobot.seam.installed import installed
 
 _FIRST = {
     "onboard": "Set up a model and a chat, step by step.",
@@ -20,15 +27,37 @@ _FIRST = {
 }
 
 
-class TopLevel(DefaultToAgent):
-    """The commands, the ten everyday ones first."""
+class TopLevel(Group):
+    """The commands, the ten everyday ones first. Words that neither are nor resemble a command go
+    to the `leading` command; a single word never does."""
+
+    leading: ClassVar[Command | None] = None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The typed words, or a message for the assistant."""
+        if args and self._is_said(args[0]):
+            paths = sorted(paths_of(self.commands))
+            mistyped = not args[0].startswith("-") and looks_like_a_command(args, paths)
+            if mistyped or self.leading is None:
+                left_out = [each.name for each in installed().left_out]
+                warn(refusal(args, paths, talks=self.leading is not None, left_out=left_out))
+                ctx.exit(UsageError.exit_code)
+            else:
+                args = [self.leading.name, *args]
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def _is_said(self, word: str) -> bool:
+        if word.startswith("-"):
+            return self.leading is not None and word in self.leading.leading
+        return word not in self.commands
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Fits into the 24 lines of a small terminal."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         with formatter.section("Commands"):
-            formatter.write_dl(list(_FIRST.items()))
+            formatter.write_dl([row for row in _FIRST.items() if row[0] in self.commands])
         with formatter.section("More"):
             formatter.write_text(", ".join(self._others(ctx)))
         formatter.write_paragraph()

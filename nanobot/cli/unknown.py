@@ -62,7 +62,8 @@ def looks_like_a_command(words: Sequence[str], paths: Sequence[str]) -> bool:
         return True
     if not all(_WORD.fullmatch(word) for word in said):
         return False
-    known = {*_ELSEWHERE, *(word for path in paths for word in path.split())}
+    there = (*paths, *(path for known in _ELSEWHERE.values() for path in known))
+    known = {*_ELSEWHERE, *(word for path in there for word in path.split())}
     return len(said) == 1 or (len(said) <= _MOST_WORDS and all(word in known for word in said))
 
 
@@ -74,7 +75,7 @@ def nearest(words: Sequence[str], paths: Sequence[str]) -> list[str]:
     same = [path for path in paths if sorted(path.split()) in (sorted(said), sorted(meant))]
     same += [path for path in paths if path.split() == meant[:2]]
     named = [path for word in said for path in paths if word in path.split()]
-    elsewhere = [path for word in said[:1] for path in _ELSEWHERE.get(word, ())]
+    elsewhere = [path for word in said[:1] for path in _ELSEWHERE.get(word, ()) if path in paths]
     singles = {path.split()[-1]: path for path in sorted(paths, key=_depth, reverse=True)}
     singles |= {path.split()[0]: f"{path.split()[0]} --help" for path in paths if " " in path}
     close = difflib.get_close_matches(said[0], singles, _SHOWN, _NEAR)
@@ -86,14 +87,23 @@ def _depth(path: str) -> int:
     return len(path.split())
 
 
-def refusal(words: Sequence[str], paths: Sequence[str]) -> str:
-    """The reply, without calling a model."""
+def refusal(
+    words: Sequence[str], paths: Sequence[str], *, talks: bool = True, left_out: Sequence[str] = ()
+) -> str:
+    """The reply, without calling a model. `talks`: a command takes messages. `left_out`: the
+    plugins that could not be loaded."""
     what = " ".join(word for word in words if not word.startswith("-"))
     near = nearest(words, paths)
     lines = [f"No such command '{what}'."]
     if near:
         lines.append(f"Did you mean {', '.join(f'`nanobot {path}`' for path in near)}?")
-    lines.append(f'To send it to the assistant: nanobot agent -m "{what}"')
+    if left_out:
+        lines.append(
+            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
+            "`nanobot plugins` says why."
+        )
+    if talks:
+        lines.append(f'To send it to the assistant: nanobot agent -m "{what}"')
     lines.append("All commands: nanobot --help")
     return "\n".join(lines)
 

@@ -39,6 +39,7 @@ BUILT_IN = (
     "quiet",
     "reader",
     "replay",
+    "terminal",
     "traces",
     "voice",
 )

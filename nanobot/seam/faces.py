@@ -25,15 +25,34 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     needs: str = ""
 
 
+class Option(msgspec.Struct, frozen=True, kw_only=True):
+    """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
+    name. `words`: it takes what is written without a flag. `metavar`: what stands for its value in
+    the help. `least`: the smallest number that it accepts."""
+
+    about: str
+    flags: tuple[str, ...] = ()
+    words: bool = False
+    metavar: str = ""
+    least: float | None = None
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the command line. `run` gets the environment, and its options by name: these are
-    keyword-only parameters of the types str, int, float or bool, each with a default and annotated
-    with a `msgspec.Meta` whose description is their help. The docstring is the help of the command.
-    `examples`: command lines."""
+    """A command of the command line. `name` may have several words: the last one is the command,
+    the others are its groups. `run` gets the environment, and its options by name: these are
+    keyword-only parameters, each with a default. Their types are str, int, float, bool, a Literal
+    of texts, any of these or None, or list[str] for one that can be repeated; each is annotated
+    with an `Option`, or with a `msgspec.Meta` whose description is its help. `run` returns the exit
+    code, or None for 0; a NanobotError ends the command with its own exit code. The docstring is
+    the help of the command. `examples`: command lines. `hidden`: no help lists it. `leading`: not
+    empty for the one command that gets the words that are no command, also if one of these options
+    is before them."""
 
     name: str
     run: Callable[..., Any]
     examples: tuple[str, ...] = ()
+    hidden: bool = False
+    leading: tuple[str, ...] = ()
 
 
 Environment = NewType("Environment", Mapping[str, str])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint
@@ -66,6 +66,15 @@ class Installed:
         return None
 
 
+def groups() -> dict[str, str]:
+    """The groups of commands that plugins name, each with its sentence."""
+    return {
+        name: about
+        for found in installed().found.values()
+        for name, about in found.plugin.groups.items()
+    }
+
+
 def installed() -> Installed:
     """The installed plugins. Other packages' code cannot make this fail."""
     return _loaded(tuple(Plugins().points(PLUGINS)))
@@ -105,6 +114,7 @@ def trouble(what: Any, name: str) -> str:
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
+        (isinstance(what.groups, Mapping), "groups is not a mapping"),
     )
     return next((why for holds, why in promises if not holds), "")
 

@@ -6,8 +6,9 @@ A plugin is cheap to import. Heavy parts are functions, or named by location as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -117,6 +118,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     commands: Part | None = None
     """Gives commands of the command line that work without a gateway and without a store; see
     `nanobot.seam.faces.Command`."""
+    groups: Mapping[str, Sentence] = MappingProxyType({})
+    """The groups of its commands and operations, each with its sentence in the help of the command
+    line."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 

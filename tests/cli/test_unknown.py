@@ -56,3 +56,14 @@ def test_a_single_word_is_no_message_and_how_to_say_it_is_told(word: str) -> Non
 def test_what_other_programs_call_it_leads_to_commands_there_are() -> None:
     named = {path for paths in unknown._ELSEWHERE.values() for path in paths}
     assert named <= set(PATHS)
+
+
+def test_a_command_that_a_missing_plugin_may_bring_is_refused_with_the_names_of_those_plugins() -> (
+    None
+):
+    there = [path for path in PATHS if path.split()[0] not in ("agent", "service")]
+    assert unknown.looks_like_a_command(["service", "install"], there)
+    told = unknown.refusal(["agent"], there, talks=False, left_out=["setup", "terminal"])
+    assert "may bring it: setup, terminal. `nanobot plugins` says why." in told
+    assert "nanobot agent -m" not in told
+    assert "service install" not in unknown.refusal(["daemon"], there, talks=False)

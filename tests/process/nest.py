@@ -173,7 +173,7 @@ def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
 _NEEDED = (
     "nanobot.cli.commands",
     "nanobot.cli.serve",
-    "nanobot.cli.chat.talk",
+    "nanobot.plugins.terminal.talk",
     "nanobot_channels.discord",
     "nanobot_channels.slack",
     "nanobot_channels.telegram",

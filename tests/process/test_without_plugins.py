@@ -53,6 +53,19 @@ def environ(world: World, bare: Path, **more: str) -> dict[str, str]:
 
 
 async def run(world: World, bare: Path, *arguments: str) -> str:
+    """What a command prints."""
+    _, out, _ = await ended(world, bare, *arguments)
+    return out
+
+
+async def refusal(world: World, bare: Path, *arguments: str) -> str:
+    """What a command that is not there complains about."""
+    code, out, errors = await ended(world, bare, *arguments)
+    assert (code, out) == (2, "")
+    return errors
+
+
+async def ended(world: World, bare: Path, *arguments: str) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, *arguments),
         cwd=bare,
@@ -61,8 +74,8 @@ async def run(world: World, bare: Path, *arguments: str) -> str:
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(PATIENCE):
-        out, _ = await process.communicate()
-    return out.decode()
+        out, errors = await process.communicate()
+    return process.returncode, out.decode(), errors.decode()
 
 
 async def begun(world: World, bare: Path, log: Path, **more: str) -> asyncio.subprocess.Process:
@@ -102,6 +115,11 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
             assert listed[name]["state"] == "failed"
             assert "No module named 'nanobot.plugins'" in listed[name]["why"]
             assert f"{name} (nanobot.plugins) is left out" in log.read_text()
+        for words in (["agent", "-m", "hello"], ["say", "hello", "to", "me"]):
+            refused = await refusal(world, bare, *words)
+            assert f"No such command '{words[0]}" in refused
+            assert "A plugin that could not be loaded may bring it: " in refused
+            assert "terminal" in refused
         said = json.loads(await run(world, bare, "doctor", "--json"))
         texts = [each["text"] for each in said]
         assert any(text.startswith("voice (nanobot.plugins) is left out") for text in texts)

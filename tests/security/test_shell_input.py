@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.cli.chat.mentions import typed
-from nanobot.cli.chat.talk import to_say
+from nanobot.plugins.terminal.mentions import typed
+from nanobot.plugins.terminal.talk import to_say
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received

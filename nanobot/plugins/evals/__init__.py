@@ -15,6 +15,7 @@ PLUGIN = Plugin(
         "CREATE INDEX evals_results_at ON evals_results (at)",
         "CREATE TABLE evals_nights (day TEXT PRIMARY KEY)",
     ),
+    groups={"evals": "Evals: regression tests of answers."},
     operations="nanobot.plugins.evals.operations:operations",
     page="nanobot.plugins.evals.view:views",
     start="nanobot.plugins.evals.nightly:start",

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     settings=HookSettings,
     named=True,
     fits="nanobot.plugins.hooks.checks:fits",
+    groups={"hooks": "Webhooks from other services."},
     operations="nanobot.plugins.hooks.operations:operations",
     deliveries="nanobot.plugins.hooks.service:deliveries",
     exposures="nanobot.plugins.hooks.exposures:exposures",

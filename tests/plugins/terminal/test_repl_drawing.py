@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nanobot.cli.chat.markdown import Ink, ending, settled
-from nanobot.cli.chat.page import TerminalPage
 from nanobot.cli.output import harmless
 from nanobot.messages import Choice
+from nanobot.plugins.terminal.markdown import Ink, ending, settled
+from nanobot.plugins.terminal.page import TerminalPage
 
 PLAIN = Ink(colour=False)
 SAMPLE = """# A title of some length, longer than forty columns

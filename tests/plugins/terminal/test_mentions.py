@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.cli.chat.mentions import Typed, typed
+from nanobot.plugins.terminal.mentions import Typed, typed
 from tests.pictures import png
 
 

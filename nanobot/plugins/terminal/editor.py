@@ -23,8 +23,8 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
-from nanobot.cli.chat.completion import Commands
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.terminal.completion import Commands
 
 _MENU_ROWS = 6
 _FRAMES = 15

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nanobot.cli.chat.markdown import Ink, ending
-from nanobot.cli.chat.transcript import Transcript
 from nanobot.messages import Choice
+from nanobot.plugins.terminal.markdown import Ink, ending
+from nanobot.plugins.terminal.transcript import Transcript
 
 _SAID_LINES = 12
 """The most lines of one's own message to echo; a person who pasted a file knows its content."""

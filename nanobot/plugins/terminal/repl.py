@@ -10,20 +10,20 @@ from contextlib import AsyncExitStack, suppress
 
 from nanobot import __version__
 from nanobot.app.zones import zone_of_home
-from nanobot.cli.chat.completion import Commands, model_labels
-from nanobot.cli.chat.connection import connected
-from nanobot.cli.chat.editor import Editor
-from nanobot.cli.chat.markdown import Ink
-from nanobot.cli.chat.mentions import say_typed
-from nanobot.cli.chat.page import TerminalPage
-from nanobot.cli.chat.plain import LEAVING
-from nanobot.cli.chat.sessions import greeting, last_lines, page_line
-from nanobot.cli.chat.transcript import Transcript
 from nanobot.cli.exit_codes import INTERRUPTED
 from nanobot.cli.logs import to_function
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
 from nanobot.messages import TERMINAL_SESSION
+from nanobot.plugins.terminal.completion import Commands, model_labels
+from nanobot.plugins.terminal.connection import connected
+from nanobot.plugins.terminal.editor import Editor
+from nanobot.plugins.terminal.markdown import Ink
+from nanobot.plugins.terminal.mentions import say_typed
+from nanobot.plugins.terminal.page import TerminalPage
+from nanobot.plugins.terminal.plain import LEAVING
+from nanobot.plugins.terminal.sessions import greeting, last_lines, page_line
+from nanobot.plugins.terminal.transcript import Transcript
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Answer, Hello, ShowMessage, Taken
 from nanobot.system import RandomIds

@@ -7,10 +7,10 @@ from pathlib import Path
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from nanobot.cli.chat import editor
-from nanobot.cli.chat.completion import Commands, model_labels
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.plugins.terminal import editor
+from nanobot.plugins.terminal.completion import Commands, model_labels
 from nanobot.ports import MenuCommand
 
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from nanobot import __version__
 from nanobot.app.zones import zone_of_home
 from nanobot.boundary import ungrouped
-from nanobot.cli.chat.connection import connected
-from nanobot.cli.chat.mentions import Typed, absolute, typed
-from nanobot.cli.chat.once import OneAnswer, OneMessage
-from nanobot.cli.chat.piped import piped
-from nanobot.cli.chat.plain import PlainConversation
-from nanobot.cli.chat.sessions import Begins, greeting, page_line, session_for
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import warn
 from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
+from nanobot.plugins.terminal.connection import connected
+from nanobot.plugins.terminal.mentions import Typed, absolute, typed
+from nanobot.plugins.terminal.once import OneAnswer, OneMessage
+from nanobot.plugins.terminal.piped import piped
+from nanobot.plugins.terminal.plain import PlainConversation
+from nanobot.plugins.terminal.sessions import Begins, greeting, page_line, session_for
 
 
 def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
@@ -76,7 +76,7 @@ async def _talk(
     async with connected(config, environ, greets=message is None) as client:
         session = session or await session_for(client, begins, Path.cwd(), zone)
         if message is None and not json and _on_a_terminal(environ):
-            from nanobot.cli.chat.repl import Repl  # noqa: PLC0415 - loads what draws on terminals
+            from nanobot.plugins.terminal.repl import Repl  # noqa: PLC0415 - loads what draws on terminals
 
             return await Repl(config, environ, session).run(client)
         hello = await client.attach(session)

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from nanobot.cli.chat.mentions import say_typed
 from nanobot.cli.output import piece, record, warn
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.terminal.mentions import say_typed
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage
 from nanobot.system import RandomIds

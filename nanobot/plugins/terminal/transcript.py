@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nanobot.cli.chat.markdown import settled
-from nanobot.cli.chat.plain import call_line, trouble
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
+from nanobot.plugins.terminal.markdown import settled
+from nanobot.plugins.terminal.plain import call_line, trouble
 from nanobot.server.protocol import Answer, EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0

@@ -6,9 +6,9 @@ from typing import Unpack
 
 import pytest
 
-from nanobot.cli.chat.plain import call_line
-from nanobot.cli.chat.transcript import Transcript
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
+from nanobot.plugins.terminal.plain import call_line
+from nanobot.plugins.terminal.transcript import Transcript
 from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from nanobot.cli.chat.plain import record_message, with_choices
 from nanobot.messages import Choice, OutboundKind
+from nanobot.plugins.terminal.plain import record_message, with_choices
 from nanobot.server.protocol import ShowMessage
 from tests.cli.talking import Home
 from tests.doubles.terminal import in_terminal
@@ -18,7 +18,8 @@ DRAWING = ("rich", "prompt_toolkit", "markdown_it", "pygments")
 
 
 def test_one_question_loads_nothing_that_draws() -> None:
-    code = f"import sys, nanobot.cli.chat.talk; sys.exit(any(m in sys.modules for m in {DRAWING}))"
+    imports = "import sys, nanobot.plugins.terminal.talk"
+    code = f"{imports}; sys.exit(any(m in sys.modules for m in {DRAWING}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
