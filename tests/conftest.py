@@ -22,6 +22,7 @@ _WITH_PROCESSES = [
         "page",
         "plugins/evals/test_collecting.py",
         "plugins/evals/test_walk.py",
+        "plugins/setup",
         "plugins/terminal",
         "poison",
         "process",

@@ -77,7 +77,7 @@ PLUGIN_STORES = tuple(
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     *("nanobot.api", "nanobot.testing", "nanobot.cli.onboard"),
-    *("nanobot.app.doctor", "nanobot.cli.mcp", "nanobot.cli.service"),
+    *("nanobot.app.doctor", "nanobot.cli.mcp"),
     *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),

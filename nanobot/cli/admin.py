@@ -9,7 +9,7 @@ import typer
 
 from nanobot import __version__
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.generated import confirmed, example
+from nanobot.cli.generated import example
 from nanobot.cli.output import document, say
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -25,18 +25,9 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     ):
         name = "set" if command is put else command.__name__
         config.command(name, epilog=example(lines))(command)
-    app.command(epilog=example("nanobot doctor", "nanobot doctor --fix"))(doctor)
-    app.command(epilog=example("nanobot upgrade"))(upgrade)
-    app.command("update", hidden=True)(upgrade)
-    app.command(epilog=example("nanobot logs", "nanobot logs --follow"))(logs)
-    app.command(epilog=example("nanobot uninstall"))(uninstall)
+    app.command(epilog=example("nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot version"))(version)
-    epilog = example(
-        "nanobot onboard",
-        "nanobot onboard --channel slack",
-        "nanobot onboard --yes --model home/qwen3-32b --api-base http://10.0.0.7:8000/v1",
-        "nanobot onboard --yes --channel telegram --set 'token=${TELEGRAM_TOKEN}' --owner 1001",
-    )
+    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
     app.command(epilog=epilog)(onboard)
 
 
@@ -127,10 +118,7 @@ def doctor(
 ) -> None:
     """Check the installation and explain how to fix problems.
 
-    It checks configuration, home and permissions, disk, clock, store, model (one tiny real call),
-    sandbox, port, webhooks, and the credentials of each channel. If a gateway runs, it also lists
-    what failed there in the last half hour. --fix removes other users' access to the home and its
-    secrets, and creates a missing home and workspace. Exits with 1 if something is broken.
+    One line each; ends with 1 if something is broken.
     """
     from nanobot.cli.doctor import examine  # noqa: PLC0415
 
@@ -167,11 +155,7 @@ def onboard(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Set nanobot up: a model, a channel, a configuration.
 
-    It finds keys in the environment and models on this machine, tests the chosen model and
-    channel, and writes nothing before the end. An existing configuration can be extended.
-    --set takes any key of the channel. Missing keys come from well-known variables, such as
-    TELEGRAM_TOKEN, and from defaults. A secret is saved in a file of its own, unless it is ${NAME}
-    or file:PATH.
+    Both are tried before they are written, with comments, into config.toml.
     """
     from nanobot.cli.onboard.models import ModelWishes  # noqa: PLC0415
     from nanobot.cli.onboard.run import OnboardOptions, run  # noqa: PLC0415
@@ -187,51 +171,6 @@ def onboard(  # noqa: PLR0913 - each is an option
     )
     with errors():
         raise typer.Exit(run(context.obj, wishes))
-
-
-def upgrade(
-    context: typer.Context,
-    show: Annotated[bool, typer.Option("--print", help="Print the commands; run none.")] = False,
-) -> None:
-    """Install the newest version, as this one was installed, and start a service again with it."""
-    from nanobot.cli.upgrade import run  # noqa: PLC0415 - loads more than --help needs
-
-    with errors():
-        raise typer.Exit(run(context.obj, show=show))
-
-
-def logs(
-    context: typer.Context,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="Number of lines.")] = 100,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
-    ] = False,
-) -> None:
-    """Show the log of the gateway, or of the service that runs it.
-
-    It reads the journal of the systemd service, or logs/gateway.log of the home, which a gateway
-    without a service writes (5 MB, and one older file).
-    """
-    from nanobot.cli.logs_shown import show  # noqa: PLC0415 - loads more than --help needs
-
-    with errors():
-        raise typer.Exit(show(context.obj, lines=lines, follow=follow))
-
-
-def uninstall(
-    context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Remove the service and the link to the command.
-
-    Configuration, conversations and the program stay; it prints how to remove them.
-    """
-    from nanobot.cli.removal import run  # noqa: PLC0415 - loads more than --help needs
-
-    with errors():
-        if not yes:
-            confirmed("uninstall", "Stop and remove the service?")
-        raise typer.Exit(run(context.obj))
 
 
 def version() -> None:

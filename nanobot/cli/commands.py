@@ -12,7 +12,6 @@ from nanobot.cli import generated as faces
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
-from nanobot.cli.service import commands as service
 from nanobot.cli.top import TopLevel
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 
@@ -102,5 +101,4 @@ mcp.add(groups["mcp"])
 admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 database.add(app)
-service.add(app)
 TopLevel.leading = plugin_commands.add(app, groups)

@@ -39,6 +39,7 @@ BUILT_IN = (
     "quiet",
     "reader",
     "replay",
+    "setup",
     "terminal",
     "traces",
     "voice",

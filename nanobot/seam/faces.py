@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NewType, Protocol
+from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,18 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     hidden: bool = False
     leading: tuple[str, ...] = ()
+
+
+class Interface(msgspec.Struct, Generic[T], frozen=True):
+    """The name of a function of type T that one plugin provides, in its `provides`, and that others
+    use, by `nanobot.seam.installed.provided`."""
+
+    name: str
+
+
+SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
+"""The command that prints the log of the service of a home, from its environment; empty if nothing
+keeps one."""
 
 
 Environment = NewType("Environment", Mapping[str, str])

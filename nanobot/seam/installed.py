@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, BrokenPlugin, LoadedPlugin, Plugins
-from nanobot.seam.plugin import FUNCTIONS, Plugin
+from nanobot.seam.faces import Interface
+from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.text import pattern
 
 T = TypeVar("T")
@@ -75,6 +76,17 @@ def groups() -> dict[str, str]:
     }
 
 
+def provided(interface: Interface[T]) -> T | None:
+    """The function that a plugin provides for an interface, on or off; None if no plugin does, or
+    if it cannot be loaded."""
+    for name, found in installed().found.items():
+        part = found.plugin.provides.get(interface.name)
+        if part is not None:
+            with boundary(f"{interface.name} of the plugin {name}"):
+                return cast("T", resolved(part))
+    return None
+
+
 def installed() -> Installed:
     """The installed plugins. Other packages' code cannot make this fail."""
     return _loaded(tuple(Plugins().points(PLUGINS)))
@@ -114,11 +126,12 @@ def trouble(what: Any, name: str) -> str:
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
-        (isinstance(what.groups, Mapping), "groups is not a mapping"),
+        (all(isinstance(each, Mapping) for each in (what.groups, what.provides)), _NO_MAPPING),
     )
     return next((why for holds, why in promises if not holds), "")
 
 
+_NO_MAPPING = "groups and provides must be mappings"
 _NO_FUNCTION = "each of its parts must be a function, or the place of one"
 
 

@@ -121,6 +121,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     groups: Mapping[str, Sentence] = MappingProxyType({})
     """The groups of its commands and operations, each with its sentence in the help of the command
     line."""
+    provides: Mapping[str, Part] = MappingProxyType({})
+    """The functions that other plugins may use, by the names of their interfaces; see
+    `nanobot.seam.faces.Interface`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from nanobot.cli.log_file import log_file_of
-from nanobot.cli.logs_shown import journal_of
-from nanobot.cli.service.definition import UNIT
 from nanobot.plugins.diagnostics.own_words import OwnWords
+from nanobot.seam.faces import SERVICE_LOG
+from nanobot.seam.installed import provided
 
 _MOST_BYTES = 2_000_000
 _MOST_EVENTS = 200
@@ -60,12 +60,12 @@ def _tail(file: Path) -> list[str]:
 
 def _journal(environ: Mapping[str, str]) -> list[str]:
     """The lines that systemd has stored, if it runs this home's gateway."""
-    service = journal_of(environ)
-    if service is None:
+    command_of = provided(SERVICE_LOG)
+    command = [] if command_of is None else command_of(environ)
+    if not command:
         return []
-    command = ["journalctl", *service.scope, "--unit", UNIT, "--no-pager", "--output=cat"]
     read = subprocess.run(  # noqa: S603 - no shell
-        [*command, f"--lines={_MOST_LINES}"],
+        [*command, "--output=cat", f"--lines={_MOST_LINES}"],
         env=dict(environ),
         check=False,
         capture_output=True,

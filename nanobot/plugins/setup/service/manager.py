@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from nanobot.cli.service.definition import LABEL, UNIT, Definition
 from nanobot.errors import NanobotError, UsageError
+from nanobot.plugins.setup.service.definition import LABEL, UNIT, Definition
 
 _SECONDS = 60.0
 

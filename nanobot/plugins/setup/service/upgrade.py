@@ -13,9 +13,9 @@ from pathlib import Path
 
 from nanobot import __version__
 from nanobot.cli.output import say, warn
-from nanobot.cli.service.manager import installed
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.service.manager import installed
 from nanobot.system import Installation
 
 _SECONDS = 60.0

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from nanobot.cli.log_file import following, last_lines, log_file_of
 from nanobot.cli.output import say, warn
-from nanobot.cli.service.definition import UNIT
-from nanobot.cli.service.manager import Systemd, installed
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.service.definition import UNIT
+from nanobot.plugins.setup.service.manager import Systemd, installed
 
 
 def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
@@ -50,8 +50,19 @@ def journal_of(environ: Mapping[str, str]) -> Systemd | None:
     return None
 
 
+def journal_command(environ: Mapping[str, str]) -> list[str]:
+    """The command that prints the log of the service of this home, without its options; empty if
+    systemd stores none."""
+    service = journal_of(environ)
+    return [] if service is None else _reading(service)
+
+
+def _reading(service: Systemd) -> list[str]:
+    return ["journalctl", *service.scope, "--unit", UNIT, "--no-pager"]
+
+
 def _from_journal(service: Systemd, environ: Mapping[str, str], lines: int, *, follow: bool) -> int:
-    command = ["journalctl", *service.scope, "--unit", UNIT, "--no-pager", f"--lines={lines}"]
+    command = [*_reading(service), f"--lines={lines}"]
     if follow:
         command.append("--follow")
     try:

@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot.cli.output import say, warn
-from nanobot.cli.service.manager import installed
-from nanobot.cli.service.setup import environment_file
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.service.home import environment_file
+from nanobot.plugins.setup.service.manager import installed
 from nanobot.system import DISTRIBUTION, Installation
 
 

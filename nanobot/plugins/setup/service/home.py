@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from nanobot.cli.service.definition import Definition
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import UsageError
+from nanobot.plugins.setup.service.definition import Definition
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.cli import log_file, removal
+from nanobot.cli import log_file
 from nanobot.cli.log_file import LogFile, following, last_lines, log_file_of
+from nanobot.plugins.setup.service import removal
 from nanobot.system import Installation
 from tests.cli.running import environ_of, run
 from tests.process.harness import World

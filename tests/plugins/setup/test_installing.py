@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from nanobot import __version__
-from nanobot.cli.upgrade import run as upgrade
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.service.upgrade import run as upgrade
 from nanobot.system import Installation
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def installed(folder: Path, kind: str) -> Installation:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.cli.service.definition import LABEL, Definition
-from nanobot.cli.service.manager import environment_text
 from nanobot.errors import ConfigError
+from nanobot.plugins.setup.service.definition import LABEL, Definition
+from nanobot.plugins.setup.service.manager import environment_text
 from tests.cli.running import environ_of, run
 
 SYSTEMCTL = """#!/bin/sh
