@@ -76,7 +76,7 @@ PLUGIN_STORES = tuple(
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
-    *("nanobot.api", "nanobot.testing", "nanobot.cli.onboard"),
+    *("nanobot.api", "nanobot.testing"),
     *("nanobot.app.doctor", "nanobot.cli.mcp"),
     *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),

@@ -27,8 +27,6 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
         config.command(name, epilog=example(lines))(command)
     app.command(epilog=example("nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot version"))(version)
-    epilog = example("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
-    app.command(epilog=epilog)(onboard)
 
 
 def add_plugins(plugins: typer.Typer) -> None:
@@ -124,53 +122,6 @@ def doctor(
 
     with errors():
         raise typer.Exit(examine(context.obj, fix=fix, store=store, json=json))
-
-
-def onboard(  # noqa: PLR0913 - each is an option
-    context: typer.Context,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Use the settings found, without questions.")
-    ] = False,
-    model: Annotated[str, typer.Option(help="The model, as PROVIDER/MODEL.")] = "",
-    api_key_env: Annotated[str, typer.Option(help="The variable with its key.")] = "",
-    api_base: Annotated[
-        str, typer.Option(help="Its address, as http://127.0.0.1:8000/v1.", metavar="URL")
-    ] = "",
-    telegram_token_env: Annotated[
-        str, typer.Option(help="The variable with a Telegram bot's token, for short.")
-    ] = "",
-    channel: Annotated[
-        str, typer.Option(help="A channel to connect: its type, or the name of a known one.")
-    ] = "",
-    name: Annotated[str, typer.Option(help="With --channel TYPE: what to call it.")] = "",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A key of the channel, as token='${TOKEN}' (repeatable).",
-        ),
-    ] = None,
-    owner: Annotated[str, typer.Option(help="Your id on that channel; several with commas.")] = "",
-) -> None:
-    """Set nanobot up: a model, a channel, a configuration.
-
-    Both are tried before they are written, with comments, into config.toml.
-    """
-    from nanobot.cli.onboard.models import ModelWishes  # noqa: PLC0415
-    from nanobot.cli.onboard.run import OnboardOptions, run  # noqa: PLC0415
-
-    wishes = OnboardOptions(
-        yes=yes,
-        model=ModelWishes(model=model, api_key_env=api_key_env, api_base=api_base),
-        telegram_token_env=telegram_token_env,
-        channel=channel,
-        name=name,
-        settings=tuple(settings or ()),
-        owner=owner,
-    )
-    with errors():
-        raise typer.Exit(run(context.obj, wishes))
 
 
 def version() -> None:

@@ -6,8 +6,8 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="setup",
-    summary="Run the gateway as a service, upgrade and remove it.",
-    commands="nanobot.plugins.setup.service.commands:commands",
+    summary="Set up nanobot, run it as a service, upgrade and remove it.",
+    commands="nanobot.plugins.setup.commands:commands",
     groups={"service": "Run the gateway permanently, as a service."},
     provides={"service_log": "nanobot.plugins.setup.service.logs:journal_command"},
 )

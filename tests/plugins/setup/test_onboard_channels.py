@@ -17,9 +17,9 @@ import pytest
 from nanobot.app.setup.new_channel import NewChannel
 from nanobot.app.setup.probes import first_message, tell, try_channel
 from nanobot.channels.loading import open_channel, setup_of
-from nanobot.cli.onboard import run as run_module
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.onboard import run as run_module
 from nanobot.seam.entry_points import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer
@@ -157,7 +157,7 @@ _UNAWAITED = {"udp", "whatsapp"}
 
 
 def test_every_channel_here_says_what_it_needs_and_where_that_is_told() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     own = [
         plugin.name for plugin in Plugins().each(CHANNELS, lambda loaded: loaded) if plugin.package
     ]

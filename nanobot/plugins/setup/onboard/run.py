@@ -26,13 +26,13 @@ from nanobot.app.setup.new_channel import NewChannel, channel_of
 from nanobot.app.setup.probes import tell, try_channel, try_model
 from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.onboard.models import OWN_PROVIDER, ModelWishes, named
-from nanobot.cli.onboard.wizard import NOBODY_YET, chosen, introduce
 from nanobot.cli.questions import ask, ask_secret, choose, say
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
+from nanobot.plugins.setup.onboard.models import OWN_PROVIDER, ModelWishes, named
+from nanobot.plugins.setup.onboard.wizard import NOBODY_YET, chosen, introduce
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe

@@ -1,0 +1,12 @@
+"""All commands of the plugin."""
+
+from __future__ import annotations
+
+from nanobot.plugins.setup.onboard import commands as onboard
+from nanobot.plugins.setup.service import commands as service
+from nanobot.seam.faces import Command
+
+
+def commands() -> list[Command]:
+    """Those of the command line."""
+    return [*service.commands(), *onboard.commands()]
