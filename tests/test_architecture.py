@@ -78,7 +78,10 @@ PLUGIN_STORES = tuple(
 NOT_AT_START = (
     *("nanobot.api", "nanobot.testing"),
     *("nanobot.app.doctor", "nanobot.cli.mcp"),
-    *("nanobot.app.setup.changes", "nanobot.app.setup.new_channel", "nanobot.config.file"),
+    *(
+        "nanobot.app.admin.setting_changes",
+        "nanobot.config.file",
+    ),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.doctor.configuration import configuration
 from nanobot.config import file as configfile
 from nanobot.config import loader as config
+from nanobot.plugins.setup.doctor.configuration import configuration
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from tests import reference

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.tasks.types import installed
-from nanobot.app.doctor.plugins import broken
 from nanobot.channels.loading import open_channel
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import RunType
 from nanobot.config.settings.tools import McpSettings
 from nanobot.messages import Address
+from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.ports import Channel, OutboundPart
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.registry import ProviderRegistry

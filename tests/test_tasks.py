@@ -20,7 +20,10 @@ from nanobot.testing.model import ScriptedProvider
 from nanobot.troubles import TROUBLES, Troubles
 
 ROOT = Path(__file__).parent.parent / "nanobot"
-PROGRAMS = ("testing/", "plugins/terminal/", "cli/mcp/", "api.py", "agent/library/", "app/setup/")
+PROGRAMS = (
+    *("testing/", "plugins/terminal/", "plugins/setup/"),
+    *("cli/mcp/", "api.py", "agent/library/"),
+)
 """What runs in a process of its own caller's, to whom a failure belongs."""
 
 # Tasks whose creator handles their failure, and how.

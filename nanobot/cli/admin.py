@@ -1,4 +1,4 @@
-"""Commands for a home: its configuration, its health, its setup."""
+"""Commands for the configuration, the version, and new plugins."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
     for command, lines in (
         (get, "nanobot config get agent.model"),
         (put, "nanobot config set agent.model openai/gpt-6-luna"),
-        (check, "nanobot config check"),
         (schema, "nanobot config schema > config.schema.json"),
     ):
         name = "set" if command is put else command.__name__
         config.command(name, epilog=example(lines))(command)
-    app.command(epilog=example("nanobot doctor --fix"))(doctor)
     app.command(epilog=example("nanobot version"))(version)
 
 
@@ -86,42 +84,11 @@ def put(
         say(set_key(context.obj, key, value, force=force))
 
 
-def check(context: typer.Context, json: Json = False) -> None:
-    """Name every mistake in the configuration.
-
-    Ends with 3 if there is one.
-    """
-    from nanobot.cli.doctor import checked  # noqa: PLC0415
-
-    with errors():
-        raise typer.Exit(checked(context.obj, json=json))
-
-
 def schema() -> None:
     """Print the JSON Schema of config.toml, for editors."""
     from nanobot.config import file as configfile  # noqa: PLC0415
 
     document(configfile.schema())
-
-
-def doctor(
-    context: typer.Context,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Fix what can be fixed automatically.")
-    ] = False,
-    store: Annotated[
-        bool, typer.Option("--store", help="Also read every row of the store.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Check the installation and explain how to fix problems.
-
-    One line each; ends with 1 if something is broken.
-    """
-    from nanobot.cli.doctor import examine  # noqa: PLC0415
-
-    with errors():
-        raise typer.Exit(examine(context.obj, fix=fix, store=store, json=json))
 
 
 def version() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.app.setup.named_models import check_named
+from nanobot.app.admin.named_models import check_named
 from nanobot.config import file as configfile
 from nanobot.config.values import home_of
 from nanobot.operations.configuration import changed_text

@@ -7,15 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from nanobot.config.values import variable_of
-from nanobot.operations.home import (
-    ChangedSettings,
-    FoundModel,
-    ModelOption,
-    PersonaView,
-    ProviderView,
-    SettingView,
-    TriedModel,
-)
+from nanobot.operations.home import ChangedSettings, ModelOption, PersonaView, SettingView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
@@ -91,43 +83,6 @@ async def unset_setting(
 async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]:
     """List the models that the configuration names."""
     return context.engine.home.models()
-
-
-def _tried_text(tried: TriedModel, _: Now) -> str:
-    return f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities})."
-
-
-@operation("models try", text=_tried_text, example="openai/gpt-6-luna")
-async def try_model(
-    context: OperationContext,
-    caller: Caller,
-    name: Annotated[Positional, Meta(description="The model, as PROVIDER/MODEL.")] = "",
-    *,
-    key: Annotated[str, Meta(description="Use this key for the test only.")] = "",
-    api_base: Annotated[str, Meta(description="Use this base URL for the test only.")] = "",
-) -> TriedModel:
-    """Test that a model answers."""
-    if key or api_base:
-        caller.at_this_machine("Another key or address")
-    return await context.engine.home.try_model(name, key, api_base)
-
-
-@operation("models providers", reads=True)
-async def list_providers(context: OperationContext, caller: Caller) -> list[ProviderView]:
-    """List the known providers and whether each has a key."""
-    caller.at_this_machine("The configuration")
-    return context.engine.home.providers()
-
-
-def _found_text(models: list[FoundModel], _: Now) -> str:
-    return "\n".join(f"`{model.name}` {model.why}" for model in models)
-
-
-@operation("models found", reads=True, text=_found_text)
-async def list_found(context: OperationContext, caller: Caller) -> list[FoundModel]:
-    """List the usable models: with a key, on this machine, or included."""
-    caller.at_this_machine("The configuration")
-    return await context.engine.home.found_models()
 
 
 @operation("personas list", reads=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from nanobot.config.keys import Applies, Kind
 from nanobot.config.values import Source
+from nanobot.seam.faces import Interface
 from nanobot.text import Sentence
 
-if TYPE_CHECKING:  # `--help` would load asyncio with it
+if TYPE_CHECKING:  # `--help` would load asyncio with them
+    import asyncio
+
     from nanobot.workspace.shared_files import SharedFiles
 
 
@@ -28,6 +31,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def sentences(self) -> str:
         """The text with its remedy, if there is one."""
         return f"{self.text.removesuffix('.')}. {self.remedy}" if self.remedy else self.text
+
+
+Examination: TypeAlias = Callable[[Mapping[str, str]], Awaitable[list[Finding]]]
+"""Gives all findings about a home, from its environment. Nothing is changed."""
+EXAMINATION: Interface[Examination] = Interface("examination")
 
 
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,41 +79,12 @@ class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
     use: Literal["default", "fallback", ""] = ""
 
 
-class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that is known by name. `local`: a server for local models; `has_key`: a key is
-    configured, or in the environment; `model`: its default model."""
-
-    name: str
-    title: str
-    model: str
-    api_base: str
-    local: bool
-    has_key: bool
-
-
-class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that could answer here, and why: a key is set, a server runs, or it is included."""
-
-    name: str
-    why: Sentence
-
-
 class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
     """How the assistant may talk, in words. `chosen`: it does from the next start on."""
 
     name: str
     text: str
     chosen: bool
-
-
-class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that answered a test question, with the seconds it took and its capabilities.
-    `priced`: its price is known."""
-
-    name: str
-    seconds: float
-    abilities: Sentence
-    priced: bool
 
 
 class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,65 +124,14 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     grade: str = ""
 
 
-class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter wants to know before a channel can be opened. `variable` of the environment
-    holds it already; "": none."""
-
-    key: str
-    asks: Sentence
-    secret: bool
-    optional: bool
-    many: bool
-    usual: str
-    variable: str = ""
-
-
-class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed type of channel. `person` describes the ids of people there; `only` is the only
-    possible id. `knock`: how an owner sends the first message ({bot}: the bot's name there), for
-    `channels meet`; "": the type cannot wait for a message. `broken`: why it does not work.
-    `grade`: its grade on the quality scale; "": none."""
-
-    name: str
-    title: str
-    steps: Sentence
-    docs: str
-    person: Sentence
-    fields: list[ChannelField]
-    only: str = ""
-    knock: Sentence = ""
-    broken: Sentence = ""
-    grade: str = ""
-
-
-class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel that its platform accepted and that is now in the configuration: the bot's name
-    there, and the missing rights. `owned`: it has an owner. `greeted`: the owner got a message
-    there that it is set up; `refused`: why that message failed."""
-
-    name: str
-    who: str
-    lacking: Sentence
-    file: str
-    owned: bool = False
-    greeted: bool = False
-    refused: Sentence = ""
-
-
-class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """A person who wrote to a channel that no gateway serves yet, with the chat."""
-
-    id: str
-    name: str
-    chat: str
-
-
 class HomeAdmin(Protocol):
     """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
     method says otherwise. All methods raise NanobotError. `files` are the files of the
     workspace."""
 
     files: SharedFiles
+    changing: asyncio.Lock
+    """Held while the configuration or a file of the prompt is changed."""
 
     def settings(self, key: str) -> list[SettingView]:
         """A key, or all below a table; "": all of them."""
@@ -220,10 +148,6 @@ class HomeAdmin(Protocol):
         unless `force` is set."""
         ...
 
-    async def examine(self, *, fix: bool) -> list[Finding]:
-        """Look at everything, and mend what can be mended if that is wanted."""
-        ...
-
     def restart(self) -> None:
         """Drain, end, and start again with the current configuration."""
         ...
@@ -232,21 +156,8 @@ class HomeAdmin(Protocol):
         """Those that the configuration names."""
         ...
 
-    def providers(self) -> list[ProviderView]:
-        """Those that are known by name."""
-        ...
-
-    async def found_models(self) -> list[FoundModel]:
-        """Those that could answer, best first."""
-        ...
-
     def personas(self) -> list[PersonaView]:
         """Those there are."""
-        ...
-
-    async def try_model(self, name: str, key: str = "", api_base: str = "") -> TriedModel:
-        """Ask it something; with that key, at that address, where they are not empty. Nothing is
-        written."""
         ...
 
     async def prompt_files(self) -> list[PromptFile]:
@@ -275,27 +186,4 @@ class HomeAdmin(Protocol):
 
     def channels(self) -> list[ChannelView]:
         """Those of the configuration."""
-        ...
-
-    async def channel_types(self) -> list[ChannelTypeView]:
-        """Those that are installed."""
-        ...
-
-    async def connect(
-        self,
-        channel: str,
-        name: str,
-        settings: Sequence[str],
-        owners: Sequence[str],
-        chat: str | None = None,
-    ) -> ConnectedChannel:
-        """Try a channel of that type (or a table that is there) with these KEY=VALUE, and keep it
-        if its platform lets it in. `chat`: greet its owner there ("": where an id says where)."""
-        ...
-
-    async def meet(
-        self, channel: str, name: str, settings: Sequence[str], others: Sequence[str]
-    ) -> MetPerson:
-        """Wait until a person who is not in `others` writes to this channel, which is not saved. A
-        gateway that serves the channel later still receives the message."""
         ...

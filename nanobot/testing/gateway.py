@@ -20,9 +20,9 @@ from nanobot.agent.tasks.builtin import agent_type
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
+from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.live_settings import LiveSettings
-from nanobot.app.setup.home_admin import LocalHome
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode
 from nanobot.bus.pairing import Pairing

@@ -18,15 +18,16 @@ import pytest
 
 from nanobot.agent.library.run_input import RunInput
 from nanobot.app import plugged
-from nanobot.app.doctor.plugins import broken, checked
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
+from nanobot.app.plugin_checks import checked
 from nanobot.app.program import Program
 from nanobot.config import file as config_file
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.entry_points import BUILT_IN, built_in
 from nanobot.seam.installed import installed

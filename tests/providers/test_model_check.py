@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.setup.named_models import _NAMES_A_MODEL, check_named
+from nanobot.app.admin.named_models import _NAMES_A_MODEL, check_named
 from nanobot.config.file import schema
 from nanobot.config.settings.agent import ModelSettings, ProviderSettings
 from nanobot.errors import ConfigError, UsageError

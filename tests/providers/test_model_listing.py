@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.app.setup.available_models import default_model, find
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.setup.available_models import default_model, find
 from nanobot.providers.model_listing import newest
 from tests.doubles.anthropic_server import AnthropicServer
 

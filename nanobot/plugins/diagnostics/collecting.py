@@ -9,13 +9,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from nanobot.app.doctor.checks import every_finding
 from nanobot.app.plugged import views
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config, home_of, survey
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError
-from nanobot.operations.home import Finding, PluginView
+from nanobot.operations.home import EXAMINATION, Examination, Finding, PluginView
 from nanobot.plugins.diagnostics.archive import diagnostics_of
 from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
 from nanobot.plugins.diagnostics.keys import configuration, known_words
@@ -27,7 +26,7 @@ from nanobot.plugins.diagnostics.versions import versions
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, Plugins
 from nanobot.seam.faces import Metric
-from nanobot.seam.installed import installed
+from nanobot.seam.installed import installed, provided
 from nanobot.server.metrics import prometheus_text
 from nanobot.tools.redact import Redactor, secrets_of
 
@@ -41,12 +40,11 @@ Text: TypeAlias = Callable[[], Awaitable[str]]
 
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
-    """What only a running gateway knows. `examine` is its doctor."""
+    """What only a running gateway knows."""
 
     plugins: Callable[[], Sequence[PluginView]]
     channels: Callable[[], Mapping[str, str]]
     metrics: Callable[[], Awaitable[Sequence[Metric]]]
-    examine: Callable[[], Awaitable[list[Finding]]]
     redact: Redactor
 
 
@@ -116,10 +114,10 @@ class _Collector:
         return configuration(self._config, self._own, self._problems)
 
     async def _doctor(self) -> str:
-        if self._serving is not None:
-            findings = await self._serving.examine()
-        else:
-            findings = await asyncio.to_thread(_examined, self._environ)
+        examination = provided(EXAMINATION)
+        if examination is None:
+            return "No plugin examines this home."
+        findings = await asyncio.to_thread(_examined, examination, self._environ)
         return "\n".join(self._finding(finding) for finding in findings)
 
     def _finding(self, finding: Finding) -> str:
@@ -177,9 +175,13 @@ class _Collector:
         return self._config
 
 
-def _examined(environ: Mapping[str, str]) -> list[Finding]:
+def _examined(examination: Examination, environ: Mapping[str, str]) -> list[Finding]:
     """The findings of doctor, on a separate loop, because much of it waits for the disk."""
-    return asyncio.run(every_finding(environ, fix=False))
+
+    async def examined() -> list[Finding]:
+        return await examination(environ)
+
+    return asyncio.run(examined())
 
 
 def _known(config: Config | None) -> dict[str, str]:

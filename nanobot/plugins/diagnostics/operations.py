@@ -45,7 +45,6 @@ def _serving(context: OperationContext) -> Serving:
         plugins=engine.home.plugins,
         channels=lambda: engine.facts().channels,
         metrics=metrics.collect,
-        examine=lambda: engine.home.examine(fix=False),
         redact=context.of(Redactor),
     )
 

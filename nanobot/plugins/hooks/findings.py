@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nanobot.app.doctor.entrances import port_finding
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.server.web_port import port_finding
 
 _SHORT_SECRET = 16
 

@@ -6,8 +6,12 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="setup",
-    summary="Set up nanobot, run it as a service, upgrade and remove it.",
+    summary="Set up, examine, upgrade and remove nanobot, and run it as a service.",
+    operations="nanobot.plugins.setup.operations:operations",
     commands="nanobot.plugins.setup.commands:commands",
     groups={"service": "Run the gateway permanently, as a service."},
-    provides={"service_log": "nanobot.plugins.setup.service.logs:journal_command"},
+    provides={
+        "examination": "nanobot.plugins.setup.doctor.checks:findings",
+        "service_log": "nanobot.plugins.setup.service.logs:journal_command",
+    },
 )

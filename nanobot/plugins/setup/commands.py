@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.setup.doctor import commands as doctor
 from nanobot.plugins.setup.onboard import commands as onboard
 from nanobot.plugins.setup.service import commands as service
 from nanobot.seam.faces import Command
@@ -9,4 +10,4 @@ from nanobot.seam.faces import Command
 
 def commands() -> list[Command]:
     """Those of the command line."""
-    return [*service.commands(), *onboard.commands()]
+    return [*doctor.commands(), *service.commands(), *onboard.commands()]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.app.setup.model_names import completed_address
+from nanobot.plugins.setup.model_names import completed_address
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.openai_server import OpenAIServer, error_status
 from tests.doubles.telegram_server import TelegramServer

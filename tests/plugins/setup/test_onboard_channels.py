@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.app.setup.new_channel import NewChannel
-from nanobot.app.setup.probes import first_message, tell, try_channel
 from nanobot.channels.loading import open_channel, setup_of
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.errors import NanobotError
+from nanobot.plugins.setup.new_channel import NewChannel
 from nanobot.plugins.setup.onboard import run as run_module
+from nanobot.plugins.setup.probes import first_message, tell, try_channel
 from nanobot.seam.entry_points import CHANNELS, Plugins
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.discord_server import DiscordServer

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.app.setup.available_models import AvailableModel
-from nanobot.app.setup.model_names import completed_address, wrong_address, wrong_label
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.setup.available_models import AvailableModel
+from nanobot.plugins.setup.model_names import completed_address, wrong_address, wrong_label
 from nanobot.providers.model_choice import chat_models, http_probe
 
 OWN_PROVIDER = "custom"

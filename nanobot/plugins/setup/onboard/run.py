@@ -12,18 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.app.setup.available_models import AvailableModel, default_model, find, silent
-from nanobot.app.setup.changes import SettingChanges
-from nanobot.app.setup.model_names import (
-    completed_address,
-    wrong_address,
-    wrong_key,
-    wrong_label,
-    wrong_model,
-    wrong_provider,
-)
-from nanobot.app.setup.new_channel import NewChannel, channel_of
-from nanobot.app.setup.probes import tell, try_channel, try_model
+from nanobot.app.admin.setting_changes import SettingChanges
 from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.questions import ask, ask_secret, choose, say
@@ -31,8 +20,20 @@ from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
+from nanobot.plugins.setup.available_models import AvailableModel, default_model, find, silent
+from nanobot.plugins.setup.channel_table import with_channel
+from nanobot.plugins.setup.model_names import (
+    completed_address,
+    wrong_address,
+    wrong_key,
+    wrong_label,
+    wrong_model,
+    wrong_provider,
+)
+from nanobot.plugins.setup.new_channel import NewChannel, channel_of
 from nanobot.plugins.setup.onboard.models import OWN_PROVIDER, ModelWishes, named
 from nanobot.plugins.setup.onboard.wizard import NOBODY_YET, chosen, introduce
+from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
@@ -92,7 +93,9 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
         say("Nothing was changed.")
         return 0
     secrets = plan.secrets | (plan.channel.secrets if plan.channel else {})
-    SettingChanges(keys=plan.keys, secrets=secrets, channel=plan.channel).write(environ)
+    new = plan.channel
+    more = None if new is None else lambda text: with_channel(text, new)
+    SettingChanges(keys=plan.keys, secrets=secrets, more=more).write(environ)
     after = load(environ)
     workspace.prepare(after.workspace)
     if plan.channel is not None:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.app.setup.model_names import (
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.errors import ConfigError, ModelMissing
+from nanobot.plugins.setup.model_names import (
     completed_address,
     wrong_address,
     wrong_key,
     wrong_model,
     wrong_provider,
 )
-from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import ConfigError, ModelMissing
 from nanobot.providers.embedded import require
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import (

@@ -8,13 +8,13 @@ from contextlib import suppress
 import msgspec
 
 from nanobot.app.bringing import unfit
-from nanobot.app.doctor.optional_parts import lacking
 from nanobot.app.plugged import Plugged
 from nanobot.app.zones import zone_of_home
 from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config, load, survey
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.home import Finding
+from nanobot.plugins.setup.doctor.optional_parts import lacking
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.system import Zone
 from nanobot.text import Sentence

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence, Set
 
-from nanobot.app.setup.probes import try_channel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.settings.channels import WebSettings
-from nanobot.errors import ChannelError, ConfigError, NanobotError, NotServed, PluginBroken
+from nanobot.errors import ChannelError, ConfigError, PluginBroken
 from nanobot.operations.home import Finding
-from nanobot.server.client import call
-from nanobot.server.web_server import Answering, WebServer
+from nanobot.plugins.setup.probes import try_channel
+from nanobot.server.web_port import port_finding
 
 
 async def entrances(
@@ -65,23 +64,3 @@ async def _channel(
             text = f"everybody in the group {chat} may talk to it and use its harmless tools"
             findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     return findings
-
-
-async def _nobody() -> Answering:
-    raise NotServed("this only tries whether it can be listened there")
-
-
-async def port_finding(config: Config) -> Finding:
-    """Whether HTTP can be served where the configuration says."""
-    about, web = "web", config.web
-    where = f"{web.host}:{web.port}"
-    try:
-        if await call(config.home / "control.sock", "status", {}) is not None:
-            return Finding(about=about, level="ok", text=f"{where} is for the gateway that runs")
-    except NanobotError:
-        pass  # reported with the gateway
-    try:
-        async with WebServer(web, _nobody).serving():
-            return Finding(about=about, level="ok", text=f"{where} can be listened on")
-    except ConfigError as error:
-        return Finding(about=about, level="broken", text=str(error).rstrip("."))

@@ -15,18 +15,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.doctor.configuration import configuration, of_this_shell
-from nanobot.app.doctor.entrances import entrances
 from nanobot.app.doctor.mcp_tools import mcp_tools
-from nanobot.app.doctor.mendable import Mendable
-from nanobot.app.doctor.plugins import plugins
-from nanobot.app.doctor.stored_rows import stored_rows
 from nanobot.app.home import close_to_others, open_to_others
-from nanobot.app.setup.probes import try_model
 from nanobot.app.zones import guessed, says_nothing, zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.operations.home import Finding
+from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
+from nanobot.plugins.setup.doctor.entrances import entrances
+from nanobot.plugins.setup.doctor.mendable import Mendable
+from nanobot.plugins.setup.doctor.plugins import plugins
+from nanobot.plugins.setup.doctor.stored_rows import stored_rows
+from nanobot.plugins.setup.probes import try_model
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.tools.sandbox.bubblewrap import (
@@ -101,6 +101,11 @@ async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Findin
         else:
             findings.append(msgspec.structs.replace(examined.finding, mendable=True))
     return findings
+
+
+async def findings(environ: Mapping[str, str]) -> list[Finding]:
+    """All findings, without any repair."""
+    return await every_finding(environ, fix=False)
 
 
 def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:

@@ -14,7 +14,7 @@ import pytest
 
 from nanobot.optional import PARTS, absent, command
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # As in an environment that has none of them: they are not found.
 WITHOUT = """
 import os, sys

@@ -1,5 +1,5 @@
-"""Changes of the configuration (keys, secrets in separate files, a channel), applied entirely or
-not at all."""
+"""Changes of the configuration (keys, secrets in separate files), applied entirely or not at
+all."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.app.setup.config_template import written
-from nanobot.app.setup.new_channel import NewChannel
+from nanobot.app.admin.config_template import written
 from nanobot.config import file as configfile
 from nanobot.config.loader import Config, home_of
 from nanobot.config.values import is_secret
@@ -23,12 +22,12 @@ _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 
 class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Changes to write: `keys` with their values, `removed` keys, `secrets` by their file names in
-    the home, a channel."""
+    the home. `more`: changes the text of config.toml after all that."""
 
     keys: Mapping[str, Any] = {}
     removed: tuple[str, ...] = ()
     secrets: Mapping[str, str] = {}
-    channel: NewChannel | None = None
+    more: Callable[[str], str] | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, str | None]) -> SettingChanges:
@@ -71,7 +70,9 @@ class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
     def _edited(self, text: str) -> str:
         for key in self.removed:
             text = configfile.without(text, key)
-        return written(text, self.keys, self.channel) if self.keys or self.channel else text
+        if self.keys or self.more is not None:
+            text = written(text, self.keys)
+        return text if self.more is None else self.more(text)
 
 
 def _content(path: Path) -> bytes | None:

@@ -7,14 +7,14 @@ import shutil
 import sys
 from collections.abc import Mapping
 
-from nanobot.app.doctor.checks import everything, mended
-from nanobot.app.doctor.configuration import configuration
-from nanobot.app.doctor.mendable import Mendable
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, Style, document, say
 from nanobot.cli.tables import wrapped
 from nanobot.errors import ConfigError
 from nanobot.operations.home import Finding
+from nanobot.plugins.setup.doctor.checks import everything, mended
+from nanobot.plugins.setup.doctor.configuration import configuration
+from nanobot.plugins.setup.doctor.mendable import Mendable
 from nanobot.texts import ENGLISH, language_of_terminal, translated
 
 _MARGIN, _NARROWEST = 24, 30

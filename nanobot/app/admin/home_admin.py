@@ -1,0 +1,173 @@
+"""Views and changes of a home, for the operations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from nanobot.app.admin.changed_settings import changed_settings
+from nanobot.app.admin.prompt_files import PromptFiles
+from nanobot.app.live_settings import LiveSettings, renew_prompts
+from nanobot.channels.manifests import grade_of
+from nanobot.config.loader import Config, load
+from nanobot.errors import UnknownId, UsageError
+from nanobot.operations.home import (
+    ChangedSettings,
+    ChannelView,
+    ModelOption,
+    PersonaView,
+    PluginView,
+    PromptFile,
+    SettingView,
+)
+from nanobot.seam.entry_points import Plugins
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.shared_files import SharedFiles
+from nanobot.workspace.skills import Skills
+from nanobot.workspace.taint import TaintedFiles
+
+# Modules imported within the functions are needed only for changes.
+
+
+class LocalHome:
+    """The operations.home.HomeAdmin of one process. `live`: its current configuration; `states`:
+    returns the states of its channels; `restart`: begins its end, None if it cannot start again."""
+
+    def __init__(  # noqa: PLR0913 - each is one part of the home
+        self,
+        live: LiveSettings,
+        environ: Mapping[str, str],
+        *,
+        files: ConfinedFiles,
+        taint: TaintedFiles,
+        skills: Skills,
+        states: Callable[[], Mapping[str, str]],
+        restart: Callable[[], None] | None,
+        forget_prompts: Callable[[], Awaitable[int]],
+        plugins: Callable[[], list[PluginView]] = list,
+    ) -> None:
+        self._live = live
+        self._environ = environ
+        self.files = SharedFiles(files)
+        self._prompts = PromptFiles(live.config.workspace, files, taint)
+        self._skills = skills
+        self._states = states
+        self._restart = restart
+        self._forget_prompts = forget_prompts
+        self.plugins = plugins
+        self.changing = asyncio.Lock()
+
+    @property
+    def _config(self) -> Config:
+        """The current configuration."""
+        return self._live.config
+
+    # The configuration
+
+    def settings(self, key: str) -> list[SettingView]:
+        from nanobot.app.admin.setting_views import setting_views  # noqa: PLC0415
+
+        return setting_views(self._config, self._environ, key)
+
+    def schema(self) -> dict[str, Any]:
+        from nanobot.config import file  # noqa: PLC0415
+
+        return file.schema()
+
+    async def change(
+        self, values: Mapping[str, str | None], *, force: bool = False
+    ) -> ChangedSettings:
+        from nanobot.app.admin.named_models import check_named  # noqa: PLC0415
+        from nanobot.app.admin.setting_changes import SettingChanges  # noqa: PLC0415
+
+        changes = SettingChanges.of(values)
+        if not force:
+            await check_named(changes.keys, self._environ)
+        async with self.changing:
+            file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
+            changed = self._live.take(await asyncio.to_thread(load, self._environ))
+        await renew_prompts(changed, self._forget_prompts)
+        return changed_settings(list(values), file, changed, self._environ)
+
+    # Starting again
+
+    def restart(self) -> None:
+        if self._restart is None:
+            raise UsageError("only a gateway can restart itself: exit, and start it again")
+        load(self._environ)  # if it could not start again, it continues instead
+        self._restart()
+
+    # Models
+
+    def models(self) -> list[ModelOption]:
+        agent = self._config.agent
+        described = [
+            f"{provider}/{model}"
+            for provider, settings in self._config.providers.items()
+            for model in settings.models
+        ]
+        options = {agent.model: ModelOption(name=agent.model, use="default")}
+        for name in agent.fallback_models:
+            options.setdefault(name, ModelOption(name=name, use="fallback"))
+        for name in described:
+            options.setdefault(name, ModelOption(name=name))
+        return list(options.values())
+
+    def personas(self) -> list[PersonaView]:
+        from nanobot.workspace import personas  # noqa: PLC0415
+
+        config = load(self._environ, unset={})
+        return [
+            PersonaView(
+                name=name,
+                text=personas.text(name, config.workspace).strip(),
+                chosen=name == config.agent.persona,
+            )
+            for name in personas.names(config.workspace)
+        ]
+
+    # The prompt
+
+    async def prompt_files(self) -> list[PromptFile]:
+        return await self._prompts.listed()
+
+    async def prompt_file(self, name: str) -> PromptFile:
+        return await self._prompts.read(name)
+
+    async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
+        async with self.changing:
+            return await self._prompts.write(name, text, digest)
+
+    async def skill(self, name: str, *, enabled: bool) -> None:
+        self._skills.named(name)
+        disabled = self._skills.disabled - {name} if enabled else self._skills.disabled | {name}
+        await self.change({"skills.disabled": ",".join(sorted(disabled))})
+
+    async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
+        named = {view.name: view for view in self.plugins()}
+        if name not in named:
+            raise UnknownId(f"There is no plugin {name[:60]!r}: nanobot plugins list")
+        file = await asyncio.to_thread(load, self._environ)
+        off = {*file.plugins.off} - {name} if on else {*file.plugins.off, name}
+        await self.change({"plugins.off": ",".join(sorted(off)) or None})
+        return msgspec.structs.replace(named[name], state="on" if on else "off", why="")
+
+    # Channels
+
+    def channels(self) -> list[ChannelView]:
+        states, plugins = self._states(), Plugins()
+        return [
+            ChannelView(
+                name=name,
+                type=settings.type or name,
+                state=states.get(name, "off"),
+                enabled=settings.enabled,
+                owners=[str(owner) for owner in settings.owners],
+                members=[str(member) for member in settings.members],
+                grade=grade_of(settings.type or name, plugins),
+            )
+            for name, settings in self._config.channels.items()
+        ]

@@ -1,0 +1,38 @@
+"""The findings of doctor about packages and plugins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import get_args
+
+from nanobot.agent.tasks.types import installed as run_types_of
+from nanobot.app.plugin_checks import checked
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import config_file
+from nanobot.config.settings.agent import RunType
+from nanobot.operations.home import Finding
+from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
+from nanobot.seam.installed import installed
+from nanobot.tools.plugins import register_installed
+from nanobot.tools.registry import ToolRegistry
+
+
+def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
+    """The extensions that a gateway leaves out. This loads the packages' code."""
+    loader = plugins or Plugins()
+    register_installed(ToolRegistry(), loader)
+    run_types_of(loader, get_args(RunType))
+    loader.survey(CHANNELS, "a channel", own=False)
+    loader.survey(PROVIDERS, "a provider")
+    loader.survey(TRIGGERS, "a trigger")
+    config_file()  # leaves out plugins without a usable table
+    return [*loader.left_out, *installed().left_out]
+
+
+async def plugins(config: Config) -> AsyncIterator[Finding]:
+    """Extensions that are left out, and the findings of plugins about themselves."""
+    for left in broken():
+        remedy = "Ask its author, or remove the package; all else works without it"
+        yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
+    async for finding in checked(config):
+        yield finding

@@ -1,0 +1,89 @@
+"""What set-up shows: models that could answer, and channels that can be connected."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.text import Sentence
+
+
+class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider that is known by name. `local`: a server for local models; `has_key`: a key is
+    configured, or in the environment; `model`: its default model."""
+
+    name: str
+    title: str
+    model: str
+    api_base: str
+    local: bool
+    has_key: bool
+
+
+class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that could answer here, and why: a key is set, a server runs, or it is included."""
+
+    name: str
+    why: Sentence
+
+
+class TriedModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that answered a test question, with the seconds it took and its capabilities.
+    `priced`: its price is known."""
+
+    name: str
+    seconds: float
+    abilities: Sentence
+    priced: bool
+
+
+class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
+    """What an adapter wants to know before a channel can be opened. `variable` of the environment
+    holds it already; "": none."""
+
+    key: str
+    asks: Sentence
+    secret: bool
+    optional: bool
+    many: bool
+    usual: str
+    variable: str = ""
+
+
+class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
+    """An installed type of channel. `person` describes the ids of people there; `only` is the only
+    possible id. `knock`: how an owner sends the first message ({bot}: the bot's name there), for
+    `channels meet`; "": the type cannot wait for a message. `broken`: why it does not work.
+    `grade`: its grade on the quality scale; "": none."""
+
+    name: str
+    title: str
+    steps: Sentence
+    docs: str
+    person: Sentence
+    fields: list[ChannelField]
+    only: str = ""
+    knock: Sentence = ""
+    broken: Sentence = ""
+    grade: str = ""
+
+
+class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel that its platform accepted and that is now in the configuration: the bot's name
+    there, and the missing rights. `owned`: it has an owner. `greeted`: the owner got a message
+    there that it is set up; `refused`: why that message failed."""
+
+    name: str
+    who: str
+    lacking: Sentence
+    file: str
+    owned: bool = False
+    greeted: bool = False
+    refused: Sentence = ""
+
+
+class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who wrote to a channel that no gateway serves yet, with the chat."""
+
+    id: str
+    name: str
+    chat: str
