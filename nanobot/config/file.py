@@ -185,7 +185,7 @@ def _added(text: str, table: str, line: str) -> str:
 
 def typed_value(key: str, text: str) -> Any:
     """Typed text, converted to the key's type; for an adapter's keys, parsed as TOML."""
-    hint = _hint(key)
+    hint = hint_of(key)
     base = base_of(hint)
     if base is None:
         return _toml(text)
@@ -207,7 +207,7 @@ def _toml(text: str) -> Any:
         return text
 
 
-def _hint(key: str) -> Any:
+def hint_of(key: str) -> Any:
     """The type of a key; None if it is unknown or only an adapter knows it."""
     kind: Any = config_file()
     for part in key.split("."):

@@ -28,6 +28,7 @@ from nanobot.config.values import (
     follow,
     from_text,
     ids,
+    marked,
     quoted,
     shown,
     spelled,
@@ -210,13 +211,14 @@ class Reader:
             raise self.wrong(path, value, f"a table: write [{path}] and its keys below it")
         return list(value.items())
 
-    def _named(self, kind: type[T], value: Any, path: str) -> dict[str, T]:
-        """The tables below a path, by name."""
+    def _named(self, kind: type[T], value: Any, path: str, *, checked: bool = True) -> dict[str, T]:
+        """The tables below a path, by name. `checked`: people, and not a platform, choose the
+        names."""
         tables: dict[str, T] = {}
         for name, table in self._items(value, path):
             with self.noting():
                 key = f"{path}.{quoted(name)}"
-                if _names_are_ours(path):
+                if checked:
                     self._check_name(name, path)
                 reader = self if self._is_on(kind, table, key) else self._lenient()
                 tables[name] = reader.table(kind, table, key)
@@ -266,7 +268,8 @@ class Reader:
         if key in plugin_tables():
             return self._of_plugin(kind, value, key, named=each is Mapping)
         if each is Mapping:
-            return self._named(kind, value, key)
+            checked = "." not in key or marked(field.type, "named")
+            return self._named(kind, value, key, checked=checked)
         if each is tuple:
             if not isinstance(value, list):
                 expected = f"a list of tables: write [[{key}]] above each"
@@ -380,11 +383,6 @@ def _types(kind: type[Settings] | None) -> dict[str, Any]:
 def _fields(kind: type[Settings]) -> Mapping[str, msgspec.structs.FieldInfo]:
     """Cached: evaluating the annotations takes most of a load."""
     return {field.name: field for field in msgspec.structs.fields(kind)}
-
-
-def _names_are_ours(path: str) -> bool:
-    """Whether people, and not a platform, choose the names of the tables below a path."""
-    return "." not in path or path.startswith("events.")
 
 
 def _every_key(kind: type[Settings] | None = None, path: str = "") -> list[str]:

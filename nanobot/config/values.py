@@ -313,6 +313,11 @@ def metas_of(hint: Any) -> Iterator[msgspec.Meta]:
         yield from metas_of(next(member for member in get_args(hint) if member is not NoneType))
 
 
+def marked(hint: Any, mark: str) -> bool:
+    """Whether `about` puts that mark on a key of this type."""
+    return any((meta.extra_json_schema or {}).get(mark) is True for meta in metas_of(hint))
+
+
 def _range(hint: Any) -> str:
     for bounds in metas_of(hint):
         if bounds.gt is not None or bounds.ge is not None:

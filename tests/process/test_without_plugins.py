@@ -120,10 +120,13 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
             assert f"No such command '{words[0]}" in refused
             assert "A plugin that could not be loaded may bring it: " in refused
             assert "terminal" in refused
-        said = json.loads(await run(world, bare, "doctor", "--json"))
-        texts = [each["text"] for each in said]
-        assert any(text.startswith("voice (nanobot.plugins) is left out") for text in texts)
-        assert any("voice" in text and "not a known key" in text for text in texts)
+        for words in (["doctor"], ["service", "install"], ["onboard", "--yes"]):
+            refused = await refusal(world, bare, *words)
+            assert f"No such command '{words[0]}" in refused
+            assert "may bring it: " in refused
+            assert "setup" in refused
+        assert "voice" in log.read_text()
+        assert "is not a known key" in log.read_text()
     finally:
         if process.returncode is None:
             process.terminate()

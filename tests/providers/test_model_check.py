@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.admin.named_models import _NAMES_A_MODEL, check_named
+from nanobot.app.admin.named_models import check_named, names_a_model
 from nanobot.config.file import schema
 from nanobot.config.settings.agent import ModelSettings, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
@@ -93,7 +93,7 @@ def keys_of_chat_models() -> list[str]:
 def test_each_key_that_names_a_model_is_checked() -> None:
     keys = set(keys_of_chat_models())
     assert {"agent.model", "heartbeat.model", "hooks.x.model"} <= keys
-    assert {key for key in keys if not _NAMES_A_MODEL.fullmatch(key)} == {
+    assert {key for key in keys if not names_a_model(key)} == {
         *("voice.model", "budgets.model"),  # a voice, and a limit by model
     }
 

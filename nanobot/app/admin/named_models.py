@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.config.file import hint_of
 from nanobot.config.loader import survey
+from nanobot.config.values import marked
 from nanobot.providers.model_check import check_model
 
-_NAMES_A_MODEL = re.compile(
-    r"agent\.(model|fallback_models|decision\.model)|(heartbeat|reader)\.model|hooks\.[^.]+\.model"
-)
+
+def names_a_model(key: str) -> bool:
+    """Whether the value of a key names a model that chats, or several."""
+    hint = hint_of(key)
+    return hint is not None and marked(hint, "is_model")
 
 
 async def check_named(keys: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     """Raises ConfigError or UsageError if one of these keys has an unknown model. A provider may
     still lack its key."""
-    named = [value for key, value in keys.items() if _NAMES_A_MODEL.fullmatch(key)]
+    named = [value for key, value in keys.items() if names_a_model(key)]
     labels = [label for value in named for label in ([value] if isinstance(value, str) else value)]
     if not any(labels):
         return

@@ -25,7 +25,9 @@ class DecisionSettings(Settings, frozen=True, kw_only=True):
     """`[agent.decision]`: for `triage = "decision"`. Types of background runs that packages add
     may be allowed too."""
 
-    model: Annotated[str, about("Model that decides. Empty: the model of the conversation.")] = ""
+    model: Annotated[
+        str, about("Model that decides. Empty: the model of the conversation.", is_model=True)
+    ] = ""
     allowed_run_types: Annotated[
         tuple[str, ...], about("Kinds of background runs that triage may start.")
     ] = get_args(RunType)
@@ -47,6 +49,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
             "Model that answers: PROVIDER/MODEL, `embedded`, or `auto` for the first one "
             "available.",
             live=True,
+            is_model=True,
         ),
     ] = "auto"
     name: Annotated[
@@ -71,6 +74,7 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         about(
             "Models to try in this order, for the rest of an answer, when the model fails.",
             live=True,
+            is_model=True,
         ),
     ] = ()
     temperature: Annotated[

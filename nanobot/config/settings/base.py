@@ -66,8 +66,14 @@ class Settings(msgspec.Struct, frozen=True):
         return [(name, masked(name, getattr(self, name))) for name in self.__struct_fields__]
 
 
-def about(text: str, *, unit: str = "", live: bool = False) -> Meta:
+def about(
+    text: str, *, unit: str = "", live: bool = False, is_model: bool = False, named: bool = False
+) -> Meta:
     """What people are told of a key: a sentence, and the unit of its value. `live`: a change of it
-    takes effect at once, else with the next start."""
-    more = {"applies": "now" if live else "restart"} | ({"unit": unit} if unit else {})
+    takes effect at once, else with the next start. `is_model`: its value names a model, or several.
+    `named`: people, and not a platform, choose the names of the tables below it."""
+    more: dict[str, object] = {"applies": "now" if live else "restart"}
+    more |= {"unit": unit} if unit else {}
+    more |= {"is_model": True} if is_model else {}
+    more |= {"named": True} if named else {}
     return Meta(description=text, extra_json_schema=more)

@@ -152,9 +152,11 @@ class EventsSettings(Settings, frozen=True, kw_only=True):
     swap: Annotated[SwapSettings, about("Use of swap space.")] = SwapSettings()
     load: Annotated[LoadSettings, about("Load of the processors.")] = LoadSettings()
     units: Annotated[UnitsSettings, about("Failed units of systemd.")] = UnitsSettings()
-    processes: Annotated[Mapping[str, ProcessSettings], about("Programs that should run.")] = {}
-    files: Annotated[Mapping[str, FilesSettings], about("Changes of files.")] = {}
-    logs: Annotated[Mapping[str, LogSettings], about("New lines of logs.")] = {}
+    processes: Annotated[
+        Mapping[str, ProcessSettings], about("Programs that should run.", named=True)
+    ] = {}
+    files: Annotated[Mapping[str, FilesSettings], about("Changes of files.", named=True)] = {}
+    logs: Annotated[Mapping[str, LogSettings], about("New lines of logs.", named=True)] = {}
 
 
 def _check_pattern(pattern: str) -> None:

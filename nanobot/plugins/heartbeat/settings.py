@@ -30,7 +30,7 @@ class HeartbeatSettings(Settings, frozen=True, kw_only=True):
         Meta(ge=0, le=86_400),
         about("No heartbeat for this long after a message in the chat.", unit="s"),
     ] = 300.0
-    model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
+    model: Annotated[str, about("Model for it. Empty: the usual one.", is_model=True)] = ""
     max_iterations: Annotated[Count, about("Most model calls each time.")] = 10
     max_run_seconds: Annotated[Duration, about("Longest working time each time.", unit="s")] = 120.0
     greet_after_seconds: Annotated[

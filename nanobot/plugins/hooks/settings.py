@@ -38,7 +38,7 @@ class HookSettings(Settings, frozen=True, kw_only=True):
     role: Annotated[Literal["owner", "member", "guest"], about("Role that the sender has.")] = (
         "member"
     )
-    model: Annotated[str, about("Model for it. Empty: the usual one.")] = ""
+    model: Annotated[str, about("Model for it. Empty: the usual one.", is_model=True)] = ""
     tools: Annotated[tuple[str, ...], about("Tools that may be used. Empty: all.")] = ()
     max_iterations: Annotated[
         int, Meta(ge=0, le=1000), about("Most model calls for one delivery. 0: as usual.")

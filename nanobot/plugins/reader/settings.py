@@ -16,7 +16,9 @@ class ReaderSettings(Settings, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, about("Long content from outside is read by a model call without tools.")
     ] = False
-    model: Annotated[str, about("Model that reads it. Empty: the default model.")] = ""
+    model: Annotated[
+        str, about("Model that reads it. Empty: the default model.", is_model=True)
+    ] = ""
     longer_than: Annotated[
         int,
         Meta(ge=0, le=1_000_000),
