@@ -71,7 +71,10 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     greet: Annotated[bool, Meta(description="Send its owner a message that it is set up.")] = False,
     chat: Annotated[str, Meta(description="The owner's chat, as `channels meet` reports it.")] = "",
 ) -> ConnectedChannel:
-    """Test a channel's credentials and save it."""
+    """Test a channel's credentials and save it.
+
+    Secrets are saved in files of their own. `nanobot onboard` does the same with questions.
+    """
     caller.at_this_machine("Connecting a channel")
     from nanobot.plugins.setup.connecting import connect  # noqa: PLC0415
 
@@ -93,7 +96,10 @@ async def meet_person(
     settings: _Settings = "",
     others: Annotated[str, Meta(description="Ignore messages from these ids.")] = "",
 ) -> MetPerson:
-    """Wait one minute for a message and show the sender's id."""
+    """Wait one minute for a message and show the sender's id.
+
+    The channel need not be connected yet. The message is still answered when the channel is served.
+    """
     caller.at_this_machine("Connecting a channel")
     from nanobot.plugins.setup.connecting import meet  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ def commands() -> list[Command]:
     """The commands."""
     return [
         Command(name="config check", run=check, examples=("nanobot config check",)),
-        Command(name="doctor", run=doctor, examples=("nanobot doctor --fix",)),
+        Command(name="doctor", run=doctor, examples=("nanobot doctor", "nanobot doctor --fix")),
     ]
 
 
@@ -37,7 +37,10 @@ def doctor(
 ) -> int:
     """Check the installation and explain how to fix problems.
 
-    One line each; ends with 1 if something is broken.
+    It checks configuration, home and permissions, disk, clock, store, model (one tiny real call),
+    sandbox, port, webhooks, and the credentials of each channel. If a gateway runs, it also lists
+    what failed there in the last half hour. --fix removes other users' access to the home and its
+    secrets, and creates a missing home and workspace. Exits with 1 if something is broken.
     """
     from nanobot.plugins.setup.doctor.shown import examine  # noqa: PLC0415 - most of nanobot
 

@@ -10,7 +10,12 @@ from nanobot.seam.faces import Command, Option
 
 def commands() -> list[Command]:
     """The command."""
-    examples = ("nanobot onboard", "nanobot onboard --yes --model openai/gpt-6-luna")
+    examples = (
+        "nanobot onboard",
+        "nanobot onboard --channel slack",
+        "nanobot onboard --yes --model home/qwen3-32b --api-base http://10.0.0.7:8000/v1",
+        "nanobot onboard --yes --channel telegram --set 'token=${TELEGRAM_TOKEN}' --owner 1001",
+    )
     return [Command(name="onboard", run=onboard, examples=examples)]
 
 
@@ -42,7 +47,11 @@ def onboard(  # noqa: PLR0913 - each is an option
 ) -> int:
     """Set nanobot up: a model, a channel, a configuration.
 
-    Both are tried before they are written, with comments, into config.toml.
+    It finds keys in the environment and models on this machine, tests the chosen model and
+    channel, and writes nothing before the end. An existing configuration can be extended.
+    --set takes any key of the channel. Missing keys come from well-known variables, such as
+    TELEGRAM_TOKEN, and from defaults. A secret is saved in a file of its own, unless it is ${NAME}
+    or file:PATH.
     """
     from nanobot.plugins.setup.onboard.models import ModelWishes  # noqa: PLC0415 - as below
     from nanobot.plugins.setup.onboard.run import OnboardOptions, run  # noqa: PLC0415 - most of nanobot

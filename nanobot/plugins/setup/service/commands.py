@@ -17,7 +17,11 @@ System = Annotated[bool, Option(about="For the whole machine (root), not for thi
 def commands() -> list[Command]:
     """The commands."""
     return [
-        Command(name="service install", run=install, examples=("nanobot service install",)),
+        Command(
+            name="service install",
+            run=install,
+            examples=("nanobot service install", "nanobot service install --print"),
+        ),
         Command(name="service status", run=status, examples=("nanobot service status",)),
         Command(name="service uninstall", run=uninstall, examples=("nanobot service uninstall",)),
         Command(name="upgrade", run=upgrade, examples=("nanobot upgrade",)),
@@ -36,8 +40,10 @@ def install(
 ) -> None:
     """Start the gateway now and at every boot.
 
-    Keys that the configuration takes from this shell's environment are kept for it, in a file that
-    only its user may read. Run it again after a change of them, or an upgrade.
+    It uses your systemd, the machine's (--system), or launchd. Keys that the configuration takes
+    from this shell's environment are saved in service.env of the home, which only its user can
+    read; launchd keeps them in the job's file. Run it again after these change, or after an
+    upgrade. The service restarts after a failure, but not with a wrong configuration.
     """
     from nanobot.cli.output import piece, say  # noqa: PLC0415
     from nanobot.plugins.setup.service import home, manager  # noqa: PLC0415
@@ -104,7 +110,11 @@ def logs(
         bool, Option(about="Print new lines until Ctrl-C.", flags=("--follow", "-f"))
     ] = False,
 ) -> int:
-    """Show the log of the gateway, or of the service that runs it."""
+    """Show the log of the gateway, or of the service that runs it.
+
+    It reads the journal of the systemd service, or logs/gateway.log of the home, which a gateway
+    without a service writes (5 MB, and one older file).
+    """
     from nanobot.plugins.setup.service.logs import show  # noqa: PLC0415
 
     return show(environ, lines=lines, follow=follow)
