@@ -9,12 +9,12 @@ from msgspec import Meta
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
+from nanobot.agent.budgets.reservations import UsageRow
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now
 from nanobot.session import keys
-from nanobot.session.usage import UsageRow
 
 _SHOWN = 50
 

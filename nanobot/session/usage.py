@@ -1,14 +1,13 @@
-"""Usage of model calls: reserved before a call, settled when its result is recorded."""
+"""Usage of model calls, from the log of a run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable
 
 import msgspec
 
-from nanobot.providers.base import Price, Usage
+from nanobot.providers.base import Usage
 from nanobot.session.entries import (
     AuxiliaryFailedEntry,
     Body,
@@ -29,127 +28,22 @@ _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 """Entries after a call that produced nothing."""
 
 
-class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
-    """A sum of usage. `cost` is in US dollars; calls with an unknown price add nothing."""
-
-    requests: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-
-    def plus(self, other: UsageSum) -> UsageSum:
-        """The sum of both."""
-        return UsageSum(
-            requests=self.requests + other.requests,
-            tokens=self.tokens + other.tokens,
-            cost=self.cost + other.cost,
-        )
-
-
-NOTHING = UsageSum()
-
-
 _MOST_TOKENS = 10**9
-_SLACK, _OVERHEAD = 4, 4_096
 _MOST_DOLLARS = 1e9
 
 
-def bounded(usage: Usage, reserved: CallEstimate | None = None) -> Usage:
+def bounded(usage: Usage, most_in: int = _MOST_TOKENS, most_out: int = _MOST_TOKENS) -> Usage:
     """Limit the reported tokens of one call: from 0 to the most that the call could have used, or
     to a billion if that is unknown.
-
-    An estimate may be too low: it assumes three bytes per token, and a token has at least one.
     """
-    most_in = most_out = _MOST_TOKENS
-    if reserved is not None:
-        most_in = min(_SLACK * reserved.tokens_in + _OVERHEAD, _MOST_TOKENS)
-        most_out = min(reserved.tokens_out + _OVERHEAD, _MOST_TOKENS)
-    prompt = usage.within(most_in)
-    completion = usage.within(most_out).completion_tokens
+    prompt = usage.within(min(most_in, _MOST_TOKENS))
+    completion = usage.within(min(most_out, _MOST_TOKENS)).completion_tokens
     return msgspec.structs.replace(prompt, completion_tokens=completion)
 
 
 def dollars(cost: float) -> float:
     """Limit the cost of one call: from 0 to a billion."""
     return 0.0 if math.isnan(cost) else min(max(cost, 0.0), _MOST_DOLLARS)
-
-
-class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimated maximum of a call: tokens of its prompt and of its answer, at a price (None:
-    unknown, so only tokens and requests count)."""
-
-    tokens_in: int
-    tokens_out: int
-    price: Price | None
-
-    @property
-    def used(self) -> UsageSum:
-        """The usage to reserve."""
-        return UsageSum(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
-
-    @property
-    def cost(self) -> float:
-        """Maximum dollars: assumes nothing is read from the provider's cache and all is written."""
-        price = self.price
-        return dollars(price.at_most(self.tokens_in, self.tokens_out)) if price else 0.0
-
-
-class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of a person, chat or other group. `unpriced`: calls whose cost is unknown."""
-
-    name: str
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    unpriced: int = 0
-
-
-class CallOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a request. `state`: settled (by the provider's count), estimated, failed, lost
-    (in a crash: the whole reservation counts), or replaced (lost, and made again)."""
-
-    state: Literal["settled", "estimated", "failed", "lost", "replaced"]
-    tokens_in: int
-    tokens_out: int
-    cached: int = 0
-    cache_write: int = 0
-
-
-def outcome(
-    call: int, reserved: CallEstimate, bodies: Sequence[Body], ended: str | None
-) -> CallOutcome | None:
-    """The outcome of a call, from the entries recorded after it; None: it is not over.
-
-    `ended`: the run ends with this error ("" for none).
-    """
-    for body in bodies:
-        if isinstance(body, ReplyEntry) and body.call == call:
-            return _replied(reserved, body)
-        if isinstance(body, _DEAD) and ended != "unclean":
-            return CallOutcome(state="failed", tokens_in=0, tokens_out=0)
-    if ended is None:
-        return None
-    if ended == "unclean":
-        return lost(reserved)
-    return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=0)
-
-
-def lost(reserved: CallEstimate) -> CallOutcome:
-    """The outcome of a call whose process died before the result was recorded."""
-    return CallOutcome(state="lost", tokens_in=reserved.tokens_in, tokens_out=reserved.tokens_out)
-
-
-def _replied(reserved: CallEstimate, reply: ReplyEntry) -> CallOutcome:
-    if reply.usage is None:
-        return CallOutcome(state="estimated", tokens_in=reserved.tokens_in, tokens_out=guess(reply))
-    usage = bounded(reply.usage, reserved)
-    return CallOutcome(
-        state="settled",
-        tokens_in=usage.prompt_tokens,
-        tokens_out=usage.completion_tokens,
-        cached=usage.cached_tokens,
-        cache_write=usage.cache_write_tokens,
-    )
 
 
 def guess(reply: ReplyEntry) -> int:

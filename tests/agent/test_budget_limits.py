@@ -21,10 +21,10 @@ from nanobot.agent.budgets import (
     shown,
     warning,
 )
+from nanobot.agent.budgets.reservations import CallEstimate, UsageSum
 from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.providers.base import Price
-from nanobot.session.usage import CallEstimate, UsageSum
 
 ANN = Account(person="t:1", chat="t:7", job="", model="p/m")
 PERIOD = Period("2026-01-01", 0.0, "00:00 on 2026-01-02 (UTC)")

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import Account, Budgets
+from nanobot.agent.budgets.reservations import UsageSum
 from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
@@ -21,7 +22,6 @@ from nanobot.session.entries import FallbackEntry, ModelCallEntry, ReplyEntry, S
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
-from nanobot.session.usage import UsageSum
 from nanobot.store.journal import runs
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, on_postgres

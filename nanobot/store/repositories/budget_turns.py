@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import BudgetLimit, Level
+from nanobot.agent.budgets.reservations import UsageSum
 from nanobot.ports import Clock
-from nanobot.session.usage import UsageSum
 from nanobot.store.database.dialect import alone, together
 
 _PLACE = "budgets"

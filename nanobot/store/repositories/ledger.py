@@ -17,6 +17,7 @@ from nanobot.agent.budgets import (
     account_of,
     warning,
 )
+from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, UsageSum, lost, outcome
 from nanobot.errors import OverBudget
 from nanobot.messages import OutboundKind
 from nanobot.ports import Clock
@@ -25,15 +26,7 @@ from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.store_write import StoreWrite
-from nanobot.session.usage import (
-    CallEstimate,
-    CallOutcome,
-    UsageSum,
-    bounded,
-    dollars,
-    lost,
-    outcome,
-)
+from nanobot.session.usage import dollars
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
@@ -124,7 +117,7 @@ class SqlBudgetLedger:
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
         if row is None:
             return
-        tokens = bounded(discarded, _reserved(row))
+        tokens = _reserved(row).bounded(discarded)
         failed = CallOutcome(
             state="estimated" if tokens.prompt_tokens else "failed",
             tokens_in=tokens.prompt_tokens,
@@ -368,7 +361,7 @@ class _AuxiliaryReservation:
         return int(self._row.tokens_out)
 
     def settled(self, usage: Usage) -> StoreWrite:
-        return _Settling(self._row, bounded(usage, _reserved(self._row)))
+        return _Settling(self._row, _reserved(self._row).bounded(usage))
 
 
 class _Settling:

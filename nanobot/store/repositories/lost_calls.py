@@ -7,8 +7,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import shown
+from nanobot.agent.budgets.reservations import CallOutcome
 from nanobot.errors import OverBudget
-from nanobot.session.usage import CallOutcome
 from nanobot.store.database import schema
 
 MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import LEVELS, Account, Level
-from nanobot.session.usage import UsageRow, UsageSum
+from nanobot.agent.budgets.reservations import UsageRow, UsageSum
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared

@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from nanobot.agent.budgets.reservations import NOTHING, CallEstimate, UsageRow, UsageSum
 from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
 from nanobot.session import keys
-from nanobot.session.usage import NOTHING, CallEstimate, UsageRow, UsageSum
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
 Measure: TypeAlias = Literal["tokens", "cost", "requests"]
