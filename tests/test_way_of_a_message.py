@@ -53,7 +53,7 @@ def test_each_of_these_rooms_is_on_its_way() -> None:
     assert {module.split(".")[1] for module in on_the_way()} == ROOMS
 
 
-def test_the_rooms_know_nothing_of_sqlite_or_postgresql_themselves() -> None:
+def test_neither_sqlite_nor_postgresql_is_on_its_way() -> None:
     loaded = on_the_way()
     assert "nanobot.store.database.database" in loaded
     assert {"nanobot.store.database.sqlite", "nanobot.store.database.postgres"} & loaded == set()
