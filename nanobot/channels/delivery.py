@@ -15,10 +15,9 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.ages import Ages
 from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery
-from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery_parts import DeliveryParts
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Sending
+from nanobot.channels.sending import Leases, Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address
@@ -40,7 +39,7 @@ class Delivery:
         clock: Clock,
         rng: random.Random,
         release_preview: Callable[[str], Awaitable[None]],
-        leases: ChatLeases,
+        leases: Leases,
         shared: SharedChats | None = None,
     ) -> None:
         channel = sender.channel

@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from nanobot.channels.ages import Ages
-from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Sending
+from nanobot.channels.sending import Leases, Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.ports import Clock
 from nanobot.retries import Backoff
@@ -30,4 +29,4 @@ class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     backoff: Backoff
     doubtful_backoff: Backoff
     shared: SharedChats | None
-    leases: ChatLeases
+    leases: Leases

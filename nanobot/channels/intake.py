@@ -13,7 +13,6 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate
-from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.reception import Reception
 from nanobot.errors import NanobotError
@@ -104,7 +103,7 @@ class ChannelIntake:
 
     def in_order(self, history: History) -> CatchUp:
         """Live and missed messages in order; see ports.Intake."""
-        return CatchingUp(self, history)
+        return self.reception.in_order(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
         """A chat has a new id; see ports.Intake."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.reception import Reception
 from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
@@ -36,6 +37,7 @@ def reception(operations: Dispatcher) -> Reception:
         records=engine.records,
         partial=engine.partial,
         now=engine.now,
+        in_order=CatchingUp,
     )
 
 

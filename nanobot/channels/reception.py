@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
+from nanobot.ports import CatchUp, History, Intake
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Admission
@@ -65,10 +66,12 @@ class ChatRecords(Protocol):
 
 class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the gateway that an intake asks. `partial`: what a session's run has said so
-    far. `now`: in unix seconds."""
+    far. `now`: in unix seconds. `in_order`: brings live and missed messages to an intake, see
+    ports.Intake."""
 
     commands: Commands
     strangers: Strangers
     records: ChatRecords
     partial: Callable[[str], ReplyEntry | None]
     now: Callable[[], float]
+    in_order: Callable[[Intake, History], CatchUp]
