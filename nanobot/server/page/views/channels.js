@@ -1,6 +1,6 @@
 /** The chats it lives in: how they are, who requests access, and what did not arrive. */
 
-import { change, read } from "../api.js";
+import { change, may, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
@@ -29,9 +29,11 @@ function Health() {
     <section>
       <div class="row spread">
         <h2 class="grow">${t("Connected chats")}</h2>
-        <${Button} icon="plus" onClick=${() => setSetup("new")}>
-          ${t("Connect a chat")}
-        <//>
+        ${may("channels connect") && html`
+          <${Button} icon="plus" onClick=${() => setSetup("new")}>
+            ${t("Connect a chat")}
+          <//>
+        `}
       </div>
       <${Fetched} of=${status} rows=${2}>
         ${({ channels, web }) => html`
@@ -43,11 +45,13 @@ function Health() {
                   <${State} state=${state} />
                 </h3>
                 ${state.includes(" ") && html`<p>${state}</p>`}
-                <div class="row">
-                  <${Button} kind="small" icon="edit" onClick=${() => setSetup(name)}>
-                    ${t("Change")}
-                  <//>
-                </div>
+                ${may("channels connect") && html`
+                  <div class="row">
+                    <${Button} kind="small" icon="edit" onClick=${() => setSetup(name)}>
+                      ${t("Change")}
+                    <//>
+                  </div>
+                `}
               </div>
             `)}
             <div class="card">

@@ -3,7 +3,7 @@
  * at will.
  */
 
-import { access, change, known, read } from "../../api.js";
+import { access, change, known, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
 import { Button, Fetched, Loading, useFetched } from "../../parts/basics.js";
@@ -205,19 +205,22 @@ async function untilAgain(model) {
 
 /**
  * @typedef {import("../../vendor/preact.js").ComponentType<Step>} Part
- * @type {{ name: string, title: string, about: string, part: Part }[]}
+ * @typedef {keyof import("../../gateway.js").Changes} Change
+ * @type {{ name: string, title: string, about: string, part: Part, needs?: Change }[]}
  */
 const STEPS = [
   {
     name: "model",
     title: "Choose a model",
     about: "With its key, or one on this machine; it is tried before it is kept.",
+    needs: "models try",
     part: ({ state, onDone }) => html`<${Answering} now=${state.model} onDone=${onDone} />`,
   },
   {
     name: "chat",
     title: "Connect a chat",
     about: "Telegram, Discord, Slack, Matrix, mail: talk to it where you already are.",
+    needs: "channels connect",
     part: ({ onDone }) => html`<${Connect} name="" quiet onDone=${onDone} />`,
   },
   {
@@ -235,20 +238,24 @@ const STEPS = [
   { name: "hello", title: "Say hello", about: "The first message, here on the page.", part: Hello },
 ];
 
+/** The steps of this gateway: without its plugin for set-up, some are missing. */
+const steps = () => STEPS.filter(({ needs }) => !needs || may(needs));
+
 /** How many steps are done. @param {Record<string, boolean>} done */
 export const count = (done) => ({
-  done: STEPS.filter(({ name }) => done[name]).length,
-  all: STEPS.length,
+  done: steps().filter(({ name }) => done[name]).length,
+  all: steps().length,
 });
 
 /** @param {{ what: string }} props */
 export function Start({ what }) {
   const state = useFetched(progress, []);
   const known = state.value;
-  const first = known && STEPS.find(({ name }) => !known.done[name] && !known.skipped.has(name));
-  const now = STEPS.find(({ name }) => name === what) ?? first ?? STEPS[STEPS.length - 1];
+  const all = steps();
+  const first = known && all.find(({ name }) => !known.done[name] && !known.skipped.has(name));
+  const now = all.find(({ name }) => name === what) ?? first ?? all[all.length - 1];
   const next = () => {
-    const following = STEPS[STEPS.indexOf(now) + 1];
+    const following = all[all.indexOf(now) + 1];
     state.again();
     if (following) go("settings", `start:${following.name}`);
   };
@@ -269,7 +276,7 @@ export function Start({ what }) {
               )}
             </p>
             <progress
-              max=${STEPS.length}
+              max=${all.length}
               value=${count(value.done).done}
               aria-label=${t("Steps done")}
             ></progress>
@@ -280,7 +287,7 @@ export function Start({ what }) {
             `}
           </div>
           <ol class="steps">
-            ${STEPS.map(({ name, title, about, part: Part }, index) => {
+            ${all.map(({ name, title, about, part: Part }, index) => {
               const open = name === now.name;
               return html`
                 <li
