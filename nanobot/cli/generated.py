@@ -51,11 +51,12 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
     groups, which are returned by name.
     """
     groups: dict[str, typer.Typer] = {}
+    about = groups_of_plugins()
     for operation in operations:
         if operation.own_command:
             continue
         *path, name = operation.command.split()
-        where = group_of(app, groups, path)
+        where = group_of(app, groups, path, about)
         sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
         text = f"{sentence}\n\n{operation.details}".rstrip()
         epilog = example(operation.command_example)
@@ -67,15 +68,20 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
     return groups
 
 
-def group_of(app: typer.Typer, groups: dict[str, typer.Typer], path: Sequence[str]) -> typer.Typer:
-    """The group of these words, which is added if it is new; without words the command line."""
+def group_of(
+    app: typer.Typer,
+    groups: dict[str, typer.Typer],
+    path: Sequence[str],
+    about: Mapping[str, str],
+) -> typer.Typer:
+    """The group of these words, which is added if it is new; without words the command line.
+    `about`: the sentences of groups that plugins bring."""
     where = app
     for depth, word in enumerate(path, 1):
         group = " ".join(path[:depth])
         if group not in groups:
             groups[group] = subcommands()
-            about = {**_GROUPS, **groups_of_plugins()}.get(group, "")
-            where.add_typer(groups[group], name=word, help=about)
+            where.add_typer(groups[group], name=word, help=about.get(group, _GROUPS.get(group)))
         where = groups[group]
     return where
 

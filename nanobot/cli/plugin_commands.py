@@ -16,6 +16,7 @@ from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, group_of
 from nanobot.errors import PluginBroken
 from nanobot.seam.faces import Command, Option
+from nanobot.seam.installed import groups as groups_of_plugins
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
@@ -28,7 +29,7 @@ def add(app: typer.Typer, groups: dict[str, typer.Typer]) -> Command | None:
     configuration yet. `groups` are the groups that it has already, by name; new ones are added to
     them. A plugin that fails, or whose name is taken, adds none. Returns the command for words that
     are no command."""
-    taken = set(_paths(app, groups))
+    taken, about = set(_paths(app, groups)), groups_of_plugins()
     leading: Command | None = None
     for name, found in installed().found.items():
         if found.plugin.commands is None:
@@ -46,9 +47,9 @@ def add(app: typer.Typer, groups: dict[str, typer.Typer]) -> Command | None:
             for command in new:
                 *path, last = command.name.split()
                 epilog = example(*command.examples)
-                group_of(app, groups, path).command(last, epilog=epilog, hidden=command.hidden)(
-                    functions[command.name]
-                )
+                group_of(app, groups, path, about).command(
+                    last, epilog=epilog, hidden=command.hidden
+                )(functions[command.name])
     return leading
 
 

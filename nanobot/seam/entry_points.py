@@ -306,12 +306,13 @@ def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else ""
 
 
-def built_in() -> list[EntryPoint]:
+@cache
+def built_in() -> frozenset[EntryPoint]:
     """The entry points of the built-in plugins."""
-    return [
+    return frozenset(
         EntryPoint(name=name, value=f"nanobot.plugins.{name}:PLUGIN", group=PLUGINS)
         for name in BUILT_IN
-    ]
+    )
 
 
 def _is_own(point: EntryPoint) -> bool:
