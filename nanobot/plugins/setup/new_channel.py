@@ -15,7 +15,7 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.messages import Address
-from nanobot.operations.home import ChannelField, ChannelTypeView
+from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.ports import Setup, SetupField
 from nanobot.seam.entry_points import CHANNELS, Plugins
 

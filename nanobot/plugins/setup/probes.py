@@ -13,7 +13,7 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.operations.home import TriedModel
+from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.model_choice import EMBEDDED
