@@ -28,8 +28,8 @@ _WITH_PROCESSES = [
         "process",
         "test_benchmarks.py",
         "test_examples.py",
-        "tools/mcp/test_pictures.py",
-        "tools/mcp/test_serving.py",
+        "plugins/mcp/test_pictures.py",
+        "plugins/mcp/test_serving.py",
     )
 ]
 

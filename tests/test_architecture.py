@@ -77,13 +77,11 @@ PLUGIN_STORES = tuple(
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     *("nanobot.api", "nanobot.testing"),
-    *("nanobot.app.doctor", "nanobot.cli.mcp"),
     *(
         "nanobot.app.admin.setting_changes",
         "nanobot.config.file",
     ),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
-    *("nanobot.tools.mcp.server", "nanobot.tools.mcp.servers", "nanobot.tools.mcp.place"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
     *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),
     *("nanobot.providers.embedded", "nanobot.providers.embedded_answers"),

@@ -18,8 +18,8 @@ from nanobot.agent.tasks.types import installed
 from nanobot.channels.loading import open_channel
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import RunType
-from nanobot.config.settings.tools import McpSettings
 from nanobot.messages import Address
+from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.ports import Channel, OutboundPart
 from nanobot.providers.base import ChatMessage, ModelRequest
@@ -31,7 +31,7 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.plugins import opened
 from nanobot.workspace.skills import Skills
-from tests.tools.mcp.conftest import working
+from tests.plugins.mcp.conftest import working
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "single-parts.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -22,7 +22,7 @@ from nanobot.troubles import TROUBLES, Troubles
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
     *("testing/", "plugins/terminal/", "plugins/setup/"),
-    *("cli/mcp/", "api.py", "agent/library/"),
+    *("plugins/mcp/serving", "api.py", "agent/library/"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""
 
@@ -39,10 +39,10 @@ HANDLED = {
     "providers/model_choice.py:": "the caller's operation fails",
     "server/control.py:control: events": "the connection is within a boundary",
     "server/event_stream.py:web: comments": "the request is within a boundary",
-    "tools/mcp/servers.py:MCP server *": "`Server.run` is a boundary within a loop",
-    "tools/mcp/stdio.py:mcp: stdout": "the life of the connection is within a boundary",
-    "tools/mcp/stdio.py:mcp: stdin": "the life of the connection is within a boundary",
-    "tools/mcp/stdio.py:mcp: stderr": "the life of the connection is within a boundary",
+    "plugins/mcp/servers.py:MCP server *": "`Server.run` is a boundary within a loop",
+    "plugins/mcp/stdio.py:mcp: stdout": "the life of the connection is within a boundary",
+    "plugins/mcp/stdio.py:mcp: stdin": "the life of the connection is within a boundary",
+    "plugins/mcp/stdio.py:mcp: stderr": "the life of the connection is within a boundary",
     "tools/sandbox/proxy.py:proxy: out": "a task of the connection, which asyncio logs",
     "triggers/cron/service.py:cron: timer": "`CronService.run` is supervised",
     "triggers/cron/service.py:cron: wait": "it sleeps",

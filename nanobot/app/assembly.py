@@ -25,7 +25,6 @@ from nanobot.app.parts import (
     blobs_of,
     editor_of,
     eraser_of,
-    mcp_of,
     memory_of,
     prompt_of,
     reports_of,
@@ -75,7 +74,6 @@ from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
-from nanobot.tools.mcp.views import Servers
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
@@ -163,7 +161,6 @@ class _Assembly:
         config, clock, bus = self.config, self.machine.clock, self.bus
         self._offer()
         commands = self._register_tools()
-        mcp = mcp_of(config, self.tools, self.machine, self.walls, self.blobs, self.store)
         types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
@@ -183,12 +180,12 @@ class _Assembly:
         engine = self._engine(
             agent,
             background.starter,
-            mcp,
             http,
             lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
+        self.plugged.offers.add_by_type(operations, agent.run_service)
         return Parts(
             engine=engine,
             operations=operations,
@@ -198,7 +195,6 @@ class _Assembly:
             commands=commands,
             stages=stages,
             memory=self.memory,
-            mcp=mcp,
             models=self.models,
             received=self.received,
             cron=self.cron,
@@ -224,15 +220,17 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
+        offers.add_by_type(self.walls)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
+        bringing.offer_objects(self.plugged)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
         bringing.take_arrivals(self.plugged, self.bus)
 
     def _auditor(self) -> SecurityAuditor:
-        parts = (self.tools, self.records, self.taint, self.walls)
+        parts = (self.tools, self.records, self.taint)
         return SecurityAuditor(lambda: self.live.config, *parts, bringing.Exposed(self.plugged))
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
@@ -271,7 +269,6 @@ class _Assembly:
         self,
         agent: AgentParts,
         starter: TaskStarter,
-        mcp: Servers,
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
@@ -294,7 +291,6 @@ class _Assembly:
             tools=self.tools,
             context_preview=agent.preview,
             skills=self.skills,
-            mcp=mcp,
             security=self._auditor(),
             web=http.access,
             home=LocalHome(

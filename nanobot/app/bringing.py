@@ -48,6 +48,8 @@ from nanobot.workspace.confinement import ConfinedFiles
 
 STAGE_SECONDS = 60.0
 """Time limit for a plugin's stage of a run."""
+EXPOSURE_SECONDS = 20.0
+"""Time limit for what a plugin tells the security audit."""
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -85,6 +87,20 @@ def unfit(plugged: Plugged) -> list[Finding]:
                 given = Finding(about="configuration", level="broken", text=str(error))
             findings += listed(given, Finding, "a nanobot.operations.home.Finding")
     return findings
+
+
+def offer_objects(plugged: Plugged) -> None:
+    """Offer the objects of plugins to all their functions. None of it takes the place of what is
+    offered already."""
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        things = dict(given or {})
+        for kind in things:
+            if plugged.offers.has(kind):
+                raise PluginBroken(f"{getattr(kind, '__name__', kind)} is offered already")
+        plugged.offers.add(things)
+
+    plugged.each("objects", use)
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
@@ -256,13 +272,13 @@ class Exposed:
     def takes_deliveries(self) -> bool:
         return bool(deliveries_of(self._plugged))
 
-    def exposures(self) -> list[Exposure]:
+    async def exposures(self) -> list[Exposure]:
         found: list[Exposure] = []
 
         def use(_: FoundPlugin, given: Any) -> None:
             found.extend(listed(given, Exposure, "a nanobot.operations.exposures.Exposure"))
 
-        self._plugged.each("exposures", use)
+        await self._plugged.each_awaited("exposures", use, EXPOSURE_SECONDS)
         return found
 
 

@@ -7,19 +7,18 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from nanobot.app.server_exposure import is_local, server_exposures
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.session.views import Records
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.taint import TaintedFiles
 
@@ -68,8 +67,18 @@ class Brought(Protocol):
     def takes_deliveries(self) -> bool:
         """Whether any of them is served over HTTP, also where the page is off."""
 
-    def exposures(self) -> list[Exposure]:
+    async def exposures(self) -> list[Exposure]:
         """What plugins say of themselves."""
+
+
+def is_local(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host in ("localhost", ""):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 class SecurityAuditor:
@@ -81,11 +90,9 @@ class SecurityAuditor:
         tools: ToolRegistry,
         records: Records,
         taint: TaintedFiles,
-        walls: Bubblewrap,
         brought: Brought,
     ) -> None:
         self._brought = brought
-        self._walls = walls
         self._config = config
         self._tools = tools
         self._records = records
@@ -97,7 +104,7 @@ class SecurityAuditor:
         config = self._config()
         exposures = [
             *_strangers(config, served=config.web.enabled or self._brought.takes_deliveries()),
-            *self._brought.exposures(),
+            *await self._brought.exposures(),
             *_rules(config),
             *_guests(config),
             *self._unasked("member", Role.MEMBER, bare),
@@ -105,7 +112,6 @@ class SecurityAuditor:
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
             *await self._allowed_for_good(),
             *_pages(config, bare),
-            *await server_exposures(config.mcp, self._walls),
             *_machine(config),
         ]
         return sorted(
@@ -165,7 +171,6 @@ def _rules(config: Config) -> Iterator[Exposure]:
     """What the rules of the configuration allow."""
     for number, rule in enumerate(config.policy.rules, 1):
         calls = [call for call in _CALLS if fnmatchcase(call.tool, rule.tool)]
-        foreign = rule.tool.startswith("mcp__") or not calls
         if rule.verdict != "allow":
             continue
         what = f"{rule.tool}({', '.join(f'{key}: {value}' for key, value in rule.args.items())})"
@@ -174,7 +179,7 @@ def _rules(config: Config) -> Iterator[Exposure]:
             levels = [call.outside for call in calls if call.outside != "note"]
             yield Exposure(
                 attacker="web page",
-                level="risk" if foreign else min(levels, key=_LEVELS.index, default="note"),
+                level="risk" if not calls else min(levels, key=_LEVELS.index, default="note"),
                 reaches=sentence,
                 remedy="Take it back, or give it `tainted = false`.",
             )

@@ -118,14 +118,16 @@ class Gateway:
                     *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
-                    *(parts.plugged.start(tasks, self._machine.clock) if agent else ()),
                 ]
+                plugins = parts.plugged.start(tasks, self._machine.clock) if agent else []
                 try:
                     yield parts
                 finally:
                     for task in starting:
                         task.cancel()
                     await self._drain(parts, agent[:1], hosting)
+                    for task in plugins:  # runs use them to their end
+                        task.cancel()
 
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Enter everything that serves for the whole lifetime, and recover."""
@@ -146,7 +148,7 @@ class Gateway:
         if parts.peers is not None:
             await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
-            for part in (parts.commands, parts.mcp, parts.memory, parts.background):
+            for part in (parts.commands, parts.memory, parts.background):
                 await stack.enter_async_context(part.serving())
 
     def _agent(self, parts: Parts) -> Mapping[str, Work]:
@@ -270,7 +272,6 @@ def _api(parts: Parts) -> ApiParts:
         intake=parts.starter.web_intake,
         received=parts.received,
         run_service=parts.run_service,
-        mcp_approves=parts.live.config.web.mcp_approves,
         trusted_programs=parts.live.config.web.trusted_programs,
         embed=None if embedder is None else embedder.embed,
         transcribe=None if transcriber is None else transcriber.transcribe,

@@ -24,7 +24,6 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search.conversations import SqlConversations
-from nanobot.tools.mcp.views import Servers
 from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
@@ -48,7 +47,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     commands: BackgroundCommands
     stages: AssembledStages
     memory: Memory
-    mcp: Servers
     models: ProviderRegistry
     received: Received
     cron: CronService

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
-from nanobot.app.machine import Machine
 from nanobot.app.trouble_reports import TroubleReports
 from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
@@ -25,13 +24,10 @@ from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.mcp_pins import SqlPins
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
-from nanobot.tools.mcp.views import NoServers, Servers
 from nanobot.tools.policy import STEERING
-from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.web.addresses import Addresses
@@ -104,7 +100,7 @@ async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
 
 
 def walls_of(config: Config) -> Bubblewrap:
-    """The isolation of commands and MCP servers from the machine; it hides the home and the
+    """The isolation of commands and other programs from the machine; it hides the home and the
     configuration."""
     return Bubblewrap(
         find_bwrap(),
@@ -134,25 +130,6 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     """Paths of a workspace that are for its owners only, or for one person or group each: memory,
     and files that only owners' prompts contain."""
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
-
-
-def mcp_of(
-    config: Config,
-    registry: ToolRegistry,
-    machine: Machine,
-    walls: Bubblewrap,
-    blobs: Blobs,
-    store: Store,
-) -> Servers:
-    """The MCP servers; their supervisor is loaded only if there are any."""
-    if not config.mcp:
-        return NoServers()
-    from nanobot.tools.mcp.place import ServerPlace  # noqa: PLC0415
-    from nanobot.tools.mcp.servers import McpServers  # noqa: PLC0415
-
-    place = ServerPlace(config.home / "mcp", config.workspace, walls, STEERING)
-    pins = SqlPins(store.database, store.writer)
-    return McpServers(config.mcp, registry, machine.clock, machine.environ, place, blobs, pins)
 
 
 def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:

@@ -27,7 +27,8 @@ from nanobot.supervision import Work, begin_all
 
 START_SECONDS = 10.0
 """Time limit for a plugin's start; nothing else waits for it."""
-END_SECONDS = 5.0
+END_SECONDS = 8.0
+"""Time limit for its end."""
 T = TypeVar("T")
 Use: TypeAlias = Callable[[FoundPlugin, Any], T]
 

@@ -10,7 +10,6 @@ from nanobot import __version__
 from nanobot.cli import admin, database, plugin_commands
 from nanobot.cli import generated as faces
 from nanobot.cli.log_option import LogFormat, with_log_format
-from nanobot.cli.mcp import commands as mcp
 from nanobot.cli.output import say
 from nanobot.cli.top import TopLevel
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
@@ -97,7 +96,6 @@ def top(
 
 
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
-mcp.add(groups["mcp"])
 admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 database.add(app)

@@ -99,13 +99,13 @@ def _function(command: Command) -> Callable[..., None]:
 
 def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
     kind, metas = getattr(hint, "__origin__", hint), getattr(hint, "__metadata__", ())
-    has_default = parameter.default is not parameter.empty
+    option = next((meta for meta in metas if isinstance(meta, Option)), None)
+    has_default = parameter.default is not parameter.empty or (option and option.words)
     if parameter.kind is not parameter.KEYWORD_ONLY or not _is_kind(kind) or not has_default:
         raise PluginBroken(
             f"the option {parameter.name} of its command {command} is not keyword-only, has no "
             "default, or is none of str, int, float, bool and list[str]"
         )
-    option = next((meta for meta in metas if isinstance(meta, Option)), None)
     if option is None:
         about = next((meta.description for meta in metas if isinstance(meta, Meta)), None)
         flags = [f"--{parameter.name.replace('_', '-')}"]

@@ -15,12 +15,12 @@ import tomlkit
 from nanobot.config.loader import Config, home_of, load, survey
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
+from nanobot.config.settings.base import Settings
 from nanobot.config.values import (
     Source,
     base_of,
     from_text,
     masked,
-    masked_arguments,
     parts_of,
     variable_of,
 )
@@ -30,8 +30,6 @@ _SECRET = {"type": "string", "pattern": r"^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+
 _OF_THE_KEY = ("default", "description", "unit", "applies")
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
 _NOT_WRITTEN = frozenset({"home", "file", "warnings", "tables"})
-_ARGUMENTS = re.compile(r"mcp\.[^.]+\.args$")
-_SECRET_TABLE = re.compile(r"mcp\.[^.]+\.(env|headers)$")
 
 
 def values(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -51,13 +49,13 @@ def _shown(path: str, value: Any) -> Iterator[tuple[str, Any]]:
         for key in value.__struct_fields__:
             # Settings of an adapter are written in its table, next to the keys of all adapters.
             below = path if key == OPEN else f"{path}.{key}"
-            yield from _shown(below, getattr(value, key))
+            own = value.shown_value(key) if isinstance(value, Settings) else getattr(value, key)
+            yield from _shown(below, own)
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            yield from _shown(f"{path}.{name}", "***" if _SECRET_TABLE.match(path) else item)
+            yield from _shown(f"{path}.{name}", item)
     elif isinstance(value, tuple | list):
-        plain = [_plain(item) for item in value]
-        yield path, masked_arguments(plain) if _ARGUMENTS.match(path) else plain
+        yield path, [_plain(item) for item in value]
     elif value is not None:
         yield path, str(value) if isinstance(value, Path) else masked(path, value)
 

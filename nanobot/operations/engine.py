@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
-    from nanobot.tools.mcp.views import Servers
     from nanobot.tools.registry import ToolRegistry
     from nanobot.triggers.cron.editing import JobEditor
     from nanobot.workspace.skills import Skills
@@ -74,7 +73,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     tools: ToolRegistry
     context_preview: ContextPreview
     skills: Skills
-    mcp: Servers
     security: SecurityAdmin
     web: WebAdmin
     home: HomeAdmin

@@ -1,7 +1,7 @@
 """An operation: its name, parameters, role and result, and the text of the result in a chat.
 
 The faces are made from this alone: commands of the command line, /commands of every chat, calls of
-the control socket, routes over HTTP, tools of the MCP server. A new one is one function:
+the control socket, routes over HTTP, tools for other programs. A new one is one function:
 
     @operation("people greet")
     async def greet(context: OperationContext, caller: Caller, name: Name, times: Times = 1) -> str:

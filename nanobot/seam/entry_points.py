@@ -34,6 +34,7 @@ BUILT_IN = (
     "fork",
     "heartbeat",
     "hooks",
+    "mcp",
     "metrics",
     "proof",
     "quiet",

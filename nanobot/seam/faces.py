@@ -29,8 +29,8 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
-    name. `words`: it takes what is written without a flag. `metavar`: what stands for its value in
-    the help. `least`: the smallest number that it accepts."""
+    name. `words`: it takes what is written without a flag, and may have no default. `metavar`: what
+    stands for its value in the help. `least`: the smallest number that it accepts."""
 
     about: str
     flags: tuple[str, ...] = ()

@@ -114,14 +114,17 @@ def trouble(what: Any, name: str) -> str:
     """The mistake in a plugin's definition; empty if there is none."""
     if not isinstance(what, Plugin):
         return f"it gives a {type(what).__name__}, not a nanobot.seam.plugin.Plugin"
-    names = (what.requires, what.packages, what.after)
+    names = (what.requires, what.packages, what.after, what.reserves)
     parts = [getattr(what, field) for field in FUNCTIONS]
     settings = what.settings
     promises = (
         (what.name == name, f"its name is {what.name!r}, not that of its entry point"),
         (_NAME.fullmatch(name), "its name is not of small letters, digits and _, 32 at most"),
         (str(what.summary).strip(), "it has no summary"),
-        (all(isinstance(each, tuple) for each in names), "requires and after must be tuples"),
+        (
+            all(isinstance(each, tuple) for each in names),
+            "requires, packages, after and reserves must be tuples",
+        ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),

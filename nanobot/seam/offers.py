@@ -32,6 +32,10 @@ class Offers:
         """Offer each of these by its own type."""
         self.add({type(thing): thing for thing in things})
 
+    def has(self, kind: Any) -> bool:
+        """Whether something of that type is offered."""
+        return kind in self._things
+
     def get(self, kind: type[T]) -> T:
         """The object of that type. Raises PluginBroken if there is none."""
         if kind not in self._things:

@@ -35,7 +35,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    "propagation",
+    *("propagation", "objects"),
 )
 """The fields that hold a Part."""
 
@@ -73,6 +73,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     migrations: tuple[Part, ...] = ()
     """The revisions of its tables, each a statement of SQL or a function of a connection. Revisions
     are added and never edited; every table's name begins with that of the plugin."""
+    objects: Part | None = None
+    """Gives objects by their types, which its other functions may then request."""
     operations: Part | None = None
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
@@ -81,6 +83,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
     arrivals: Part | None = None
     """Gives functions that change messages before they are admitted."""
+    reserves: tuple[str, ...] = ()
+    """Patterns of the names that no other package may give to its tools; of a plugin of nanobot."""
     results: Part | None = None
     """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None
@@ -129,7 +133,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""
-        brought = (name for name in FUNCTIONS if name != "fits")
+        brought = (name for name in FUNCTIONS if name not in ("fits", "objects"))
         fields = [name for name in brought if getattr(self, name) is not None]
         kept = ["tables"] if self.migrations else []
         return [name.replace("_", " ") for name in (*kept, *fields)]

@@ -29,9 +29,9 @@ async def _no_plugins_awaited(
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies from a gateway. `intake` creates the entrance of the page's channel, for the
     gate that admits a caller; `embed` and `transcribe` exist if a model is configured for them,
-    `beats` if other processes also work on the store. `mcp_approves`: programs may answer approvals
-    over MCP. `trusted_programs`: names of tokens whose messages count as an owner's. `each_plugin`
-    calls a field of each enabled plugin, `each_plugin_awaited` one that may be asynchronous.
+    `beats` if other processes also work on the store. `trusted_programs`: names of tokens whose
+    messages count as an owner's. `each_plugin` calls a field of each enabled plugin,
+    `each_plugin_awaited` one that may be asynchronous.
     """
 
     operations: Dispatcher
@@ -45,5 +45,4 @@ class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     each_plugin_awaited: Callable[
         [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
     ] = _no_plugins_awaited
-    mcp_approves: bool = False
     trusted_programs: tuple[str, ...] = ()

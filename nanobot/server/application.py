@@ -16,6 +16,7 @@ from nanobot.messages import Role
 from nanobot.propagation import Propagation
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.path_prefix import own_path
+from nanobot.server.route_description import RouteDescription
 from nanobot.server.wire import (
     QUIET,
     Connection,
@@ -37,7 +38,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """A route. A part of `path` like `{name}` matches one path segment, `{name:.+}` all that
     follow; the handler finds them decoded in the request's `match_info`. `open`: no credentials are
-    required. `always`: it is also served while draining.
+    required. `always`: it is also served while draining. Of a plugin: `whole`: its path is not
+    below /plugins/NAME, which only plugins of nanobot may have; `described`: the OpenAPI document
+    lists it.
     """
 
     method: str
@@ -45,6 +48,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     handler: Handler
     open: bool = False
     always: bool = False
+    whole: bool = False
+    described: RouteDescription | None = None
 
 
 class Application:

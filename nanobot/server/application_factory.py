@@ -20,7 +20,6 @@ from nanobot.server.descriptions import DOORS, delivering
 from nanobot.server.event_routes import EventRoutes
 from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
-from nanobot.server.mcp_route import McpRoute
 from nanobot.server.metrics import MetricsRoute
 from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
@@ -97,15 +96,16 @@ def _routes(
 ) -> list[Route]:
     operations = api.operations
     pages, scripts = pages_of_plugins(api.each_plugin)
+    brought = routes_of_plugins(api.each_plugin)
+    also = [*also, *(route.described for route in brought if route.described is not None)]
     conversations = Conversations(operations, api.intake, watching.streams)
     return [
         *login_routes(admission, page.digest, operations.listed, pages),
-        *routes_of_plugins(api.each_plugin),
+        *brought,
         *scripts,
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine).routes(),
         *OpenAIRoutes(api).routes(),
-        *McpRoute(api).routes(),
         MetricsRoute(api.each_plugin_awaited).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -10,7 +10,6 @@ from msgspec import Meta
 from nanobot.operations.notices import NoticeView
 from nanobot.server.file_routes import FileName, FilePath
 from nanobot.server.login import Me
-from nanobot.server.mcp_route import JsonRpc
 from nanobot.server.openai_descriptions import OPENAI_DESCRIPTIONS
 from nanobot.server.push.routes import EndedSubscription, NewSubscription, PushKey
 from nanobot.server.route_description import (
@@ -68,25 +67,6 @@ class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
     last_event_id: Annotated[str, Meta(description="The same as `after`, and before it.")] = (
         msgspec.field(default="", name="Last-Event-ID")
     )
-
-
-class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a message was refused."""
-
-    code: int
-    message: str
-    data: Any = None
-
-
-class JsonRpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a request of the Model Context Protocol, or a notification before it."""
-
-    jsonrpc: Literal["2.0"]
-    id: int | str | None = None
-    method: str = ""
-    params: dict[str, Any] | None = None
-    result: dict[str, Any] | None = None
-    error: JsonRpcError | None = None
 
 
 _BROWSERS = (
@@ -233,16 +213,6 @@ _FILES = (
 )
 
 _MACHINES = (
-    RouteDescription(
-        method="post",
-        path="/mcp",
-        name="mcp",
-        summary="Takes a message of the Model Context Protocol (streamable HTTP, no sessions).",
-        takes=json_of(JsonRpc),
-        answers={JSON: Media(of=JsonRpcAnswer), EVENTS: Media(events=JsonRpcAnswer)},
-        also={202: "A notification was taken."},
-        refusals=(*TYPED, 404, 406, 501),
-    ),
     RouteDescription(
         method="get",
         path="/metrics",

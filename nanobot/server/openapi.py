@@ -133,7 +133,12 @@ def description(
             "responses": {
                 **_refusals("Error", ""),
                 **_refusals("OpenAIError", "OpenAI"),
-                **_refusals("JsonRpcAnswer", "JsonRpc"),
+                **{
+                    name: refusal
+                    for route in routes
+                    if route.refusal is not None
+                    for name, refusal in _refusals(route.refusal.__name__, route.form).items()
+                },
             },
             "securitySchemes": _schemes(cookie),
         },
@@ -217,7 +222,7 @@ def _parameter(parameter: Parameter) -> _Json:
 def _of_route(route: RouteDescription, schemas: _Schemas) -> _Json:
     guards = ALWAYS if route.open else _OF_GUARDS
     prefix = "OpenAI" if route.path.startswith(OPENAI) else ""
-    own = {} if route.path != "/mcp" else _refused((400, 404, 406), "JsonRpc")
+    own = _refused(route.own_refusals, route.form)
     content = {
         kind: _media(media, schemas, f"{prefix}Error") for kind, media in route.answers.items()
     }

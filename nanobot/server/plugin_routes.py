@@ -54,17 +54,21 @@ def routes_of_plugins(each: Each) -> list[Route]:
         for route in new:
             if _PATH.fullmatch(route.path) is None:
                 raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")
-        routes.extend(
-            msgspec.structs.replace(
-                route,
-                path=f"/plugins/{found.name}{route.path}",
-                handler=_contained(found.name, route),
-            )
-            for route in new
-        )
+            if route.whole and found.package:
+                raise PluginBroken(f"the route {route.path!r} must be below its own path")
+        routes.extend(_placed(found.name, route) for route in new)
 
     each("routes", use)
     return routes
+
+
+def _placed(plugin: str, route: Route) -> Route:
+    path = route.path if route.whole else f"/plugins/{plugin}{route.path}"
+    described = route.described
+    if described is not None:
+        described = msgspec.structs.replace(described, path=path)
+    handler = _contained(plugin, route)
+    return msgspec.structs.replace(route, path=path, handler=handler, described=described)
 
 
 def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:

@@ -33,8 +33,8 @@ class Media(msgspec.Struct, frozen=True, kw_only=True):
 class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     """A route that is not an operation. `answers` are the forms of its response by media type,
     `takes` those of its body; `query` and `headers` are structs of its further inputs; `refusals`
-    are the statuses of errors, in addition to those of every route. `websocket`: the messages in
-    each direction.
+    are the statuses of errors, in addition to those of every route; those of `own_refusals` have
+    the form `refusal`. `websocket`: the messages in each direction.
     """
 
     method: str
@@ -48,8 +48,15 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     query: Any = None
     headers: Any = None
     refusals: tuple[int, ...] = ()
+    own_refusals: tuple[int, ...] = ()
+    refusal: Any = None
     open: bool = False
     websocket: Mapping[str, Any] = {}
+
+    @property
+    def form(self) -> str:
+        """What its own refusals are called by."""
+        return "" if self.refusal is None else self.refusal.__name__.removesuffix("Answer")
 
     @property
     def tag(self) -> str:

@@ -49,8 +49,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     expired, or void (its run was stopped). `digest` binds it to the exact call. `question` is empty
     for a call. `host`: the internet host that the call contacts. `here`: the person who requested
     the call may approve it. `direct`: a program asks, and no chat does. `approvers`: see
-    `may_answer`. `asked_in`: the chats that show the question. `version`: of the tool, if an MCP
-    server describes it; `unaccepted`: no owner has accepted that version. `rule`: of the policy,
+    `may_answer`. `asked_in`: the chats that show the question. `version`: of the tool, if another
+    program describes it; `unaccepted`: no owner has accepted that version. `rule`: of the policy,
     for the log. `label`: of the run's context. `seen`: the people who were shown the whole call
     where the question is too short for it (`fits`). Times are unix seconds.
     """

@@ -174,7 +174,7 @@ class ToolResultEntry(
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, tag="approval", omit_defaults=True):
     """Written before a person is asked to approve a call. `digest` identifies the exact call,
-    `version` the tool's description, if an MCP server wrote it; `rule` of the policy asks."""
+    `version` the tool's description, if another program wrote it; `rule` of the policy asks."""
 
     id: int
     call: int

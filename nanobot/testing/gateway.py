@@ -55,13 +55,9 @@ from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
-from nanobot.tools.mcp.pins import MemoryPins
-from nanobot.tools.mcp.place import ServerPlace
-from nanobot.tools.mcp.servers import McpServers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.service import CronService
-from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
@@ -208,9 +204,6 @@ class FakeGateway:
                 states=dict,
                 restart=None,
                 forget_prompts=self.records.forget_prompts,
-            ),
-            mcp=McpServers(
-                {}, self.tools, clock, {}, ServerPlace(Path(), Path()), MemoryBlobs(), MemoryPins()
             ),
             security=Unaudited(),
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),

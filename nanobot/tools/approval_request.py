@@ -17,7 +17,7 @@ from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision
 
 ANOTHER_TOOL = (
-    "not executed: the MCP server changed this tool after the call was approved. "
+    "not executed: its server changed this tool after the call was approved. "
     "Make the call again if it is still needed."
 )
 

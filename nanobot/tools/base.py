@@ -152,7 +152,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
     ToolError, but with attachments. `addresses`: the web addresses that the call found or read.
     `label`: additional information on who wrote the content and how private it is. `usage`: of
     model calls that the tool made, with the model's `profile`. `facts`: how the call was made, for
-    those who look into it later, such as the session of an MCP server. The log keeps them with the
+    those who look into it later, such as the session of a server. The log keeps them with the
     result, and no model sees them.
     """
 
@@ -211,7 +211,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
     prompt does not list them, and the model finds them with `find_tools`.
 
-    `version`: the digest of the tool's description and schema, if an MCP server wrote them. An
+    `version`: the digest of the tool's description and schema, if another program wrote them. An
     approved call is made only if the version is still the same. `unaccepted`: why an owner has to
     accept this version first, phrased to follow "because". No prompt lists such a tool, and each
     of its calls needs an approval.

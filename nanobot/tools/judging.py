@@ -13,8 +13,6 @@ from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
-_OF_A_SERVER = "mcp__"
-
 
 def decided(
     policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
@@ -55,7 +53,7 @@ def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContex
     wary = msgspec.structs.replace(context, tainted=True)
     outside = (
         call.elsewhere
-        or (call.foreign and (call.risky or tool.name.startswith(_OF_A_SERVER)))
+        or (call.foreign and call.risky)
         or (tool.sends is not None and tool.sends(args, wary))
     )
     if not outside:

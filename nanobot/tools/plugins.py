@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.seam.entry_points import TOOLS, LoadedPlugin, Plugins
+from nanobot.seam.installed import installed
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
@@ -19,13 +21,11 @@ BUILT_IN = frozenset(
         *("read_file", "write_file", "edit_file", "list_dir", "search_files"),
         *("exec", "process", "web_search", "web_fetch", "message", "ask_user", "spawn", "cron"),
         *("memory_search", "memory_save", "memory_forget", "need_information", "skill"),
-        *("mcp_read", "find_tools", "call_tool"),
     )
 )
 """Names that packages cannot give to their tools, whether or not nanobot's own tool is offered,
-because policy rules refer to them.
+because policy rules refer to them; `Plugin.reserves` adds to them.
 """
-_SERVERS = "mcp__"
 
 
 def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
@@ -61,10 +61,16 @@ def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:
         wrong = trouble(tool)
         if wrong:
             raise UsageError(f"the tool {str(tool.name)[:64]!r} cannot be used: {wrong}")
-        if (not own and tool.name in BUILT_IN) or tool.name.startswith(_SERVERS):
+        if not own and _is_reserved(tool.name):
             raise UsageError(f"the name {tool.name} is taken: it is one of nanobot's own")
-    # find_tools finds only tools of MCP servers.
+    # Lazy tools are found with a tool of the plugin that adds them.
     return [msgspec.structs.replace(tool, lazy=False) for tool in tools]
+
+
+def _is_reserved(name: str) -> bool:
+    own = (found.plugin for found in installed().found.values() if not found.package)
+    patterns = [pattern for plugin in own for pattern in plugin.reserves]
+    return name in BUILT_IN or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def trouble(tool: Any) -> str:

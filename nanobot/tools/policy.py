@@ -36,7 +36,7 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """The policy's input: a call. `elsewhere`: it posts to another chat than its run's.
     `contained`: it stays within a sandbox. `sends`: it may send data that the run has read to the
     outside; `host`: the destination, if known. `reached`: the file at `path`, with links resolved.
-    `risky`: it is not known to be harmless. `foreign`: the tool belongs to an MCP server or another
+    `risky`: it is not known to be harmless. `foreign`: the tool belongs to another program or
     package. `danger`: why this call is dangerous, if it is. `unusual`: why the tool requires
     approval, if it does. `typed`: a person typed it in the message that the run answers.
     `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source

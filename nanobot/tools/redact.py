@@ -11,7 +11,8 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from nanobot.config.loader import Config
-from nanobot.config.values import is_secret, secrets_in_arguments, secrets_in_url
+from nanobot.config.settings.base import Settings
+from nanobot.config.values import is_secret, secrets_in_url
 
 SHORTEST = 8
 """Shorter values are not replaced: they would match within ordinary words."""
@@ -68,9 +69,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
             secrets |= _secrets_in(entry.settings)
     for provider in config.providers.values():
         secrets |= secrets_in_url(provider.api_base)
-    for server in config.mcp.values():
-        secrets |= {*server.env.values(), *server.headers.values()}
-        secrets |= secrets_in_url(server.url) | secrets_in_arguments(server.args)
+    secrets |= _hidden_in(config.tables)
     return {secret for secret in secrets if secret}
 
 
@@ -85,6 +84,15 @@ def _fields(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _fields(item) for name, item in value.items()}
     return value
+
+
+def _hidden_in(value: Any) -> set[str]:
+    """The secrets that the names of keys do not tell of, of all tables below."""
+    below: Iterable[Any] = value.values() if isinstance(value, Mapping) else ()
+    own = value.hidden_values() if isinstance(value, Settings) else set[str]()
+    if isinstance(value, Settings):
+        below = [getattr(value, key) for key in value.__struct_fields__]
+    return own.union(*map(_hidden_in, below))
 
 
 def _secrets_in(table: Mapping[str, Any]) -> set[str]:

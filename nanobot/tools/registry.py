@@ -177,7 +177,7 @@ class ToolRegistry:
         return self.effect(name) is Effect.WORLD and not known
 
     def version(self, name: str) -> str:
-        """The version of a tool that an MCP server describes; empty for other tools."""
+        """The version of a tool that another program describes; empty for other tools."""
         tool = self._tools.get(name)
         return "" if tool is None else tool.version
 

@@ -224,7 +224,7 @@ async def test_a_server_is_switched_off_for_the_next_start(
     operations: Dispatcher, environ: dict[str, str]
 ) -> None:
     await operations.call("mcp disable", {"name": "files"})
-    assert load(environ).mcp["files"].enabled is False
+    assert load(environ).tables["mcp"]["files"].enabled is False
     with pytest.raises(UsageError, match="no MCP server"):
         await operations.call("mcp enable", {"name": "nowhere"})
 

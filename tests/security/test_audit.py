@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway import Gateway
-from nanobot.app.server_exposure import server_exposures
 from nanobot.config.loader import load
-from nanobot.config.settings.tools import McpSettings
 from nanobot.operations.exposures import Exposure
+from nanobot.plugins.mcp.exposures import exposures
+from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.file_wall import no_wall_alone
 from tests.process.harness import World
@@ -99,7 +99,7 @@ async def test_each_server_is_judged_by_its_own_table_not_by_that_of_commands(
 
 async def test_where_bubblewrap_does_not_work_programs_are_bare_or_do_not_start() -> None:
     settings = {name: McpSettings(command="x", sandbox=name) for name in ("auto", "bwrap", "off")}
-    rows = await server_exposures(settings, Bubblewrap(None))
+    rows = await exposures(settings, Bubblewrap(None))
     alone = "danger" if no_wall_alone() else "risk"
     assert [row.level for row in rows] == [alone, "ok", "danger"]
 

@@ -167,6 +167,6 @@ async def test_a_tool_that_changes_between_question_and_approval_is_not_called(
     number = scene.number()
     await scene.start(EVIL)
     result = await scene.puppet.decide(f"/approve {number}")
-    refused = "the MCP server changed this tool after the call was approved" in result
+    refused = "its server changed this tool after the call was approved" in result
     assert refused is (pin == "changes")
     assert len(scene.calls) == (1 if refused else 2)

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from nanobot.config.settings.tools import McpSettings
-from nanobot.tools.mcp.connection_state import ConnectionState
-from nanobot.tools.mcp.place import ServerPlace
-from nanobot.tools.mcp.program import started
+from nanobot.plugins.mcp.connection_state import ConnectionState
+from nanobot.plugins.mcp.place import ServerPlace
+from nanobot.plugins.mcp.program import started
+from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.file_wall import no_wall_alone
 from nanobot.tools.sandbox.own_files import own_files, project_of

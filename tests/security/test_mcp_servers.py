@@ -10,8 +10,9 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
-from nanobot.tools.mcp.connection_state import ServerTrouble
-from nanobot.tools.mcp.place import ServerPlace
+from nanobot.plugins.mcp.connection_state import ServerTrouble
+from nanobot.plugins.mcp.place import ServerPlace
+from nanobot.plugins.mcp.views import Servers
 
 PLANTED = (
     *("sitecustomize.py", "usercustomize.py", "json.py", "typing.py", "speak.py"),
@@ -38,7 +39,7 @@ async def state(home: Path, table: str, **environ: str) -> tuple[str, str]:
     gateway = Gateway(load(environ), environ, channels=False)
     async with gateway.serving("test", lambda _: None) as parts, asyncio.timeout(60):
         while True:
-            (view,) = parts.mcp.views()
+            (view,) = parts.plugged.offers.get(Servers).views()
             if view.state in ("failed", "connected"):
                 return view.state, view.error
             await asyncio.sleep(0.02)

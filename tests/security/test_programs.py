@@ -11,12 +11,12 @@ import pytest
 from mcp import Client
 
 from nanobot.api import Agent, RunInput
-from nanobot.cli.mcp.serving import server
+from nanobot.plugins.mcp.serving import server
 from nanobot.providers.base import Completion
 from nanobot.session.approvals import NOBODY
 from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.plugins.mcp.test_over_http import client as mcp_client
 from tests.server.housing import TOKEN, House, house
-from tests.server.test_mcp_over_http import client as mcp_client
 from tests.server.test_openai_api import client as ai_client
 from tests.server.test_openai_api import said
 

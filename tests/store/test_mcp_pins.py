@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.store.repositories.mcp_pins import SqlPins, kept_at
+from nanobot.plugins.mcp.pins import FIRST, MemoryPins, Pins, Said
+from nanobot.plugins.mcp.store import SqlPins, kept_at
 from nanobot.store.unit import StoreContext
-from nanobot.tools.mcp.pins import FIRST, MemoryPins, Pins, Said
 from tests.store.home import Home
 
 OLD = Said("[it] Adds.", {"type": "object", "properties": {"b": {}, "a": {}}})

@@ -17,6 +17,7 @@ from nanobot.agent.stages.titling import Untitled
 from nanobot.errors import NanobotError
 from nanobot.memory.records import Draft, FileChanges
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
@@ -35,7 +36,6 @@ from nanobot.store.repositories.retention import Slice
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
-from nanobot.tools.mcp.pins import Said
 from nanobot.tools.shell.background import StartedCommand
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.home import Home

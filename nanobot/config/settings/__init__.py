@@ -16,12 +16,7 @@ from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.retention import RetentionSettings
-from nanobot.config.settings.tools import (
-    McpSettings,
-    PolicySettings,
-    SkillsSettings,
-    ToolsSettings,
-)
+from nanobot.config.settings.tools import PolicySettings, SkillsSettings, ToolsSettings
 from nanobot.config.settings.triggers import (
     LifecycleSettings,
     TriggerSettings,
@@ -68,7 +63,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     skills: Annotated[SkillsSettings, about("Instructions that the model can load.", live=True)] = (
         SkillsSettings()
     )
-    mcp: Annotated[Mapping[str, McpSettings], about("Servers of the Model Context Protocol.")] = {}
     triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
     retention: Annotated[
         RetentionSettings, about("How long conversations are kept in the database.")

@@ -58,6 +58,14 @@ class Settings(msgspec.Struct, frozen=True):
         """The keys that are written in a table of that name, with those that follow from them."""
         return {**values}
 
+    def shown_value(self, key: str) -> Any:
+        """The value of a key, without secrets that the names of keys do not tell of."""
+        return getattr(self, key)
+
+    def hidden_values(self) -> set[str]:
+        """The secrets that the names of keys do not tell of."""
+        return set()
+
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
         return f"{type(self).__name__}({fields})"

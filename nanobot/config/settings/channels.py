@@ -78,8 +78,6 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 
 WEB_PORT = 8765
-MCP_SERVE = "mcp serve"
-"""What `nanobot mcp serve` is called among the programs that may be trusted."""
 PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 """A path below which a proxy may serve the gateway, as in /assistant."""
 

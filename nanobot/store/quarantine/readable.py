@@ -22,7 +22,6 @@ from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures
 from nanobot.text import Sentence
-from nanobot.tools.mcp import pins
 from nanobot.triggers.cron import jobs
 
 Column: TypeAlias = tuple[str, str]
@@ -82,6 +81,12 @@ def _json_of(kind: Any) -> Callable[[bytes], object]:
     return msgspec.json.Decoder(kind).decode
 
 
+def _described(encoded: bytes) -> object:
+    """A tool's description and schema. msgspec's decoder refuses halves of surrogate pairs, which
+    programs may send."""
+    return msgspec.convert(json.loads(encoded), tuple[str, dict[str, Any]])
+
+
 _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("inbound", "body"): _json_of(InboundMessage),
     ("outbound", "body"): _json_of(OutboundMessage),
@@ -96,8 +101,8 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("prompts", "body"): _json_of(PromptSnapshot),
     ("memories", "provenance"): _json_of(Provenance),
     ("entries", "payload"): entries.decode,
-    ("mcp_tools", "said"): pins.read,
-    ("mcp_tools", "accepted"): lambda accepted: accepted and pins.read(accepted),
+    ("mcp_tools", "said"): _described,
+    ("mcp_tools", "accepted"): lambda accepted: accepted and _described(accepted),
 }
 """Columns whose bytes are decoded."""
 _HASHES = frozenset({("sessions", "head_hash"), ("entries", "digest"), ("entries", "hash")})

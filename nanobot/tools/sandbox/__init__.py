@@ -1,1 +1,1 @@
-"""The sandbox for programs that nanobot did not ship: isolates commands and MCP servers."""
+"""The sandbox for programs that nanobot did not ship: isolates commands and servers of tools."""

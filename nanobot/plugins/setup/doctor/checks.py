@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot.agent.budgets import Budgets
-from nanobot.app.doctor.mcp_tools import mcp_tools
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.zones import guessed, says_nothing, zone_of_home
 from nanobot.config.loader import Config
@@ -260,7 +259,7 @@ def _store(
         text = f"agent.zone is not set and this machine says {zone}: {kept.jobs} job(s) use it"
         remedy = f"`nanobot config set agent.zone {_example(environ)}`, then restart"
         result.append(Finding(about="zone", level="warning", text=text, remedy=remedy))
-    return [*result, *mcp_tools(config)]
+    return result
 
 
 def _example(environ: Mapping[str, str]) -> str:

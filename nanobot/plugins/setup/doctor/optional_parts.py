@@ -11,7 +11,7 @@ from nanobot.providers.model_choice import EMBEDDED
 
 def switched_on(config: Config) -> list[tuple[str, str, bool]]:
     """The key, the part it needs, and whether the gateway cannot start without it. E-mail and
-    events are checked with their channel and sensors. Without the sandbox there is another one, and
+    parts of plugins are checked by these. Without the sandbox there is another one, and
     a document reports its missing part when it is read."""
     needed: list[tuple[str, str, bool]] = []
     if config.database_url.startswith("postgresql"):
@@ -20,9 +20,6 @@ def switched_on(config: Config) -> list[tuple[str, str, bool]]:
         needed.append(("blobs", "s3", True))
     if config.memory.enabled and config.memory.embedding_model == LOCAL:
         needed.append(("memory.embedding_model", "memory", False))
-    servers = [name for name, settings in config.mcp.items() if settings.enabled]
-    if servers:
-        needed.append((f"mcp.{servers[0]}", "mcp", False))
     labels = (config.agent.model, *config.agent.fallback_models)
     if any(label.partition("/")[0] == EMBEDDED for label in labels):
         needed.append(("agent.model", "embedded", False))

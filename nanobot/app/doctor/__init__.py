@@ -1,1 +1,0 @@
-"""Finds the problems of a home."""

@@ -1,0 +1,29 @@
+"""Model Context Protocol: tools, resources and prompts of servers for the model; and nanobot as a
+server for other programs.
+
+Only `connection`, `stdio`, `http`, `content` and `offered_tools` import the protocol's own package,
+which takes most of a second, so they are imported when a server is configured or a program asks.
+"""
+
+from __future__ import annotations
+
+from nanobot.plugins.mcp.settings import McpSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="mcp",
+    summary="Servers of the Model Context Protocol.",
+    settings=McpSettings,
+    named=True,
+    groups={"mcp": "Servers of the Model Context Protocol, whose tools the assistant has."},
+    fits="nanobot.plugins.mcp.checks:fits",
+    objects="nanobot.plugins.mcp.service:servers",
+    operations="nanobot.plugins.mcp.operations:operations",
+    tools="nanobot.plugins.mcp.service:tools",
+    reserves=("mcp__*", "mcp_read", "find_tools", "call_tool"),
+    start="nanobot.plugins.mcp.service:start",
+    routes="nanobot.plugins.mcp.route:routes",
+    exposures="nanobot.plugins.mcp.exposures:exposures",
+    checks="nanobot.plugins.mcp.checks:checks",
+    commands="nanobot.plugins.mcp.commands:commands",
+)
