@@ -41,7 +41,7 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     icon: str
     script: str
-    place: Literal["menu", "health", "run", "step"] = "menu"
+    place: Literal["menu", "health", "skills", "run", "step"] = "menu"
     needs: str = ""
 
 

@@ -22,6 +22,7 @@ PLUGIN = Plugin(
     tools="nanobot.plugins.mcp.service:tools",
     reserves=("mcp__*", "mcp_read", "find_tools", "call_tool"),
     start="nanobot.plugins.mcp.service:start",
+    page="nanobot.plugins.mcp.page:views",
     routes="nanobot.plugins.mcp.route:routes",
     exposures="nanobot.plugins.mcp.exposures:exposures",
     checks="nanobot.plugins.mcp.checks:checks",

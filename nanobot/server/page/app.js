@@ -51,7 +51,7 @@ export const VIEWS = {
 /** The views that this person may use. */
 const views = () => {
   for (const { name, title, icon, script, place, needs } of me.value?.views ?? []) {
-    if (place === "run" || place === "step") continue;
+    if (["run", "step", "skills"].includes(place)) continue;
     const load = async () => (await import("./kit.js")).made(script);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";

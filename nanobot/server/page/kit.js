@@ -15,6 +15,8 @@ import {
   Field,
   Head,
   State,
+  Switch,
+  Unreadable,
   useFetched,
   valueOf,
 } from "./parts/basics.js";
@@ -24,7 +26,8 @@ import { go, link } from "./router.js";
 const kit = {
   ...{ at, change, may, me, read, language, t, changed, clock, count, duration, go, link, tell },
   ...{ html, useEffect, useMemo, useRef, useState },
-  ...{ Button, Choice, complain, Dialog, Empty, Fetched, Field, Head, State, useFetched, valueOf },
+  ...{ Button, Choice, complain, Dialog, Empty, Fetched, Field, Head, State },
+  ...{ Switch, Unreadable, useFetched, valueOf },
 };
 
 /** The view of a script. @param {string} path */

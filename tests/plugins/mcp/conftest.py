@@ -19,6 +19,9 @@ from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import MemoryBlobs
+from tests.server.conftest import owner, served
+
+__all__ = ["owner", "served"]
 
 ROOT = str(Path(__file__).resolve().parents[3])
 

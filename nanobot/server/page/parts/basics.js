@@ -129,6 +129,24 @@ const NAMES = {
   aborted: "cancelled",
 };
 
+/** On or off.
+ * @param {{ on: boolean, label: string, onChange: (on: boolean) => unknown }} props
+ */
+export function Switch({ on, label, onChange }) {
+  return html`
+    <button
+      type="button"
+      role="switch"
+      class="switch"
+      aria-checked=${on}
+      aria-label=${label}
+      onClick=${() => onChange(!on)}
+    >
+      <i></i>
+    </button>
+  `;
+}
+
 /** What state something is in, as a word with a colour. @param {{ state: string }} props */
 export function State({ state }) {
   const word = state.split(/[ :,]/)[0].toLowerCase();

@@ -1,27 +1,11 @@
-/** Skills and MCP servers, switched on and off; all tools. */
+/** Skills, switched on and off; what plugins add; all tools. */
 
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Dialog, Fetched, State, Unreadable, useFetched } from "../../parts/basics.js";
+import { Added } from "../../parts/added.js";
+import { Dialog, Fetched, State, Switch, useFetched } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
-import { tell } from "../../parts/notices.js";
-
-/** @param {{ on: boolean, label: string, onChange: (on: boolean) => unknown }} props */
-function Switch({ on, label, onChange }) {
-  return html`
-    <button
-      type="button"
-      role="switch"
-      class="switch"
-      aria-checked=${on}
-      aria-label=${label}
-      onClick=${() => onChange(!on)}
-    >
-      <i></i>
-    </button>
-  `;
-}
 
 /** @param {{ name: string, onClose: () => void }} props */
 function Skill({ name, onClose }) {
@@ -80,45 +64,6 @@ function SkillList() {
   `;
 }
 
-function ServerList() {
-  const servers = useFetched((signal) => read("mcp list", {}, { signal }), []);
-  const turn = async (/** @type {import("../../gateway.js").ServerView} */ server) => {
-    await change(server.state === "disabled" ? "mcp enable" : "mcp disable", { name: server.name });
-    tell(t("It holds from the next start on."));
-    servers.again();
-  };
-  return html`
-    <section>
-      <h2>${t("MCP servers")}</h2>
-      <${Fetched} of=${servers} rows=${2}>
-        ${(list) =>
-          list.length ? html`
-            <ul class="card flush findings">
-              ${list.map((server) => html`
-                <li key=${server.name}>
-                  <${Switch}
-                    on=${server.state !== "disabled"}
-                    label=${t("Use {name}", { name: server.name })}
-                    onChange=${() => turn(server)}
-                  />
-                  <b>${server.name}</b>
-                  <span>
-                    ${server.where}
-                    ${server.error && html`<small class="bad">${server.error}</small>`}
-                  </span>
-                  <small>${t("{n} tools", { n: server.tools })}</small>
-                  <${State} state=${server.state} />
-                </li>
-              `)}
-            </ul>
-          ` : html`<p class="soft">${t("None is configured: nanobot mcp add connects one.")}</p>`
-        }
-      <//>
-      <${Unreadable} of="mcp list" />
-    </section>
-  `;
-}
-
 function ToolList() {
   const tools = useFetched((signal) => read("tools list", {}, { signal }), []);
   return html`
@@ -144,6 +89,6 @@ function ToolList() {
 
 export const Skills = () => html`
   <${SkillList} />
-  <${ServerList} />
+  <${Added} place="skills" />
   <${ToolList} />
 `;
