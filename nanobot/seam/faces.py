@@ -16,8 +16,8 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     `useFetched`, `read`, `change`, `t`, `tell` ...) and returns a component. `place`: a view
     of its own in the menu; a button among the results of doctor (Settings, Health); a part of
     Settings, Skills; a part of the view of each run, which gets `run` and `entries`; or a part of
-    each step of a run, which gets `run` and `entry`. `needs`: the operation that a person must be allowed to use; empty: it is
-    for owners."""
+    each step of a run, which gets `run` and `entry`. `needs`: the operation that a person must be
+    allowed to use; empty: it is for owners."""
 
     title: str
     script: str
