@@ -64,7 +64,7 @@ class Toolbox(Protocol):
         ...
 
     def version(self, name: str) -> str:
-        """The version of a tool that an MCP server describes; empty for other tools."""
+        """The version of a tool that another program describes; empty for other tools."""
         ...
 
     def unaccepted(self, name: str) -> bool:
