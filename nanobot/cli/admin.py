@@ -35,7 +35,7 @@ def add_plugins(plugins: typer.Typer) -> None:
 def new_plugin(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: letters, digits, _.")],
 ) -> None:
-    """Write a package with a plugin, to begin with, into a folder of its own here."""
+    """Write a package with an example plugin and tests into a new folder here."""
     from nanobot.cli.plugin_template import write_plugin  # noqa: PLC0415 - see get
 
     with errors():
