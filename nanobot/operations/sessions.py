@@ -108,7 +108,7 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
 
     Archived conversations are listed only with `archived`, single messages from the shell (`nanobot
     agent -m`) only with `all`. Such messages are removed after 30 days, and all but the latest 200
-    before that, unless somebody continued them.
+    before that, unless they were continued.
     """
     which = Filter(
         unread=unread,

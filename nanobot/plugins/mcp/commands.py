@@ -58,7 +58,7 @@ def add_server(  # noqa: PLR0913 - each is an option
         list[str] | None, Option(about="For a URL: a header, NAME=VALUE (repeatable).")
     ] = None,
 ) -> None:
-    """Write a server into config.toml; values like ${NAME} and file:PATH are kept as they are."""
+    """Add a server to config.toml. References such as ${NAME} and file:PATH are kept."""
     from nanobot.plugins.mcp.server_tables import (  # noqa: PLC0415 - more than --help needs
         ServerSpec,
         added,
@@ -79,7 +79,7 @@ def add_server(  # noqa: PLR0913 - each is an option
 
 
 def remove_server(environ: Mapping[str, str], *, name: _Name) -> None:
-    """Take a server out of config.toml; everything else stays as it is."""
+    """Remove a server from config.toml."""
     from nanobot.plugins.mcp.server_tables import removed  # noqa: PLC0415
 
     file = removed(environ, name)
@@ -108,7 +108,7 @@ def serve(
         str, Option(about="With --http: the variable with the token clients must show.")
     ] = "",
 ) -> None:
-    """Be an MCP server: other programs send messages, read conversations, answer approvals."""
+    """Serve MCP to other programs: they send messages, read conversations, answer approvals."""
     from nanobot.plugins.mcp.serving import run  # noqa: PLC0415
 
     run(environ, http, token_env)
