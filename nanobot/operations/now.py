@@ -103,7 +103,8 @@ async def show_now(
 ) -> Moment:
     """Show active runs, pending messages and unsent answers.
 
-    Members see only their own runs, and no figures. The lag of the event loop is measured only for this. Of unsent and waiting messages, 500 are searched for the oldest.
+    Members see only their own runs, and no figures. The lag of the event loop is measured only for
+    this. Of unsent and waiting messages, 500 are searched for the oldest.
     """
     engine, now = context.engine, context.engine.now()
     live = await engine.conversations.runs(
