@@ -73,7 +73,7 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
 ) -> ConnectedChannel:
     """Test a channel's credentials and save it.
 
-    Secrets are saved in files of their own. `nanobot onboard` does the same with questions.
+    Secrets are saved in separate files. `nanobot onboard` does the same with questions.
     """
     caller.at_this_machine("Connecting a channel")
     from nanobot.plugins.setup.connecting import connect  # noqa: PLC0415
