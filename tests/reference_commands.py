@@ -18,7 +18,7 @@ from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.server.openapi import description
 from nanobot.server.operation_routes import path_of
 
-_EVERYWHERE = {"--help", "--json"}
+_EVERYWHERE = {"--help", "--json", "--limit", "--yes"}
 """Options that the beginning of the page explains."""
 _MANY = 5
 """So many options of another command in the group are not repeated."""
@@ -50,11 +50,13 @@ def _group(group: Any, path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _command(name: str, command: Any, seen: dict[str, str]) -> Iterator[str]:
-    """A command. `seen`: the options of the commands before it in its group, with their names."""
+    """A command. `seen`: the lines about arguments of the commands before it in its group, with the
+    names of these commands."""
     yield from (f"### `nanobot {name}`", "", *_paragraphs(command.help))
     examples = re.findall(r"Example: (.+)", command.epilog or "")
     yield from (*(f"    {example}" for example in examples), "")
     options = [line for each in command.params if (line := _option(each))]
+    options = [line for line in options if line not in seen or line.startswith("- `-")]
     again = [line for line in options if line in seen and line.startswith("- `-")]
     if len(again) > _MANY:
         options = [line for line in options if line not in again]

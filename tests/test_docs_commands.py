@@ -55,7 +55,13 @@ def test_every_command_is_shown_with_its_options(name: str) -> None:
     for parameter in KNOWN[name].params:
         option = parameter.opts[0]
         if not parameter.hidden and option.startswith("--"):
-            known = option in {"--help", "--json", "--session"}  # the page's beginning has these
+            known = option in {
+                "--help",
+                "--json",
+                "--limit",
+                "--session",
+                "--yes",
+            }  # the page's beginning has these
             assert known or f"`{option}`" in SECTIONS[name]
 
 
