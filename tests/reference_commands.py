@@ -117,8 +117,9 @@ def _types() -> Iterator[str]:
     within = {name for each in printed for name in _REFERENCE.findall(json.dumps(schemas[each]))}
     for name in sorted(printed | within):
         text = _text(inspect.cleandoc(schemas[name].get("description", "")))
+        schema = schemas[name].get("anyOf", [schemas[name]])[0]  # of variants, one has all fields
         for word, key in (("Fields", "properties"), ("Values", "enum")):
-            if listed := ", ".join(f"`{each}`" for each in schemas[name].get(key, ())):
+            if listed := ", ".join(f"`{each}`" for each in schema.get(key, ())):
                 text = f"{text} {word}: {listed}.".strip()
         if text:
             yield f"- **{name.rpartition('.')[2]}**: {text}"

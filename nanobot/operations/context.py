@@ -11,7 +11,7 @@ from nanobot.operations.rendering import Now
 
 
 class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
-    """How many conversations get their prompt made anew at their next model call."""
+    """The number of conversations whose prompt is renewed at their next model call."""
 
     sessions: int
 

@@ -17,7 +17,7 @@ class PartView(msgspec.Struct, frozen=True, kw_only=True):
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     """What a model would be sent. `tokens` is the estimate of all `parts`, of the model's
-    `context_tokens`; `renewed`: the prompt would be made anew. `cut`: only the counts are here."""
+    `context_tokens`. `renewed`: the prompt would be renewed. `cut`: only the counts are here."""
 
     session_key: str
     model: str

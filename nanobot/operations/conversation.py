@@ -31,8 +31,8 @@ from nanobot.session.states import RunState
 
 
 class SentMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is on disk; `address` is the chat that hears the answer. `fresh` False: it was
-    there already, by its key."""
+    """A stored message; `address` is the chat that gets the answer. `fresh` False: a message with
+    this key was already stored."""
 
     session_key: str
     inbound_id: int
@@ -124,7 +124,7 @@ async def compact(
 
 
 class StopResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What an order to stop ended; `run` is None when nothing ran."""
+    """The run that a stop ended; `run` is None if none was active."""
 
     session_key: str
     run: str | None

@@ -87,8 +87,8 @@ class _JobArguments(Arguments, frozen=True, kw_only=True):
 
 
 class DueView(msgspec.Struct, frozen=True, kw_only=True):
-    """A time to come: unix seconds, and as the clocks of its zone show it. `rule` is the schedule
-    in words."""
+    """A due time, in unix seconds and as the clocks of its zone show it. `rule` is the schedule in
+    words."""
 
     unix: float
     time: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # `--help` would load asyncio with them
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: how it is, and what to do about it."""
+    """The result of one check, with its remedy. `mendable`: `doctor --fix` can repair it."""
 
     about: str
     level: Literal["ok", "warning", "broken"]
@@ -39,10 +39,10 @@ EXAMINATION: Interface[Examination] = Interface("examination")
 
 
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of the configuration with what holds now, secrets as ***. `source`: default, file or
-    environment, which wins over the file. `written`: what the next start reads in the file, where
-    that differs. `applies`: when a change takes effect. `about` says what the key is for; `kind` is
-    its type, with all `choices`, or the range from `least` (without it, if `above`) to `most`."""
+    """A key of the configuration with its effective value, secrets as ***. `source`: default, file
+    or environment, which overrides the file. `written`: the file's value, if it differs.
+    `applies`: when a change takes effect. `about` describes the key; `kind` is its type, with all
+    `choices`, or the range from `least` (excluded, if `above`) to `most`."""
 
     key: str
     value: Any
@@ -80,7 +80,7 @@ class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
-    """How the assistant may talk, in words. `chosen`: it does from the next start on."""
+    """A style of the assistant. `chosen`: the one that the next start uses."""
 
     name: str
     text: str

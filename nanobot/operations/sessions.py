@@ -26,7 +26,7 @@ _QUOTED = 2_000
 
 
 class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that is gone, with how many entries it had."""
+    """A deleted session, and the number of its entries."""
 
     key: str
     entries: int

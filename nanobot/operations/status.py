@@ -21,9 +21,9 @@ _OWNERS = for_owners("Only owners change the model.")
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of it all. `serving` False: no nanobot runs in this home; `run` is the session's.
-    `watches` and `troubles` (what failed lately) are for owners alone; `role`: what this process
-    does, of several over one store."""
+    """The state of the gateway and of one session. `serving` False: no gateway runs in this home.
+    `run` is the session's. `watches` and `troubles` (recent failures) are for owners only. `role`:
+    the role of this process, if several share a store."""
 
     version: str
     home: str

@@ -10,8 +10,8 @@ from nanobot.messages import Role
 
 
 class AccessView(msgspec.Struct, frozen=True, kw_only=True):
-    """A named token, or a browser that is logged in. `used_at`: about when it asked last; never
-    says what the token is."""
+    """A named token, or a browser that is logged in. `used_at`: its last request,
+    approximately."""
 
     name: str
     kind: Literal["token", "browser"]

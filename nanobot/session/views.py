@@ -19,7 +19,9 @@ from nanobot.text import Sentence
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `run`: live run; `waiting`: messages without a run; `found`: matching text."""
+    """A session. `has_unread`: it changed since it was read; a chat's is read when a message
+    arrives there, one of the page when a person views it. `run`: live run; `waiting`: messages
+    without a run; `found`: matching text."""
 
     key: str
     title: str
