@@ -17,6 +17,7 @@ from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.server.openapi import description
 from nanobot.server.operation_routes import path_of
+from tests.reference_configuration import escaped
 
 _EVERYWHERE = {"--help", "--json", "--limit", "--yes"}
 """Options that the beginning of the page explains."""
@@ -132,4 +133,4 @@ def _paragraphs(text: str | None) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return re.sub(r"([<*])", r"\\\1", " ".join(text.split()))
+    return escaped(" ".join(text.split()))

@@ -32,6 +32,9 @@ PAGES = {
 _OBVIOUS = {"text", "secret", "list", "table", "boolean"}
 """Kinds that the default shows."""
 
+_ENDLESS = 1e9
+"""Nobody needs to know of a limit like this."""
+
 
 def configuration_page() -> str:
     """Every table and key there is."""
@@ -104,7 +107,7 @@ def _about(paths: Sequence[str], table: type[Settings]) -> list[str]:
     name = paths[0].removesuffix(".NAME")
     page = PAGES.get(name) or f"{name}.md"
     if (DOCS / page.partition("#")[0]).exists():
-        sentence += f" See [{page.partition('#')[0]}]({page})."
+        sentence += f" See [{page.partition('#')[0]}]({page})." if sentence else ""
     return [f"{sentence[:1].upper()}{sentence[1:]}", ""] if sentence else []
 
 
@@ -113,12 +116,16 @@ def _row(key: str, declared: KeyDeclaration) -> str:
     mark = " \\*" if declared.applies == "now" else ""
     limits = "" if declared.kind in _OBVIOUS and not declared.choices else _value(declared)
     meaning = f"{declared.about} {limits and f'({limits})'}".strip()
-    return f"| `{key}{default}`{mark} | {_escaped(meaning)} |"
+    return f"| `{key}{default}`{mark} | {escaped(meaning).replace('|', chr(92) + '|')} |"
 
 
-def _escaped(text: str) -> str:
-    """Text of a cell, as Markdown shows it."""
-    return re.sub(r"([|*<])", r"\\\1", text)
+def escaped(text: str) -> str:
+    """A text with the marks of Markdown escaped, except in code."""
+    parts = text.split("`")
+    return "`".join(
+        re.sub(r"([*<])", r"\\\1", part) if number % 2 == 0 else part
+        for number, part in enumerate(parts)
+    )
 
 
 def _written(default: Any) -> str:
@@ -131,7 +138,7 @@ def _value(declared: KeyDeclaration) -> str:
         shown = ", ".join(f"`{as_toml(choice)}`" for choice in declared.choices)
         return f"list of {shown}" if declared.kind == "list" else shown
     least, most = (f"{limit or 0:,.10g}" for limit in (declared.least, declared.most))
-    if declared.most is None:
+    if declared.most is None or declared.most >= _ENDLESS:
         limits = f"above {least}" if declared.above else f"{least} or more"
     else:
         limits = f"above {least}, to {most}" if declared.above else f"{least} to {most}"

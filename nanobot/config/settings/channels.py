@@ -24,12 +24,12 @@ class ChatSettings(Settings, frozen=True, kw_only=True):
 
 class ChannelSettings(Settings, frozen=True, kw_only=True):
     """`[channels.NAME]`: one chat platform. NAME is part of every address, so rename it with care.
-    Each type has further keys, such as its token: see its page.
+    Each type has further keys, such as its token.
 
     `settings` contains these further keys (token, api_root ...) with references resolved.
     """
 
-    type: Annotated[str, about("Adapter of this channel.")]
+    type: Annotated[str, about("Adapter of this channel, by default the table's name.")]
     enabled: Annotated[bool, about("Whether this channel is served.")] = True
     owners: Annotated[tuple[str, ...], about("Ids of people who may do everything.")] = ()
     members: Annotated[

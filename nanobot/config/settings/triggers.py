@@ -28,7 +28,7 @@ class TriggerSettings(Settings, frozen=True, kw_only=True):
     resolved.
     """
 
-    type: Annotated[str, about("Trigger of a package.")]
+    type: Annotated[str, about("Trigger of a package, by default the table's name.")]
     enabled: Annotated[bool, about("Whether this trigger is on.")] = True
     to: Annotated[str, about("Chat that gets the answers, as CHANNEL:ID. Empty: only the log.")] = (
         ""

@@ -62,7 +62,7 @@ export default {
   "Base URL of an OpenAI-compatible endpoint. Empty: the provider's own.":
     "兼容 OpenAI 的接口地址。留空：使用提供商自己的地址。",
   "How nanobot talks to the provider: `lean` (OpenAI-compatible), `anthropic`, `gemini`, `litellm`, or a package's client. `auto`: what fits the provider.":
-    "nanobot 与提供商通信的方式：`lean`（OpenAI 兼容）、`anthropic`、`gemini`、`litellm`，或软件包提供的客户端。`auto`：适合该提供商的方式。",
+    "nanobot 与提供商通信的方式：`lean`（OpenAI 兼容）、`anthropic`、`gemini`、`litellm`，或扩展包提供的客户端。`auto`：适合该提供商的方式。",
   "Prices of models, where the built-in table is wrong or has none.":
     "模型价格，用于内置价格表有误或缺失时。",
   "Abilities and prices of models, where the built-in table is wrong or has none.":
@@ -81,7 +81,8 @@ export default {
   "What the assistant hears in this group. Empty: as its channel has it.":
     "助手在这个群里听取什么。留空：与频道相同。",
   "People who are members in this group only.": "仅在此群中是成员的人。",
-  "Adapter of this channel.": "此频道的适配器。",
+  "Adapter of this channel, by default the table's name.":
+    "此频道的适配器，默认是表的名称。",
   "Whether this channel is served.": "是否启用此频道。",
   "Ids of people who may do everything.": "可以做任何事的人的 id。",
   "Ids of people who may talk to the assistant. `*`: everyone.":
@@ -228,7 +229,8 @@ export default {
   "Most notifications in an hour, in each chat. 0: no limit.":
     "每个聊天每小时主动消息上限。0：不限。",
   "Most notifications in a day, in each chat. 0: no limit.": "每个聊天每天主动消息上限。0：不限。",
-  "Trigger of a package.": "扩展包的触发器。",
+  "Trigger of a package, by default the table's name.":
+    "扩展包的触发器，默认是表的名称。",
   "Whether this trigger is on.": "是否启用此触发器。",
   "Further keys of the trigger.": "触发器的其他设置。",
   "Which answers are spoken too: none, those to voice messages, or all.":
