@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 
 PAGES = Path(__file__).resolve().parent.parent
@@ -65,7 +65,9 @@ def test_every_command_is_shown_with_its_options(name: str) -> None:
             assert known or f"`{option}`" in SECTIONS[name]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@pytest.mark.parametrize(
+    "operation", [*OPERATIONS, *plugin_operations()], ids=lambda operation: operation.name
+)
 def test_every_type_that_a_command_prints_is_described_with_its_fields(
     operation: Operation,
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.server.operation_routes import path_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +65,7 @@ def test_llms_txt_lists_each_page_with_a_sentence(site: Path) -> None:
 
 def test_references_are_made_from_the_code(site: Path) -> None:
     http = (site / "reference" / "http.md").read_text("utf-8")
-    for operation in OPERATIONS:
+    for operation in [*OPERATIONS, *plugin_operations()]:
         if operation.listed:
             method = "GET" if operation.reads else "POST"
             assert f"### `{method} {path_of(operation)}`" in http

@@ -16,7 +16,7 @@ from mkdocs.structure.files import File
 
 from nanobot import __version__
 from nanobot.config import file as configfile
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.server.openapi import description
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -46,7 +46,8 @@ _published: dict[str, str] = {}
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not files of docs/, and what the pages load."""
     _document.clear()
-    _document.update(description(OPERATIONS, __version__, cookie="nanobot"))
+    operations = [*OPERATIONS, *plugin_operations()]
+    _document.update(description(operations, __version__, cookie="nanobot"))
     _published.clear()
     pages = {source: (ROOT / source).read_text("utf-8") for source in PAGES}
     for source, text in pages.items():
