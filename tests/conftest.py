@@ -30,6 +30,7 @@ _WITH_PROCESSES = [
         "test_examples.py",
         "plugins/mcp/test_pictures.py",
         "plugins/mcp/test_serving.py",
+        "plugins/mcp/test_stopping.py",
     )
 ]
 

@@ -35,6 +35,7 @@ from nanobot.app.parts import (
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of
 from nanobot.app.plugged import Plugged, PluginMetrics
+from nanobot.app.plugin_exposure import Exposed
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -231,7 +232,7 @@ class _Assembly:
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint)
-        return SecurityAuditor(lambda: self.live.config, *parts, bringing.Exposed(self.plugged))
+        return SecurityAuditor(lambda: self.live.config, *parts, Exposed(self.plugged))
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:

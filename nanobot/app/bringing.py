@@ -24,7 +24,6 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, ToolError, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.exposures import Exposure
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.propagation import Propagation
@@ -48,8 +47,6 @@ from nanobot.workspace.confinement import ConfinedFiles
 
 STAGE_SECONDS = 60.0
 """Time limit for a plugin's stage of a run."""
-EXPOSURE_SECONDS = 20.0
-"""Time limit for what a plugin tells the security audit."""
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -261,25 +258,6 @@ def deliveries_of(plugged: Plugged) -> dict[str, Deliveries]:
 
     plugged.each("deliveries", use)
     return taking
-
-
-class Exposed:
-    """See exposure.Brought."""
-
-    def __init__(self, plugged: Plugged) -> None:
-        self._plugged = plugged
-
-    def takes_deliveries(self) -> bool:
-        return bool(deliveries_of(self._plugged))
-
-    async def exposures(self) -> list[Exposure]:
-        found: list[Exposure] = []
-
-        def use(_: FoundPlugin, given: Any) -> None:
-            found.extend(listed(given, Exposure, "a nanobot.operations.exposures.Exposure"))
-
-        await self._plugged.each_awaited("exposures", use, EXPOSURE_SECONDS)
-        return found
 
 
 def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:

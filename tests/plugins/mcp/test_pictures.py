@@ -32,11 +32,12 @@ class World:
     def __init__(self, parts: Parts, model: OpenAIServer, home: Path) -> None:
         self.parts = parts
         self.home = home
-        self._model = model
+        self.model = model
 
     async def connected(self) -> None:
+        servers = self.parts.plugged.offers.get(Servers)
         async with asyncio.timeout(60):
-            while self.parts.plugged.offers.get(Servers).views()[0].state != "connected":  # noqa: ASYNC110 - see Bench
+            while servers.views()[0].state != "connected":  # noqa: ASYNC110 - see Bench
                 await asyncio.sleep(0.02)
 
     async def call(self, tool: str, session: str = "", **arguments: object) -> str:
@@ -46,7 +47,7 @@ class World:
         request = RunInput(messages=[message], session_key=session)
         events = [event async for event in self.parts.run_service.stream(request)]
         assert getattr(events[-1], "status", "") == RunState.COMPLETED
-        return json.dumps(self._model.requests[-1]["messages"], ensure_ascii=False)
+        return json.dumps(self.model.requests[-1]["messages"], ensure_ascii=False)
 
     async def pictures(self, kind: str, session: str = "") -> str:
         return await self.call("mcp__it__pictures", session, kind=kind)

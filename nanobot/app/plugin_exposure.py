@@ -1,0 +1,32 @@
+"""What others reach of plugins, for the security audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.app.bringing import deliveries_of, listed
+from nanobot.app.plugged import Plugged
+from nanobot.operations.exposures import Exposure
+from nanobot.seam.installed import FoundPlugin
+
+EXPOSURE_SECONDS = 20.0
+"""Time limit for what a plugin tells."""
+
+
+class Exposed:
+    """See exposure.Brought."""
+
+    def __init__(self, plugged: Plugged) -> None:
+        self._plugged = plugged
+
+    def takes_deliveries(self) -> bool:
+        return bool(deliveries_of(self._plugged))
+
+    async def exposures(self) -> list[Exposure]:
+        found: list[Exposure] = []
+
+        def use(_: FoundPlugin, given: Any) -> None:
+            found.extend(listed(given, Exposure, "a nanobot.operations.exposures.Exposure"))
+
+        await self._plugged.each_awaited("exposures", use, EXPOSURE_SECONDS)
+        return found
