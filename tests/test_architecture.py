@@ -83,7 +83,6 @@ NOT_AT_START = (
     ),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
-    *("nanobot.tools.web.charset", "nanobot.tools.web.exfiltration"),
     *("nanobot.providers.embedded", "nanobot.providers.embedded_answers"),
     "nanobot.providers.answers",
     *("nanobot.providers.repetition", "nanobot.providers.litellm_provider"),

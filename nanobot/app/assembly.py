@@ -329,7 +329,6 @@ class _Assembly:
             sandbox=sandbox,
             commands=commands,
             hosts=AllowedHosts(self.records.rules),
-            policy=lambda: self.tools.policy,
             files=self.files,
             taint=self.taint,
             blobs=self.blobs,

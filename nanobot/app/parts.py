@@ -27,10 +27,10 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
+from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.web.addresses import Addresses
 from nanobot.triggers.cron.editing import JobEditor
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs

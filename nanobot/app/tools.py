@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import msgspec
 
@@ -16,7 +16,6 @@ from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.memory import memory_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
-from nanobot.tools.policy import Policy
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
@@ -24,7 +23,6 @@ from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.process import process_tool
 from nanobot.tools.skill import skill_tool
-from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.cron.editing import JobEditor
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -33,14 +31,12 @@ from nanobot.workspace.taint import TaintedFiles
 
 
 class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies of tools. `policy`: returns the current one; `chats`: the channels that
-    `message` may write to."""
+    """Dependencies of tools. `chats`: the channels that `message` may write to."""
 
     config: Config
     sandbox: Sandbox
     commands: BackgroundCommands
     hosts: AllowedHosts
-    policy: Callable[[], Policy]
     files: ConfinedFiles
     taint: TaintedFiles
     blobs: Blobs
@@ -56,7 +52,6 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
     options = exec_options(config.tools.exec)
     sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
     return [
-        *web_tools(config.tools.web, lambda: needs.policy().settings.hosts),
         ask_tool(),
         cron_tool(needs.jobs),
         *workspace_tools(needs.files, taint, needs.blobs, needs.chats),

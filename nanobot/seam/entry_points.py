@@ -44,6 +44,7 @@ BUILT_IN = (
     "terminal",
     "traces",
     "voice",
+    "web_tools",
 )
 """The plugins in `nanobot/plugins`, as if our own distribution had an entry point for each. Real
 ones would be those of the version that was installed: a checkout changes without that."""

@@ -19,7 +19,7 @@ from nanobot.tools.registry import ToolRegistry
 BUILT_IN = frozenset(
     (
         *("read_file", "write_file", "edit_file", "list_dir", "search_files"),
-        *("exec", "process", "web_search", "web_fetch", "message", "ask_user", "spawn", "cron"),
+        *("exec", "process", "message", "ask_user", "spawn", "cron"),
         *("memory_search", "memory_save", "memory_forget", "need_information", "skill"),
     )
 )

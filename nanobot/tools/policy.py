@@ -18,8 +18,8 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
 from nanobot.text import Sentence
+from nanobot.tools.network.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
-from nanobot.tools.web.hosts import among
 from nanobot.workspace.globs import Glob
 
 PROMPT_FILES = (

@@ -12,9 +12,9 @@ from loguru import logger
 from nanobot.config import loader as config
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, NanobotError, ToolError
+from nanobot.plugins.web_tools.engines import Brave, SearchEngine, Tavily
+from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.web.engines import Brave, SearchEngine, Tavily
-from nanobot.tools.web.search import web_search_tool
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import Page, WebServer
 from tests.security.attacking import ACTS, SECRET, Home

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.web_tools.fetch import SECONDS, Web, web_fetch_tool
 from nanobot.tools.base import CallContext
+from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.web.addresses import Addresses
-from nanobot.tools.web.fetch import SECONDS, Web, web_fetch_tool
 from tests.doubles.web_server import PUBLIC, WebServer
 
 CALL = CallContext(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
+from nanobot.tools.base import AnyTool
 from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import message_tool
@@ -18,12 +22,14 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
-from nanobot.tools.web.tools import web_tools
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
+
+WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")
+"""Makes the tools for the web."""
 
 
 def keeper(workspace: Path, blobs: Path | None) -> Received:
@@ -54,11 +60,17 @@ def default_tools(
         *file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
         skill_tool(Skills(workspace, environ)),
         exec_tool(sandbox, workspace, ExecOptions(network=network, timeout=exec_.timeout)),
-        *web_tools(WebToolSettings(brave_api_key=brave_api_key)),
+        *_web_tools(WebToolSettings(brave_api_key=brave_api_key)),
         message_tool(None),
     ):
         tools.register(tool)
     return tools
+
+
+def _web_tools(settings: WebToolSettings) -> list[AnyTool]:
+    """None if no plugin provides them."""
+    make = provided(WEB_TOOLS)
+    return [] if make is None else make(settings)
 
 
 def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: CronService | None) -> None:

@@ -17,7 +17,7 @@ from nanobot.ports import Clock
 from nanobot.server.push.message import MOST_BYTES, PushKeys, encrypted, signed
 from nanobot.server.push.signing_key import SigningKey
 from nanobot.store.repositories.push_subscriptions import PushSubscription
-from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.network.addresses import Addresses
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver

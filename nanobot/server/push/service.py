@@ -16,7 +16,7 @@ from nanobot.session.views import Records
 from nanobot.store.beats import Beats
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.push_subscriptions import SqlPushSubscriptions
-from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.network.addresses import Addresses
 
 LEASE = "(notifications)"
 """Its name among the leases of channels; no channel can have this name."""

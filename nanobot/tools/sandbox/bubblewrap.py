@@ -19,6 +19,7 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.optional import command
 from nanobot.text import Sentence
+from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.sandbox import landlock, launcher
 from nanobot.tools.sandbox.control_group import grouped, no_groups
 from nanobot.tools.sandbox.file_wall import (
@@ -42,7 +43,6 @@ from nanobot.tools.sandbox.view import (
     SandboxView,
 )
 from nanobot.tools.shell.capture import kill
-from nanobot.tools.web.addresses import Addresses
 
 REMEDY = f"{command('sandbox')}, or install the distribution's bubblewrap package"
 ALLOW = (

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.text import quoted
+from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.sandbox.hosts import HostList, NetworkAccess, entry_of
 from nanobot.tools.sandbox.proxy_request import (
     MAX_HEAD_BYTES,
@@ -22,7 +23,6 @@ from nanobot.tools.sandbox.proxy_request import (
     ProxyRequest,
     parse_request,
 )
-from nanobot.tools.web.addresses import Addresses
 
 PORT = 3128
 """Its port on the sandbox's loopback."""

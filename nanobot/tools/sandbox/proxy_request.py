@@ -9,7 +9,7 @@ from yarl import URL
 
 from nanobot.errors import ToolError
 from nanobot.text import pattern
-from nanobot.tools.web.addresses import Addresses
+from nanobot.tools.network.addresses import Addresses
 
 MAX_HEAD_BYTES = 65_536
 _MAX_HEADERS = 100

@@ -11,6 +11,7 @@ from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.entries import PostEntry
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
@@ -20,8 +21,7 @@ from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
-from nanobot.tools.web.addresses import Addresses
-from nanobot.tools.web.fetch import Web, web_fetch_tool
+from nanobot.tools.network.addresses import Addresses
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tasks.working import Words, parent, say, tasks_of, the_run, wanted, with_types
 from tests.agent.tooling import bodies

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.sandbox.hosts import HostList, NetworkAccess, entry_of, is_entry
 from nanobot.tools.sandbox.proxy import EgressProxy
 from nanobot.tools.sandbox.proxy_request import ProxyRefusal, parse_request
-from nanobot.tools.web.addresses import Addresses
 from tests.doubles.web_server import PRIVATE, PUBLIC, Page, WebServer
 
 PERMITTED = Addresses([PUBLIC])

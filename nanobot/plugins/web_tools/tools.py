@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from nanobot.config.loader import Config
 from nanobot.config.settings.tools import WebToolSettings
+from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
+from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.tools.base import AnyTool
-from nanobot.tools.web.addresses import Addresses
-from nanobot.tools.web.fetch import Web, web_fetch_tool
-from nanobot.tools.web.search import engines, web_search_tool
+from nanobot.tools.network.addresses import Addresses
+from nanobot.tools.registry import ToolRegistry
+
+
+def tools(config: Config, registry: ToolRegistry) -> list[AnyTool]:
+    """Those of a gateway."""
+    return web_tools(config.tools.web, lambda: registry.policy.settings.hosts)
 
 
 def web_tools(

@@ -12,10 +12,10 @@ import pytest
 
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolError
+from nanobot.plugins.web_tools.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
+from nanobot.plugins.web_tools.search import engines, web_search_tool
+from nanobot.plugins.web_tools.tools import web_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.web.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
-from nanobot.tools.web.search import engines, web_search_tool
-from nanobot.tools.web.tools import web_tools
 from tests.doubles.web_server import Page, WebServer
 from tests.tools.browsing import CALL
 

@@ -10,10 +10,10 @@ from loguru import logger
 
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.web_tools.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
-from nanobot.tools.web.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
 
 MAX_QUERY = 400
 MAX_COUNT = 20
@@ -96,7 +96,7 @@ def _shown(hits: list[Hit], query: str, room: int) -> str:
 
 
 def _may_tell(args: WebSearch, context: CallContext) -> bool:
-    from nanobot.tools.web.exfiltration import is_private  # noqa: PLC0415 - not needed before
+    from nanobot.plugins.web_tools.exfiltration import is_private  # noqa: PLC0415 - not needed before
 
     return context.tainted and is_private(args.query, context.entries)
 

@@ -16,9 +16,9 @@ from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.documents.parse_worker import ParseJob
 from nanobot.tools.documents.reading import image_line, kind_of, read_document
+from nanobot.tools.network.addresses import Addresses
+from nanobot.tools.network.host_patterns import among
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
-from nanobot.tools.web.addresses import Addresses
-from nanobot.tools.web.hosts import among
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ async def read_page(body: Body) -> Page:
     picture = image_line(head, len(body.data))
     if picture is not None:
         return Page(body.url, "", f"[{picture}]", tuple(notes))
-    from nanobot.tools.web.charset import decoded  # noqa: PLC0415 - not before a page is there
+    from nanobot.plugins.web_tools.charset import decoded  # noqa: PLC0415 - not before a page is there
 
     text = decoded(body.data, body.charset)
     if body.kind in _MARKUP or (body.kind in _UNKNOWN and text.lstrip()[:1] == "<"):
@@ -252,7 +252,7 @@ class _Fetcher:
         """Whether the address may carry data out: it was not shown in the conversation, and
         untrusted content may have caused the call.
         """
-        from nanobot.tools.web.exfiltration import is_shown  # noqa: PLC0415 - as above
+        from nanobot.plugins.web_tools.exfiltration import is_shown  # noqa: PLC0415 - as above
 
         return context.tainted and not is_shown(args.url, context.entries, self._web.addresses)
 

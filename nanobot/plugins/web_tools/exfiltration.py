@@ -21,7 +21,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.terms import telling_terms
-from nanobot.tools.web.addresses import MAX_URL, Addresses
+from nanobot.tools.network.addresses import MAX_URL, Addresses
 
 MAX_NEW_WORDS = 6
 """Maximum plain new words of a search in a conversation that untrusted content may influence."""

@@ -1,0 +1,13 @@
+"""The web for the model: it searches, and reads pages."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="web_tools",
+    summary="Web search, and reading web pages.",
+    tools="nanobot.plugins.web_tools.tools:tools",
+    provides={"web_tools": "nanobot.plugins.web_tools.tools:web_tools"},
+    reserves=("web_search", "web_fetch"),
+)

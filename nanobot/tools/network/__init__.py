@@ -1,0 +1,1 @@
+"""Which internet hosts and addresses may be reached."""
