@@ -39,6 +39,7 @@ _GROUPS = {
     "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
+    "audit": "Proof that no one changed the log.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"

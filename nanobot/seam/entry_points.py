@@ -199,6 +199,10 @@ class Plugins:
                     return LoadedPlugin(name=loaded.name, package=package, what=use(loaded))
             except NanobotError as error:
                 why = str(error)
+            except ModuleNotFoundError as error:
+                if not f"{point.module}.".startswith(f"{error.name}."):
+                    raise
+                why = f"ModuleNotFoundError: {error}"  # it is not there: no trace says more
         if caught.error is not None:
             why = f"{type(caught.error).__name__}: {caught.error}"
         return self._leave(point, why)

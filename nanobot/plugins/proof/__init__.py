@@ -7,7 +7,6 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="proof",
     summary="Export logs with the proof of their chains.",
-    groups={"audit": "Proof that no one changed the log."},
     operations="nanobot.plugins.proof.commands:operations",
     routes="nanobot.plugins.proof.routes:routes",
 )
