@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Unpack
 
 import msgspec
 
-from nanobot.agent.step import StepLimits, own
+from nanobot.agent.run_log import RunLog
+from nanobot.agent.step import StepLimits
 from nanobot.bus.core import Bus
-from nanobot.labels import NOTHING, Label, Speaker, joined, of
+from nanobot.labels import NOTHING, Label, Speaker, of
 from nanobot.messages import (
     Address,
     EventKind,
-    Origin,
     OutboundKind,
     OutboundMessage,
-    Role,
     RunEvent,
     RunOptions,
     RunPayload,
@@ -40,79 +38,12 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.journal import Effects
-from nanobot.session.labelling import label_of
 from nanobot.session.run_types import TaskResult
 from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.scopes import scope_of
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.usage import run_cost, run_usage
 from nanobot.text import clean
-
-_AS_CONFIGURED = RunOptions()
-_SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
-
-
-class RunLog:
-    """The committed log of an active run, and values derived from it."""
-
-    def __init__(self, run_id: str, entries: Sequence[Entry]) -> None:
-        self.entries: list[Entry] = []
-        self.own: list[Body] = []
-        """The entries of this run."""
-        self._run_id = run_id
-        self._messages: list[UserEntry] = []
-        self.append(entries)
-
-    def append(self, entries: Sequence[Entry]) -> None:
-        self.entries.extend(entries)
-        # Cached: these are read dozens of times in a run, and the log may be long.
-        self.own += own(self._run_id, entries)
-        self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
-        for name in ("messages", "options", "private", "label"):  # derived from the log
-            self.__dict__.pop(name, None)
-
-    @cached_property
-    def messages(self) -> list[UserEntry]:
-        """The messages that this run answers."""
-        return [body for body in self.own if isinstance(body, UserEntry)]
-
-    @cached_property
-    def options(self) -> RunOptions:
-        """The options that came with the request for this run."""
-        return next((m.options for m in self.messages if m.options is not None), _AS_CONFIGURED)
-
-    @property
-    def visible(self) -> list[Entry]:
-        """The entries that the model may see."""
-        if self.options.history is None:
-            return self.entries
-        return [entry for entry in self.entries if entry.run_id == self._run_id]
-
-    @cached_property
-    def private(self) -> bool:
-        """Whether only one person reads this chat. False if unknown: no message was sent here, or
-        where the run was started."""
-        spoken = any(
-            message.origin in _SPOKEN or (message.options is not None and message.options.private)
-            for message in self._messages
-        )
-        return spoken and not any(message.group for message in self._messages)
-
-    @property
-    def with_owner(self) -> bool:
-        """Whether only an owner reads this chat, and everything the model sees is from owners."""
-        seen = self._messages if self.options.history is None else self.messages
-        return self.private and all(message.role is Role.OWNER for message in seen)
-
-    @property
-    def among_owners(self) -> bool:
-        """Whether the messages that this run answers are from owners, and from no group."""
-        return all(m.role is Role.OWNER and not m.group for m in self.messages)
-
-    @cached_property
-    def label(self) -> Label:
-        """Who said what the model sees, and how private it is."""
-        return joined(label_of(entry.body) for entry in self.visible)
 
 
 class ActiveRun:
@@ -322,12 +253,26 @@ class ActiveRun:
             tainted=self.run.kind is RunKind.TASK and self.tainted,
             label=self.label.encoded(),
         )
-        more = await self._journal.finish(self.lane, self.run, ending)
-        if text:
-            self._bus.owed(self.address)
+        more = await self._finished(ending)
         self._bus.reported(self.run)
         self._ended(state, text, error, bodies)
         return more
+
+    async def _finished(self, ending: Ending) -> bool:
+        """Record the end. If the answer can be sent at once, its send begins with it."""
+        departures = (self._bus.departure(message) for message in ending.outbound)
+        departure = next(departures, None)
+        if departure is None:
+            more = await self._journal.finish(self.lane, self.run, ending)
+            if ending.outbound:
+                self._bus.owed(self.address)
+            return more
+        with departure:
+            finished = await self._journal.finish_sending(
+                self.lane, self.run, ending, departure.parts
+            )
+            departure.row = finished.sending
+        return finished.more
 
     async def release(self) -> None:
         await self._journal.release(self.lane, self.run)

@@ -17,10 +17,11 @@ import msgspec
 from nanobot.bus.peers import Peers
 from nanobot.bus.turns import Turn, Turns
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Attachment, EventKind, Role, RunEvent
+from nanobot.messages import Address, Attachment, EventKind, OutboundMessage, Role, RunEvent
 from nanobot.propagation import received
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
+from nanobot.session.outbox import Departure
 from nanobot.session.runs import Ready, Run
 from nanobot.session.states import RunKind
 
@@ -116,6 +117,7 @@ class _Due(NamedTuple):
 
 
 Arriving: TypeAlias = Callable[[Admission], Awaitable[Admission]]
+Departing: TypeAlias = Callable[[OutboundMessage], Departure | None]
 
 
 class Bus:
@@ -139,6 +141,7 @@ class Bus:
         self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
+        self._departures: dict[str, Departing] = {}
         self._on_slowed: dict[str, Callable[[float], None]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
         self.abandoned = asyncio.Event()
@@ -299,6 +302,16 @@ class Bus:
         """Like `owed`, on request of a peer."""
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
+
+    def on_departure(self, channel: str, call: Departing) -> None:
+        """Ask `call` for the departures of a channel's messages."""
+        self._departures[channel] = call
+
+    def departure(self, message: OutboundMessage) -> Departure | None:
+        """The departure of a message that is about to be stored. None: store it, then call
+        `owed`."""
+        call = self._departures.get(message.address.channel)
+        return None if call is None else call(message)
 
     def on_slowed(self, channel: str, call: Callable[[float], None]) -> None:
         """Call `call` when another process was told to slow down a channel's bot."""

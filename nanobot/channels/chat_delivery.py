@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 from loguru import logger
 
 from nanobot.channels.delivery_parts import DeliveryParts
+from nanobot.channels.delivery_work import DeliveryStep, Left, Work, standing
+from nanobot.channels.departures import Departure
 from nanobot.channels.look_ups import LookUps
 from nanobot.channels.next_move import (
     Answer,
@@ -41,7 +43,7 @@ from nanobot.errors import (
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Confiding, OutboundPart
 from nanobot.retries import STORE_RETRY_SECONDS, until_stored
-from nanobot.session.outbox import OutboundRow, PartRow
+from nanobot.session.outbox import OutboundRow
 
 MAX_AGE_SECONDS = 24 * 3600.0
 """A message fails by age, never by its number of attempts, because an outage is not its fault."""
@@ -52,33 +54,15 @@ _LONGEST_INHERITED_WAIT = 60.0
 T = TypeVar("T")
 
 
-class Work(msgspec.Struct, frozen=True):
-    """A message being delivered: its row, its parts, and what this process knows about it."""
-
-    row: OutboundRow
-    parts: tuple[OutboundPart, ...]
-    memory: Memory
-
-    def with_memory(self, **changes: Any) -> Work:
-        """A copy with these changes of the memory."""
-        memory = msgspec.structs.replace(self.memory, failure=None, **changes)
-        return Work(self.row, self.parts, memory)
-
-
-class Left(msgspec.Struct, frozen=True):
-    """Nothing can be done about the message now; `row` is the chat's next message."""
-
-    row: OutboundRow | None
-
-
-_Step: TypeAlias = Work | Left
-
-
 class ChatDelivery:
-    """Delivers one chat's messages until none is left. `next_move` decides; this class acts."""
+    """Delivers one chat's messages until none is left. `next_move` decides; this class acts.
+    `departure`: the chat's first message, if it is still to be stored."""
 
-    def __init__(self, address: Address, parts: DeliveryParts) -> None:
+    def __init__(
+        self, address: Address, parts: DeliveryParts, departure: Departure | None = None
+    ) -> None:
         self.address = address
+        self._departure = departure
         self._sender = parts.sender
         self._journal = parts.journal
         self._clock = parts.clock
@@ -95,7 +79,8 @@ class ChatDelivery:
     async def drain(self) -> None:
         """Send messages, oldest first, until none is left or another process sends to the chat.
         Raises NobodyThere when it has to wait until a client attaches."""
-        row = await self._next()
+        row = None if self._departure is None else await self._departure.stored()
+        row = row or await self._next()
         while row is not None:
             if self._helping and row.message.only_for and self._confiding:
                 await self._hand_over()  # messages to one person need data that came with theirs
@@ -133,11 +118,15 @@ class ChatDelivery:
             step = await self._make(move, step)
         return step.row
 
-    async def _taken_up(self, row: OutboundRow) -> _Step:
+    async def _taken_up(self, row: OutboundRow) -> DeliveryStep:
         wait = row.not_before - self._clock.now()
         if wait > 0 and self._waited_for != row.id:
             await self._clock.sleep(min(wait, _LONGEST_INHERITED_WAIT))
         await self._parts.release_preview(row.message.key)
+        departure, self._departure = self._departure, None
+        if departure is not None and (row is departure.row or departure.is_unsent(row)):
+            row = msgspec.structs.replace(row, parts=())  # as if this process had just rendered it
+            return Work(row, departure.parts, Memory(begun=0))
         if row.preview is not None:
             following = await self._next()
             if following is None or following.preview is None:
@@ -146,19 +135,19 @@ class ChatDelivery:
         if row.message.replaces:
             earlier = await self._journal.outbound(row.message.replaces)
             whole = earlier is not None and len(earlier.parts) == 1
-            standing = earlier.parts[0].receipt if earlier and whole else None
+            replaced = earlier.parts[0].receipt if earlier and whole else None
             repeated = earlier is not None and earlier.duplicate_sends > 0
-            return Work(row, (), Memory(replaced=standing, repeated=repeated))
+            return Work(row, (), Memory(replaced=replaced, repeated=repeated))
         in_doubt = next((part for part in row.parts if part.state == "sending"), None)
         shared = self._parts.shared
         if in_doubt is not None and shared and await shared.waited_for(in_doubt):
             return Left(await self._next())
         return Work(row, tuple(part.part for part in row.parts), Memory())
 
-    async def _make(self, move: Move, work: Work) -> _Step:
+    async def _make(self, move: Move, work: Work) -> DeliveryStep:
         match move:
             case Render():
-                step: _Step = await self._render(work, move)
+                step: DeliveryStep = await self._render(work, move)
             case Reform():
                 step = await self._reform(work, move)
             case Send() | Edit():
@@ -179,7 +168,7 @@ class ChatDelivery:
         row, ahead = work.row, list[OutboundPart]()
         whole = bool(row.message.replaces)
         if row.preview is not None or whole:
-            row = _standing(row, move.standing)
+            row = standing(row, move.standing)
         if move.repeat and await self._shows_mark(row.message):
             row = msgspec.structs.replace(row, message=marked(row.message))
         elif move.repeat and not whole:
@@ -195,18 +184,18 @@ class ChatDelivery:
             return len(await self._sender.render(marked(message))) == 1
         return not perhaps_several(message, self._can)
 
-    async def _place(self, work: Work, move: Send | Edit) -> _Step:
+    async def _place(self, work: Work, move: Send | Edit) -> DeliveryStep:
         """Send one part, or replace the message in the chat with it."""
         row, parts = work.row, work.parts
         idx, edit = (0, True) if isinstance(move, Edit) else (move.idx, False)
         if isinstance(move, Send) and move.anew is not None:
             logger.warning("{}: {} is sent again", self.address, row.message.key)
             await self._sender.discard(row.message.address, move.anew)
-            row = _standing(row, None)
+            row = standing(row, None)
             await self._journal.begin_send(row, parts, 0, duplicate=False)
         elif move.begin:
             await self._journal.begin_send(row, (), idx, duplicate=False)
-            row = _standing(row, row.standing) if isinstance(move, Edit) else row
+            row = standing(row, row.standing) if isinstance(move, Edit) else row
         work = Work(row, parts, work.memory).with_memory(begun=idx)
         try:
             if isinstance(move, Edit):
@@ -220,7 +209,7 @@ class ChatDelivery:
         self._parts.outage.succeeded()
         return await self._keep(work, idx, receipt)
 
-    async def _keep(self, work: Work, idx: int, receipt: str) -> _Step:
+    async def _keep(self, work: Work, idx: int, receipt: str) -> DeliveryStep:
         """Record the receipt of a part; the next one is about to be sent."""
         row, following = work.row, idx + 1
         if following == len(work.parts) or row.message.replaces:
@@ -391,9 +380,3 @@ class ChatDelivery:
 
     def __str__(self) -> str:
         return str(self.address)
-
-
-def _standing(row: OutboundRow, receipt: str | None) -> OutboundRow:
-    """The row while its first part replaces that message."""
-    first = PartRow(idx=0, part=OutboundPart(text=""), state="pending", receipt=receipt)
-    return msgspec.structs.replace(row, parts=(first,))

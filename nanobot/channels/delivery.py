@@ -16,11 +16,12 @@ from nanobot.bus.core import Bus
 from nanobot.channels.ages import Ages
 from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery
 from nanobot.channels.delivery_parts import DeliveryParts
+from nanobot.channels.departures import Departure
 from nanobot.channels.outage import Outage
 from nanobot.channels.sending import Leases, Sending
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import NobodyThere
-from nanobot.messages import Address
+from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Probing
 from nanobot.retries import STORE_RETRY_SECONDS, Backoff, until_stored
 from nanobot.troubles import TROUBLES
@@ -28,7 +29,8 @@ from nanobot.troubles import TROUBLES
 
 class Delivery:
     """The delivery of one channel. `release_preview` is called before the message of a preview is
-    sent and returns when the preview is no longer changed. Of chats that are `shared` with other
+    sent and returns when the preview is no longer changed; `may_depart` tells whether it would
+    return at once and no preview was shown. Of chats that are `shared` with other
     processes, only those with a client attached here are served."""
 
     def __init__(  # noqa: PLR0913 - each is a part of the host
@@ -39,6 +41,7 @@ class Delivery:
         clock: Clock,
         rng: random.Random,
         release_preview: Callable[[str], Awaitable[None]],
+        may_depart: Callable[[OutboundMessage], bool],
         leases: Leases,
         shared: SharedChats | None = None,
     ) -> None:
@@ -56,6 +59,7 @@ class Delivery:
             ages=Ages(clock),
             outage=Outage(clock, channel.probe if isinstance(channel, Probing) else None),
             release_preview=release_preview,
+            may_depart=may_depart,
             backoff=Backoff(0.5, 30.0, rng=rng),
             # So steep that a platform which applies every send but never replies shows a message
             # about ten times in 24 hours.
@@ -67,6 +71,8 @@ class Delivery:
         self._parked: set[str] = set()
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self._tasks: asyncio.TaskGroup | None = None
+        bus.on_departure(name, self.departure)
 
     async def run(self) -> None:
         """Send messages until cancelled, starting with those of an earlier process."""
@@ -78,16 +84,49 @@ class Delivery:
             self._bus.deliver(address)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._leases.keep(), name=f"{self._name}: its chats")
-            while True:
-                chat = await owed.get()
-                self._parked.discard(chat)
-                again = self._chats.get(chat)
-                if again is not None:
-                    again.set()
-                    continue
-                self._chats[chat] = asyncio.Event()
-                self._quiet.clear()
-                tasks.create_task(self._serve(chat), name=f"delivery {self._name}:{chat}")
+            self._tasks = tasks
+            try:
+                while True:
+                    chat = await owed.get()
+                    self._parked.discard(chat)
+                    again = self._chats.get(chat)
+                    if again is not None:
+                        again.set()
+                        continue
+                    self._begin(tasks, chat)
+            finally:
+                self._tasks = None
+
+    def _begin(
+        self, tasks: asyncio.TaskGroup, chat: str, departure: Departure | None = None
+    ) -> None:
+        self._chats[chat] = asyncio.Event()
+        self._quiet.clear()
+        tasks.create_task(self._serve(chat, departure), name=f"delivery {self._name}:{chat}")
+
+    def departure(self, message: OutboundMessage) -> Departure | None:
+        """Keep the chat for this message and render it, if it could be sent at once. None: its
+        delivery begins when it is stored."""
+        if self._tasks is None or not self._at_once(message):
+            return None
+        rendered = self._parts.sender.rendered(message)
+        if not rendered:
+            return None
+        departure = Departure(message.key, rendered)
+        self._begin(self._tasks, message.address.chat_id, departure)
+        return departure
+
+    def _at_once(self, message: OutboundMessage) -> bool:
+        """Whether nothing is known that a send of this message would have to wait for."""
+        chat, parts = message.address.chat_id, self._parts
+        if chat in self._chats or chat in self._parked or message.direct or message.replaces:
+            return False
+        if not self._leases.ours(chat) or (self._leases.helping and message.only_for):
+            return False
+        if parts.shared is not None and not parts.shared.attended(chat):
+            return False
+        calm = not parts.outage.suspected and parts.sender.rates.free(chat)
+        return calm and parts.may_depart(message)
 
     async def flush(self, seconds: float) -> None:
         """Wait at most `seconds` until no send is in progress."""
@@ -104,10 +143,10 @@ class Delivery:
         """Chats whose messages wait until a client attaches."""
         return frozenset(self._parked)
 
-    async def _serve(self, chat_id: str) -> None:
+    async def _serve(self, chat_id: str, departure: Departure | None) -> None:
         """Deliver one chat's messages, oldest first, until none is left."""
         again, shared = self._chats[chat_id], self._parts.shared
-        chat = ChatDelivery(Address(self._name, chat_id), self._parts)
+        chat = ChatDelivery(Address(self._name, chat_id), self._parts, departure)
         try:
             while True:
                 again.clear()

@@ -11,6 +11,7 @@ from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
 from nanobot.channels.sending import Leases, Sending
 from nanobot.channels.shared_chats import SharedChats
+from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock
 from nanobot.retries import Backoff
 from nanobot.session.journal import Journal
@@ -26,6 +27,7 @@ class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     ages: Ages
     outage: Outage
     release_preview: Callable[[str], Awaitable[None]]
+    may_depart: Callable[[OutboundMessage], bool]
     backoff: Backoff
     doubtful_backoff: Backoff
     shared: SharedChats | None

@@ -89,6 +89,11 @@ class Drafts:
                         draft = self._drafts[run.reply_key] = _Draft(run)
                         tasks.create_task(self._follow(draft), name=f"draft {run.run_id}")
 
+    def busy(self, key: str) -> bool:
+        """Whether `release` would have to wait."""
+        draft = self._drafts.get(key)
+        return draft is not None and draft.busy.locked()
+
     async def release(self, key: str) -> None:
         """The message with that key is about to be delivered: return when its draft is no longer
         changed."""

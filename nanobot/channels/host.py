@@ -30,7 +30,7 @@ from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
-from nanobot.messages import Address, InboundMessage, Role
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.ports import (
     BlobReader,
     Channel,
@@ -145,7 +145,8 @@ class ChannelHost:
         if self._hosting.beats is not None and hosting.attended is not None:
             shared = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
-            name, sender, bus, clock, rng, self._release_preview, self._leases, shared
+            *(name, sender, bus, clock, rng),
+            *(self._release_preview, self._may_depart, self._leases, shared),
         )
         self._first_up = asyncio.Event()
         self._heard = 0.0
@@ -276,6 +277,12 @@ class ChannelHost:
             await self._drafts.release(key)
         if self._previews is not None:
             await self._previews.release_preview(key)
+
+    def _may_depart(self, message: OutboundMessage) -> bool:
+        """Whether the chat shows nothing that the message must replace, or wait for."""
+        if self._drafts is not None and self._drafts.busy(message.key):
+            return False
+        return self._previews is None or not self._previews.has(message.key)
 
     def _ended(self, ended: RunEnded) -> None:
         if self._reactions is not None:

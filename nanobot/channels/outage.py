@@ -39,6 +39,11 @@ class Outage:
         self._next_fresh = 0.0
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
+    @property
+    def suspected(self) -> bool:
+        """Whether a send is in doubt or waits, and none has arrived since."""
+        return self._since is not None or bool(self._doubted)
+
     def succeeded(self) -> None:
         """A send has arrived: the platform works."""
         self._since = None

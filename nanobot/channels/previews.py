@@ -126,6 +126,10 @@ class Previews:
             async with preview.busy:
                 pass
 
+    def has(self, key: str) -> bool:
+        """Whether the answer with that key has a preview, or may soon."""
+        return key in self._previews
+
     async def rest(self) -> None:
         """Begin no more previews, and wait for calls in progress."""
         self._resting = True

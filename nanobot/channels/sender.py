@@ -78,12 +78,20 @@ class PartSender:
         A long text is rendered on a thread: some Markdown costs its length squared, and no chat may
         wait for another's.
         """
+        if len(message.text) > _LONG:
+            return await asyncio.to_thread(self._with_keys, message)
+        return self._with_keys(message)
+
+    def rendered(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The same at once; none for a long text or with files."""
+        if len(message.text) > _LONG or message.attachments:
+            return []
+        return self._with_keys(message)
+
+    def _with_keys(self, message: OutboundMessage) -> list[OutboundPart]:
         parts: list[OutboundPart] = []
         with boundary(f"rendering {message.key}"):
-            if len(message.text) > _LONG:
-                parts = await asyncio.to_thread(self._rendered, message)
-            else:
-                parts = self._rendered(message)
+            parts = self._rendered(message)
         if not parts:
             files = [OutboundPart(text="", file=file) for file in message.attachments]
             parts = [OutboundPart(text=message.text or "(empty message)"), *files]

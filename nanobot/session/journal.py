@@ -21,6 +21,7 @@ from nanobot.session.outbox import BuryScope, OutboundRow, Taken
 from nanobot.session.runs import (
     Claim,
     Ending,
+    Finished,
     Lane,
     PromptSnapshot,
     Ready,
@@ -231,6 +232,14 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
         """End the run, settle its inbound, create its outgoing messages, free the lane.
         True: more."""
+        ...
+
+    async def finish_sending(
+        self, lane: Lane, run: Run, ending: Ending, parts: Sequence[OutboundPart]
+    ) -> Finished:
+        """`finish` and, in the same transaction, `begin_send` of the first of `parts`: those of the
+        ending's only message. If its chat has another unsent message, or is no longer this
+        process's, the run only finishes."""
         ...
 
     async def release(self, lane: Lane, run: Run) -> None:

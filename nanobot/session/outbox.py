@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -64,3 +64,15 @@ class PartRow(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     receipt: str | None = None
     began_at: float = 0.0
+
+
+class Departure(Protocol):
+    """A message that its channel has rendered and will send as soon as it is stored. Used as a
+    context manager around the verb that stores it; `row` is set there if its send is recorded."""
+
+    parts: tuple[OutboundPart, ...]
+    row: OutboundRow | None
+
+    def __enter__(self) -> Departure: ...
+
+    def __exit__(self, *failure: object) -> None: ...

@@ -11,6 +11,7 @@ from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, R
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session import keys
 from nanobot.session.entries import Body, Entry
+from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind, RunState
 
 
@@ -135,6 +136,14 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     window: WindowChange | None = None
     tainted: bool = False
     label: str = ""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """The result of finishing a run. `more`: messages wait in its lane. `sending`: its message as
+    it was before its send began; None if the send has not begun."""
+
+    more: bool
+    sending: OutboundRow | None = None
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):

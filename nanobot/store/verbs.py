@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 
 from nanobot.store.database.database import Database
+from nanobot.store.database.durability import verbs_of
 from nanobot.store.unit import StoreContext
 
 P = ParamSpec("P")
@@ -58,14 +59,16 @@ def writing_verbs(store: type) -> tuple[str, ...]:
 
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
     """The verbs of a store that NANOBOT_CRASH_AT accepts."""
-    return tuple(_CRASH_POINTS[m] for m in vars(store).values() if m in _CRASH_POINTS)
+    named = (_CRASH_POINTS[method] for method in vars(store).values() if method in _CRASH_POINTS)
+    return tuple(dict.fromkeys(verb for name in named for verb in verbs_of(name)))
 
 
 def transaction(
     crash_point: str = "",
 ) -> Callable[[Callable[Concatenate[S, sa.Connection, P], T]], Verb[S, P, T]]:
-    """Makes a method one transaction, which NANOBOT_CRASH_AT knows as `crash_point`: the method's
-    body receives the connection, and callers await the method without it.
+    """Makes a method one transaction, which NANOBOT_CRASH_AT knows as `crash_point` (or, if two
+    verbs share it, by either name of `first+second`): the method's body receives the connection,
+    and callers await the method without it.
     """
 
     def decorate(body: Callable[Concatenate[S, sa.Connection, P], T]) -> Verb[S, P, T]:

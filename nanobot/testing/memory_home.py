@@ -16,6 +16,7 @@ from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Work
+from nanobot.store.database.durability import verbs_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
@@ -81,8 +82,8 @@ class Process:
     """A process over a home, as a Database that executes units inline: every run is the same.
 
     `before` and `after` are called with every verb's name ("" for reads) before and after its
-    commit, and may raise. `verbs` lists the committed verbs. After it is `dead`, it reads and
-    writes nothing.
+    commit, and may raise. `verbs` lists the committed transactions (`first+second`: of two verbs).
+    After it is `dead`, it reads and writes nothing.
     """
 
     dialect = "sqlite"
@@ -109,11 +110,13 @@ class Process:
         """Run `work`; see Database."""
         await asyncio.sleep(0)
         self._live()
-        self.before(verb)
+        for name in verbs_of(verb):
+            self.before(name)
         self._live()
         result = self._home.do(work)
         self.verbs.append(verb)
-        self.after(verb)
+        for name in verbs_of(verb):
+            self.after(name)
         self._live()
         await asyncio.sleep(0)
         return result

@@ -35,6 +35,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.runs import PromptSnapshot
+from nanobot.store.database.durability import waits
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
@@ -43,13 +44,14 @@ from nanobot.tools.base import Effect
 from tests.agent.tooling import Args, Gate, Recorder, bodies, kinds
 
 
-async def test_a_plain_turn_is_six_transactions() -> None:
+async def test_a_plain_turn_is_five_transactions_of_which_two_wait_for_the_disk() -> None:
     async with gateway(ScriptedProvider("hi")) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         await bot.settle()
-        writes = [verb for verb in bot.process.verbs if verb]
-        assert writes == ["admit", "claim", "start_model", "finish", "begin_send", "receipt"]
+        verbs = bot.process.verbs[bot.process.verbs.index("admit") :]
+        assert verbs == ["admit", "claim", "start_model", "finish+begin_send", "receipt"]
+        assert [verb for verb in verbs if waits([verb])] == ["admit", "finish+begin_send"]
         assert kinds(bot) == ["User", "Prompt", "ModelCall", "Reply"]
         assert bot.home.verify("fake:1") == 4
 

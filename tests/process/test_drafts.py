@@ -54,7 +54,7 @@ async def test_the_button_below_a_draft_stops_the_answer_and_what_stood_there_st
     await world.rests(gateway)
 
 
-@pytest.mark.parametrize("point", ["finish:before", "finish:after", "begin_send:after"])
+@pytest.mark.parametrize("point", ["finish:before", "begin_send:before", "begin_send:after"])
 async def test_a_kill_while_a_draft_stands_leaves_one_answer(world: World, point: str) -> None:
     world.telegram.say(CHAT, SLOWLY)
     crashing = await world.launch(crash_at=point)

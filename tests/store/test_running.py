@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from nanobot.errors import Fenced
+from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.entries import FailedEntry
 from nanobot.session.journal import Journal
@@ -49,6 +50,9 @@ LANE_VERBS: dict[str, Verb] = {
     "record_result": lambda j, c: j.record_result(c.lane, c.run, [RESULT]),
     "park": lambda j, c: j.park(c.lane, c.run, approval()),
     "finish": lambda j, c: j.finish(c.lane, c.run, ending("late", run_id="late")),
+    "finish_sending": lambda j, c: j.finish_sending(
+        c.lane, c.run, ending("late", run_id="late"), [OutboundPart(text="late")]
+    ),
     "release": lambda j, c: j.release(c.lane, c.run),
 }
 every_lane_verb = pytest.mark.parametrize("verb", LANE_VERBS)

@@ -28,8 +28,13 @@ from every log.
 """
 
 
-def waits(verbs: Iterable[str]) -> bool:
+def verbs_of(name: str) -> list[str]:
+    """The verbs of a transaction by its name: `first+second` is two in one."""
+    return name.split("+")
+
+
+def waits(names: Iterable[str]) -> bool:
     """Whether a transaction of these verbs waits for the disk. A transaction without a
     name does.
     """
-    return not all(verb in ORDERED for verb in verbs)
+    return not all(verb in ORDERED for name in names for verb in verbs_of(name))

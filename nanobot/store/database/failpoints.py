@@ -9,6 +9,7 @@ import signal
 import msgspec
 
 from nanobot.errors import ConfigError
+from nanobot.store.database.durability import verbs_of
 
 _TEXT = re.compile(r"(?P<verb>[a-z_]+)(:(?P<nth>[1-9][0-9]*))?(:(?P<when>before|after))?")
 
@@ -50,7 +51,7 @@ class Failpoints:
         # Each side has its own counter: when verbs are committed together, every "before" precedes
         # the first "after".
         point = self._point
-        if point is not None and verb == point.verb and after == point.after:
+        if point is not None and point.verb in verbs_of(verb) and after == point.after:
             self._seen += 1
             if self._seen == point.nth:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -33,6 +33,7 @@ _FENCE = Prepared(
     .where(_l.c.channel == sa.bindparam("k"), _l.c.owner == sa.bindparam("o"))
     .values(until=_UNTIL)
 )
+_RENEW = Prepared(_FENCE.statement)
 _HOLDER = Prepared(sa.select(_l.c.owner).where(_l.c.channel == sa.bindparam("k")))
 # Processes that receive for the channel and do not share it: an earlier build, or another kind of
 # channel.
@@ -101,6 +102,18 @@ def fence(connection: sa.Connection, writer: StoreContext, address: Address) -> 
     if name in writer.chats:
         refusal = Fenced(f"another process speaks to {address}")
         _FENCE.change_one(connection, refusal, k=name, o=writer.owner)
+
+
+def renewed(
+    connection: sa.Connection, writer: StoreContext, address: Address
+) -> Callable[[], bool]:
+    """Like `fence`, without raising: the returned function, called after the queries ran, tells
+    whether this process still has the chat."""
+    name = name_of(address)
+    if name not in writer.chats:
+        return lambda: True
+    renewal = _RENEW.execute(connection, k=name, o=writer.owner)
+    return lambda: renewal.rowcount == 1
 
 
 def renew(

@@ -45,6 +45,7 @@ class SqlJournal(SqlStore):
     park = verb(approvals.park, "park")
     answer = verb(approvals.answer, "answer")
     finish = verb(runs.finish, "finish")
+    finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
     renew = verb(lanes.renew)
     post = verb(outbox.post, "post")

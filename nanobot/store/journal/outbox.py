@@ -124,22 +124,26 @@ def owe(
 ) -> None:
     """Create the rows, once per key. The row of a preview that is shown becomes the message's."""
     for message in messages:
-        insert_or_turn(
-            connection,
-            _o,
-            schema.OUTBOUND_PREVIEW,
-            {
-                "key": message.key,
-                "session_key": session_key,
-                "run_id": run_id,
-                "channel": message.address.channel,
-                "chat_id": message.address.chat_id,
-                "body": msgspec.json.encode(message),
-                "state": "direct" if message.direct else "pending",
-                "created_at": writer.clock.now(),
-                "settled_at": writer.clock.now() if message.direct else None,
-            },
-        )
+        now = writer.clock.now()
+        settled = {
+            "state": "direct" if message.direct else "pending",
+            "settled_at": now if message.direct else None,
+        }
+        row = values(message, session_key, run_id, now)
+        insert_or_turn(connection, _o, schema.OUTBOUND_PREVIEW, {**row, **settled})
+
+
+def values(message: OutboundMessage, session_key: str, run_id: str, now: float) -> dict[str, Any]:
+    """The row of a new message, without its state."""
+    return {
+        "key": message.key,
+        "session_key": session_key,
+        "run_id": run_id,
+        "channel": message.address.channel,
+        "chat_id": message.address.chat_id,
+        "body": msgspec.json.encode(message),
+        "created_at": now,
+    }
 
 
 def post(

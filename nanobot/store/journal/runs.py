@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from nanobot.errors import Fenced
 from nanobot.messages import TERMINAL, Address, OutboundMessage
+from nanobot.ports import OutboundPart
 from nanobot.session.entries import Body, CancelEntry, Entry, ModelCallEntry, PromptEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Effects
-from nanobot.session.runs import Ending, Lane, PromptSnapshot, Run, SessionRow
+from nanobot.session.runs import Ending, Finished, Lane, PromptSnapshot, Run, SessionRow
 from nanobot.session.states import PREDECESSORS, RunKind, RunState
 from nanobot.session.usage import run_usage
 from nanobot.store.database import message_tables as schema
@@ -22,6 +23,7 @@ from nanobot.store.database.dialect import insert_ignore, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import inbox, lanes, log, outbox, previews
+from nanobot.store.journal.sending import Sending
 from nanobot.store.unit import StoreContext
 from nanobot.text import quoted
 
@@ -198,14 +200,44 @@ def _record(
 def finish(
     connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
 ) -> bool:
-    _end(connection, writer, lane, run, ending)
+    return _finished(connection, writer, lane, run, ending).more
+
+
+def finish_sending(
+    connection: sa.Connection,
+    writer: StoreContext,
+    lane: Lane,
+    run: Run,
+    ending: Ending,
+    parts: Sequence[OutboundPart],
+) -> Finished:
+    (message,) = ending.outbound
+    sending = Sending(connection, writer, run, message, parts)
+    return _finished(connection, writer, lane, run, ending, sending)
+
+
+def _finished(
+    connection: sa.Connection,
+    writer: StoreContext,
+    lane: Lane,
+    run: Run,
+    ending: Ending,
+    sending: Sending | None = None,
+) -> Finished:
+    _end(connection, writer, lane, run, ending, sending)
     lanes.free(connection, lane)
     nothing_follows(connection)
-    return inbox.any_waiting(connection, lane.session_key)
+    more = inbox.any_waiting(connection, lane.session_key)
+    return Finished(more, None if sending is None else sending.row())
 
 
 def _end(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, ending: Ending
+    connection: sa.Connection,
+    writer: StoreContext,
+    lane: Lane,
+    run: Run,
+    ending: Ending,
+    sending: Sending | None = None,
 ) -> None:
     locked = log.HEAD.execute(connection, k=lane.session_key)
     calls = None if writer.ledger is None else writer.ledger.open_calls(connection, run)
@@ -224,7 +256,8 @@ def _end(
     for hook in writer.ends:
         hook.ends(connection, run, ending)
     inbox.settle(connection, lane.session_key, run.id)
-    outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
+    if sending is None or not sending.begin(ending.outbound):
+        outbox.owe(connection, writer, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:
         previews.close(connection, writer, run.id, run.reply_key, ending.bodies)
     if ending.window is not None:

@@ -1,0 +1,82 @@
+"""The log of a run that is being driven, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from nanobot.agent.step import own
+from nanobot.labels import NOTHING, Label, joined
+from nanobot.messages import Origin, Role, RunOptions
+from nanobot.session.entries import Body, Entry, UserEntry
+from nanobot.session.labelling import label_of
+
+_AS_CONFIGURED = RunOptions()
+_SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
+
+
+class RunLog:
+    """The committed log of an active run, and values derived from it."""
+
+    def __init__(self, run_id: str, entries: Sequence[Entry]) -> None:
+        self.entries: list[Entry] = []
+        self.own: list[Body] = []
+        """The entries of this run."""
+        self._run_id = run_id
+        self._messages: list[UserEntry] = []
+        self._label = NOTHING
+        self.append(entries)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        self.entries.extend(entries)
+        # Cached: these are read dozens of times in a run, and the log may be long.
+        self.own += own(self._run_id, entries)
+        self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
+        self._label = joined([self._label, *[label_of(entry.body) for entry in entries]])
+        for name in ("messages", "options", "private", "label"):  # derived from the log
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def messages(self) -> list[UserEntry]:
+        """The messages that this run answers."""
+        return [body for body in self.own if isinstance(body, UserEntry)]
+
+    @cached_property
+    def options(self) -> RunOptions:
+        """The options that came with the request for this run."""
+        return next((m.options for m in self.messages if m.options is not None), _AS_CONFIGURED)
+
+    @property
+    def visible(self) -> list[Entry]:
+        """The entries that the model may see."""
+        if self.options.history is None:
+            return self.entries
+        return [entry for entry in self.entries if entry.run_id == self._run_id]
+
+    @cached_property
+    def private(self) -> bool:
+        """Whether only one person reads this chat. False if unknown: no message was sent here, or
+        where the run was started."""
+        spoken = any(
+            message.origin in _SPOKEN or (message.options is not None and message.options.private)
+            for message in self._messages
+        )
+        return spoken and not any(message.group for message in self._messages)
+
+    @property
+    def with_owner(self) -> bool:
+        """Whether only an owner reads this chat, and everything the model sees is from owners."""
+        seen = self._messages if self.options.history is None else self.messages
+        return self.private and all(message.role is Role.OWNER for message in seen)
+
+    @property
+    def among_owners(self) -> bool:
+        """Whether the messages that this run answers are from owners, and from no group."""
+        return all(m.role is Role.OWNER and not m.group for m in self.messages)
+
+    @cached_property
+    def label(self) -> Label:
+        """Who said what the model sees, and how private it is."""
+        if self.options.history is None:
+            return self._label
+        return joined([label_of(entry.body) for entry in self.visible])
