@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store.database.results import PreparedResult, row_type
+from nanobot.store.database.results import PreparedResult, row_maker
 
 if TYPE_CHECKING:
     import psycopg
@@ -290,6 +290,6 @@ class Pipeline:
             return []
         if statement.row is None:
             names = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
-            statement.row = row_type(names)._make
+            statement.row = row_maker(names)
         self._rows.set_pgresult(result)
         return self._rows.load_rows(0, result.ntuples, statement.row)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.store.database.results import PreparedResult, row_type
+from nanobot.store.database.results import PreparedResult, row_maker
 from nanobot.store.database.strict_types import RowCheck
 
 Values: TypeAlias = Mapping[str, Any]
@@ -174,7 +174,6 @@ class _Compiled:
         if not rows:
             return rows
         if self._row is None:
-            self._row = row_type([column[0] for column in cursor.description])
-        for row in rows:
-            self._check(row)
-        return [self._row._make(row) for row in rows]
+            self._row = row_maker([column[0] for column in cursor.description])
+        self._check.all(rows)
+        return list(map(self._row, rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
@@ -15,6 +16,8 @@ import sqlalchemy as sa
 from nanobot.errors import RowUnreadable
 
 LARGEST_INTEGER = 2**53
+_MANY = 8
+"""So many rows are checked by columns: that has a price, but takes no call for each value."""
 
 Check: TypeAlias = Callable[[Any], Any]
 
@@ -77,9 +80,23 @@ def check_of(kind: sa.types.TypeEngine[Any]) -> Check | None:
     return next((check for type_, check in _CHECKS if isinstance(kind, type_)), None)
 
 
+def _usual(check: Check, column: Sequence[Any]) -> bool:
+    """Whether the usual values are in a column, and nothing else; otherwise look at each."""
+    types = set(map(type, column))
+    if check is text:
+        return types <= {str, NoneType}
+    if check is binary:
+        return types <= {bytes, NoneType}
+    if check is integer:
+        return types == {int} and max(map(abs, column)) <= LARGEST_INTEGER
+    if check is number:
+        return types <= {float, int} and all(map(math.isfinite, column))
+    return False
+
+
 class RowCheck:
     """Checks the rows of one statement. A row whose combination of types was seen before needs one
-    lookup, plus checks of its numbers.
+    lookup, plus checks of its numbers. Many rows are checked by columns.
     """
 
     __slots__ = ("_checks", "_known", "_numbers")
@@ -91,6 +108,18 @@ class RowCheck:
             (index, check) for index, check in self._checks if check not in (text, binary)
         ]
         self._known: set[tuple[type, ...]] = set()
+
+    def all(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Check each row. Raises RowUnreadable."""
+        if len(rows) < _MANY:
+            for row in rows:
+                self(row)
+            return
+        columns = list(zip(*rows, strict=True))
+        for index, check in self._checks:
+            if not _usual(check, columns[index]):
+                for value in columns[index]:
+                    check(value)
 
     def __call__(self, row: Sequence[Any]) -> None:
         """Raises RowUnreadable."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced, RowUnreadable
@@ -21,6 +22,7 @@ _s = schema.sessions
 _e = schema.entries
 
 _NO_END = 2**62
+_decode = msgspec.json.Decoder(log.Body).decode
 
 # Locked: on PostgreSQL every writer locks the session's row first. So writers other than the driver
 # (an order to stop, a post) and the driver wait for each other instead of conflicting.
@@ -167,8 +169,15 @@ def read(
     """The entries from `start` up to, but without, `end`; erased ones with body None. Raises
     RowUnreadable."""
     rows = _RANGE.execute(connection, k=key, start=start, end=end).all()
+    try:
+        bodies = [None if row[-1] is None else _decode(row[-1]) for row in rows]
+    except (msgspec.DecodeError, TypeError, ValueError, RecursionError):
+        bodies = [body_of(key, seq, payload) for seq, _, _, payload in rows]  # says which one
     return tuple(
-        log.Entry(seq, run_id, at, body_of(key, seq, payload)) for seq, run_id, at, payload in rows
+        [
+            log.Entry(seq, run_id, at, body)
+            for (seq, run_id, at, _), body in zip(rows, bodies, strict=True)
+        ]
     )
 
 
