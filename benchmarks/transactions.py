@@ -73,13 +73,11 @@ async def turn(store: Store, chat: str, number: int) -> None:
     reply = ReplyEntry(call=1, text="It is so.", usage=Usage(1_000, 10))
     answer = OutboundMessage(address=address, text=reply.text, key=claim.run.reply_key)
     ending = Ending(state=RunState.COMPLETED, bodies=(reply,), outbound=(answer,))
-    await journal.finish(claim.lane, claim.run, ending)
-    journal.let_go(claim.lane)
-    row = await journal.next_outbound(address)
-    assert row is not None
     part = OutboundPart(text=reply.text, payload=b"{}", key=key)
-    await journal.begin_send(row, [part], 0, duplicate=False)
-    await journal.receipt(row, 0, key, begin=None)
+    finished = await journal.finish_sending(claim.lane, claim.run, ending, [part])
+    journal.let_go(claim.lane)
+    assert finished.sending is not None
+    await journal.receipt(finished.sending, 0, key, begin=None)
 
 
 async def measured(store: Store, chats: int, seconds: float, server: int | None) -> Cost:

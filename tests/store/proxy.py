@@ -10,19 +10,29 @@ from urllib.parse import parse_qs, urlsplit
 
 class Proxy:
     """Between a client and the server; `silent`: it takes what comes and passes nothing on.
-    `swallow`: of what follows these words of the client no answer comes back."""
+    `swallow`: of what follows these words of the client no answer comes back. `trips`: how often a
+    client has spoken, at first or after an answer."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.silent = False
         self.swallow: bytes | None = None
         self.connections = 0
+        self.trips = 0
+        self._heard: asyncio.StreamReader | None = None
+        self._clients: set[asyncio.StreamReader] = set()
         self._open: set[asyncio.StreamWriter] = set()
+        self._none_open = asyncio.Event()
 
     def cut(self) -> None:
         """End all connections, in the middle of whatever goes over them."""
         for writer in list(self._open):
             writer.transport.abort()
+
+    async def closed(self) -> None:
+        """Wait until no connection is open."""
+        if self._open:
+            await self._none_open.wait()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -33,19 +43,26 @@ class Proxy:
             writer.transport.abort()
             return
         both = {writer, back}
+        self._clients.add(reader)
         self._open |= both
+        self._none_open.clear()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._pass(reader, back, begun_silent))
                 tasks.create_task(self._pass(there, writer, begun_silent))
         finally:
             self._open -= both
+            self._clients.discard(reader)
+            if not self._open:
+                self._none_open.set()
 
     async def _pass(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, silent: bool
     ) -> None:
         with suppress(ConnectionError):
             while data := await source.read(65_536):
+                if source is not self._heard:
+                    self._heard, self.trips = source, self.trips + (source in self._clients)
                 if self.swallow is not None and self.swallow in data:
                     target.write(data)
                     self.silent = True

@@ -10,16 +10,20 @@ from nanobot.session.inbox import Admission
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 
 _c = schema.channels
 _a = schema.channel_accounts
 
-_ACCOUNT = Prepared(sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n")))
+_ACCOUNT_OF = sa.select(_c.c.account).where(_c.c.name == sa.bindparam("n"))
+_ACCOUNT = Prepared(_ACCOUNT_OF)
+CURRENT = sa.func.coalesce(_ACCOUNT_OF.scalar_subquery(), sa.literal_column("0"))
+"""The number of the current account of the channel `n`."""
 
 
-def current(connection: sa.Connection, channel: str) -> int:
-    """The number of the channel's current account."""
-    return _ACCOUNT.scalar(connection, n=channel) or 0
+def current(connection: sa.Connection, channel: str) -> PreparedResult:
+    """Ask for the number of the channel's current account (none: 0)."""
+    return _ACCOUNT.execute(connection, n=channel)
 
 
 def use(connection: sa.Connection, channel: str, identity: str) -> None:

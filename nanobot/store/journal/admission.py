@@ -15,6 +15,7 @@ from nanobot.session.runs import Run
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs, titles
 from nanobot.store.unit import StoreContext
 
@@ -26,10 +27,11 @@ _THAT = sa.and_(
     _i.c.channel == sa.bindparam("c"),
     _i.c.chat_id == sa.bindparam("chat"),
     _i.c.dedupe_key == sa.bindparam("d"),
-    _i.c.account == sa.bindparam("a"),
 )
-_SEEN = Prepared(sa.select(_i.c.id).where(_THAT))
-_ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT)
+_NUMBERED = _i.c.account == sa.bindparam("a")
+_SEEN = Prepared(sa.select(_i.c.id).where(_THAT, _NUMBERED))
+_SEEN_OF_PERSON = Prepared(sa.select(_i.c.id).where(_THAT, _i.c.account == accounts.CURRENT))
+_ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT, _NUMBERED)
 _SHARED = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
 )
@@ -72,30 +74,38 @@ def admit(  # noqa: PLR0913 - the parameters of the port
         set_cursor(connection, channel, cursor)
     limits = _Limits(lane_limit, busy, len(admissions) == 1)
     account = accounts.current(connection, channel)
-    return [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
+    return [
+        _admit_one(connection, writer, channel, admission, limits, account)
+        for admission in admissions
+    ]
 
 
 def _admit_one(
     connection: sa.Connection,
     writer: StoreContext,
+    channel: str,
     admission: Admission,
     limits: _Limits,
-    current: int,
+    current: PreparedResult,
 ) -> Admitted:
-    admission, account = accounts.of(admission, current)
     message = plausible(admission.message, writer.clock.now())
     admission = msgspec.structs.replace(admission, message=message)
     address = message.address
     key: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
-    key |= {"d": message.dedupe_key, "a": account}
+    key["d"] = message.dedupe_key
     kind = inbox.kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=admission.session_key, kind=kind, fresh=False)
-    seen = _SEEN.execute(connection, key)
+    if message.origin is Origin.USER:  # its account is not known yet: all is asked at once
+        seen = _SEEN_OF_PERSON.execute(connection, {**key, "n": channel})
+    else:
+        seen = _SEEN.execute(connection, {**key, "a": 0})
     refusal = chats.REFUSAL.execute(connection, c=address.channel, chat=address.chat_id)
     exists = log.EXISTS.execute(connection, k=admission.session_key)
     others = runs.WAITING.execute(connection, k=admission.session_key)
     if seen.first() is not None:
         return again
+    admission, account = accounts.of(admission, current.scalar() or 0)
+    key["a"] = account
     if message.origin is Origin.USER and refusal.first() is not None:
         chats.reached(connection, address)
     titles.begin(connection, writer, admission, exists.first())

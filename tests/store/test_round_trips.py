@@ -1,0 +1,93 @@
+"""How often a plain turn waits for a PostgreSQL server: this may shrink, and not grow unseen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from nanobot.providers.base import Usage
+from nanobot.session.entries import ReplyEntry
+from nanobot.session.runs import Ending
+from nanobot.session.states import RunState
+from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.journal.journal import SqlJournal
+from tests.store.home import Home
+from tests.store.making import CHAT, KEY, admit, call, rendered, said, told
+from tests.store.proxy import Proxy, proxied
+
+T = TypeVar("T")
+
+
+class Turns:
+    """Turns of a conversation over one connection, with the round trips of each verb."""
+
+    def __init__(self, journal: SqlJournal, proxy: Proxy) -> None:
+        self.trips = Counter[str]()
+        self._journal = journal
+        self._proxy = proxy
+
+    async def _counted(self, verb: str, done: Awaitable[T]) -> T:
+        before = self._proxy.trips
+        result = await done
+        self.trips[verb] += self._proxy.trips - before
+        return result
+
+    async def one(self, number: int, *, together: bool = True) -> None:
+        """A message, its run with one model call, its answer delivered."""
+        journal, name = self._journal, f"r{number}"
+        await self._counted("admit", admit(journal, said(name), cursor=name))
+        claimed = await self._counted("claim", journal.claim(KEY, name, "UTC"))
+        assert claimed is not None
+        lane, run = claimed.lane, claimed.run
+        await self._counted("start_model", journal.start_model(lane, run, [call()], None))
+        reply = ReplyEntry(call=1, text="It is so.", usage=Usage(100, 10))
+        answer = told(reply.text, run.reply_key)
+        ending = Ending(state=RunState.COMPLETED, bodies=(reply,), outbound=(answer,))
+        if together:
+            parts = rendered(reply.text)
+            done = journal.finish_sending(lane, run, ending, parts)
+            row = (await self._counted("finish+begin_send", done)).sending
+        else:
+            await self._counted("finish", journal.finish(lane, run, ending))
+            row = await self._counted("next_outbound", journal.next_outbound(CHAT))
+            assert row is not None
+            begun = journal.begin_send(row, rendered(reply.text), 0, duplicate=False)
+            await self._counted("begin_send", begun)
+        journal.let_go(lane)
+        assert row is not None
+        await self._counted("receipt", journal.receipt(row, 0, name, begin=None))
+
+
+async def trips(postgres_url: str, *, together: bool) -> dict[str, int]:
+    """The round trips of a turn by verb, after the statements were prepared."""
+    async with proxied(postgres_url) as (proxy, url):
+        home = Home(lambda: PostgresDatabase(url, workers=1), shared=True)
+        await home.clear()
+        try:
+            journal = home.journal()
+            turns = Turns(journal, proxy)
+            assert (await journal.take_chat(CHAT, helping=False)).ours
+            for number in range(3):
+                await turns.one(number, together=together)
+            turns.trips.clear()
+            await turns.one(3, together=together)
+        finally:
+            await home.database.close()
+            await proxy.closed()
+    return dict(turns.trips)
+
+
+async def test_a_plain_turn_waits_nine_times_for_the_server(postgres_url: str) -> None:
+    assert await trips(postgres_url, together=True) == {
+        "admit": 2,
+        "claim": 2,
+        "start_model": 2,
+        "finish+begin_send": 2,
+        "receipt": 1,
+    }
+
+
+async def test_with_its_send_apart_it_waits_more_often(postgres_url: str) -> None:
+    apart = await trips(postgres_url, together=False)
+    assert (apart["finish"], apart["next_outbound"], apart["begin_send"]) == (2, 1, 1)
