@@ -118,11 +118,9 @@ class ChannelHost:
             ),
         )
         self.confides, self.is_after = sender.confides, sender.is_after
-        can = channel.capabilities
         bus.on_slowed(name, sender.rates.heard)
-        self._leases = ChatLeases(
-            name, bus.journal, clock, shared=hosting.beats is not None and not can.waits
-        )
+        shared = hosting.beats is not None and not channel.capabilities.waits
+        self._leases = ChatLeases(name, bus.journal, clock, shared=shared)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
@@ -141,12 +139,12 @@ class ChannelHost:
             self._reactions = Reactions(name, channel, self.moved)
         self._missed: MissedReactions | None = None
         self._fetcher = hosting.fetcher
-        shared = None
+        chats = None
         if self._hosting.beats is not None and hosting.attended is not None:
-            shared = SharedChats(clock, hosting.attended)
+            chats = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
-            *(self._release_preview, self._may_depart, self._leases, shared),
+            *(self._release_preview, self._may_depart, self._leases, chats),
         )
         self._first_up = asyncio.Event()
         self._heard = 0.0
