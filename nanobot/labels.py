@@ -129,9 +129,10 @@ def of_tool(name: str) -> Label:
 
 def joined(labels: Iterable[Label]) -> Label:
     """The label of content derived from all of these."""
-    result = NOTHING
+    result = last = NOTHING
     for label in labels:
-        result = result.join(label)
+        if label is not last and label is not NOTHING:  # most are, in a long conversation
+            result, last = result.join(label), label
     return result
 
 

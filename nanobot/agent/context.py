@@ -46,6 +46,8 @@ _NOT_MADE = "not executed: the run ended before"
 _ELIDED = "(an older result, left out to fit the model's context; call again if it is needed)"
 _TEXT_SHARE = 0.4
 _HEADER_TOKENS = 20
+_EMPTY = 4
+"""Estimated tokens of an empty text."""
 _QUOTED = 500
 _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry, ObjectionEntry)
 """Entries shown to the model as notes from the gateway."""
@@ -66,7 +68,7 @@ class Window(msgspec.Struct, frozen=True):
 def estimate_tokens(text: str) -> int:
     """A model-independent guess: UTF-8 bytes over three, which holds for prose, code and CJK."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return size // 3 + 4
+    return size // 3 + _EMPTY
 
 
 class PromptBudget(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +94,8 @@ def plan_window(
     budget = _budget(room.profile, room.max_tokens)
     scale = _correction(entries)
     sizes = _turn_sizes(entries, start, room.profile)
-    total = sum(tokens for _, _, tokens in sizes) * scale + fixed
-    messages = sum(count for _, count, _ in sizes[:-1])
+    total = sum([tokens for _, _, tokens in sizes]) * scale + fixed
+    messages = sum([count for _, count, _ in sizes[:-1]])
     if total <= budget * FULL and messages <= max_history and not overflowed:
         return Window(start, int(total))
     target = min(budget, total) * KEEP if overflowed else budget * KEEP
@@ -142,9 +144,9 @@ def _turn_sizes(
     pictures = shown(entries, start, profile)
     run_id = ""
     for entry in entries:
-        if entry.seq < start:
-            continue
         body = entry.body
+        if entry.seq < start or isinstance(body, ModelCallEntry):
+            continue
         size = _size(body, limit)
         if size is None:
             continue
@@ -161,9 +163,13 @@ def _turn_sizes(
 def _size(body: Body | None, limit: int) -> int | None:
     """Estimated tokens of an entry, without rendering it; None if it is not shown."""
     if isinstance(body, UserEntry):
-        text = estimate_tokens(body.text) + estimate_tokens(body.quote) + _file_tokens(body)
+        text = estimate_tokens(body.text) + (estimate_tokens(body.quote) if body.quote else _EMPTY)
+        if body.attachments:
+            text += _file_tokens(body)
         return min(text, limit // 3) + _HEADER_TOKENS
     if isinstance(body, ReplyEntry):
+        if not (body.tool_calls or body.native):
+            return estimate_tokens(body.text)
         arguments = [estimate_tokens(call.arguments) for call in body.tool_calls]
         native = estimate_tokens(body.native.content) if body.native else 0
         return max(estimate_tokens(body.text) + sum(arguments), native)
@@ -248,8 +254,11 @@ def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
 
 def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[ChatMessage]:
     """If a single turn is too long for the model, leave out its oldest tool results."""
-    total = fixed + sum([_tokens(m) for m in messages])
-    excess = total - _budget(call.profile, call.max_tokens)
+    room = _budget(call.profile, call.max_tokens)
+    longest = sum([len(m.content) if isinstance(m.content, str) else room for m in messages])
+    if fixed + longest * 4 // 3 + len(messages) * _EMPTY <= room:  # at most 4 bytes a character
+        return messages
+    excess = fixed + sum([_tokens(m) for m in messages]) - room
     if excess <= 0:
         return messages
     fitted = []
@@ -351,7 +360,8 @@ def _one_line(quote: str) -> str:
 
 
 def _headed(content: str, body: UserEntry, profile: ModelProfile) -> str:
-    text = _clip(content, _clip_limit(profile))
+    limit = _clip_limit(profile)
+    text = content if len(content) * 4 <= limit else _clip(content, limit)
     if profile.short_prompt:
         return text
     when = _minute(body.sent_at // 60, body.zone)
@@ -379,9 +389,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _clip(text: str, limit: int) -> str:
-    """Cut to `limit` bytes, the unit in which tokens are estimated."""
-    if len(text) * 4 <= limit:
-        return text
+    """Cut to `limit` bytes, the unit in which tokens are estimated. Short texts need no call."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nanobot.agent.step import own
-from nanobot.labels import NOTHING, Label, joined
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import Origin, Role, RunOptions
 from nanobot.session.entries import Body, Entry, UserEntry
-from nanobot.session.labelling import label_of
+from nanobot.session.labelling import joined_label
 
 _AS_CONFIGURED = RunOptions()
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
@@ -32,7 +32,7 @@ class RunLog:
         # Cached: these are read dozens of times in a run, and the log may be long.
         self.own += own(self._run_id, entries)
         self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
-        self._label = joined([self._label, *[label_of(entry.body) for entry in entries]])
+        self._label = self._label.join(joined_label([entry.body for entry in entries]))
         for name in ("messages", "options", "private", "label"):  # derived from the log
             self.__dict__.pop(name, None)
 
@@ -61,13 +61,13 @@ class RunLog:
             message.origin in _SPOKEN or (message.options is not None and message.options.private)
             for message in self._messages
         )
-        return spoken and not any(message.group for message in self._messages)
+        return spoken and not [message for message in self._messages if message.group]
 
     @property
     def with_owner(self) -> bool:
         """Whether only an owner reads this chat, and everything the model sees is from owners."""
         seen = self._messages if self.options.history is None else self.messages
-        return self.private and all(message.role is Role.OWNER for message in seen)
+        return self.private and not [message for message in seen if message.role is not Role.OWNER]
 
     @property
     def among_owners(self) -> bool:
@@ -79,4 +79,4 @@ class RunLog:
         """Who said what the model sees, and how private it is."""
         if self.options.history is None:
             return self._label
-        return joined([label_of(entry.body) for entry in self.visible])
+        return joined_label([entry.body for entry in self.visible])

@@ -225,7 +225,9 @@ class HttpProvider(LLMProvider):
 
     async def _send(self, request: ModelRequest) -> aiohttp.ClientResponse:
         label = f"{self.name}/{request.model}"
-        messages = tuple([_without_foreign(message, label) for message in request.messages])
+        messages = request.messages
+        if [message for message in messages if message.native is not None]:
+            messages = tuple([_without_foreign(message, label) for message in messages])
         always = self.profile(request.model).always_thinks
         effort = within(request.effort, always_thinks=always)
         request = msgspec.structs.replace(request, messages=messages, effort=effort)

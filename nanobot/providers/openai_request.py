@@ -193,7 +193,10 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
         if shown:
             encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
             shown = []
-        encoded.append(_message(message, quirks))
+        if isinstance(message.content, str) and not message.tool_calls:  # most are
+            encoded.append(_MessageOut(message.role, message.content))
+        else:
+            encoded.append(_message(message, quirks))
     if shown:
         encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
     return encoded
@@ -221,7 +224,11 @@ def of_results(images: Sequence[ImagePart]) -> tuple[Part, ...]:
 
 
 def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
-    content = _content(message.role, message.content)
+    content: str | list[dict[str, Any]] = (
+        message.content
+        if isinstance(message.content, str)
+        else _content(message.role, message.content)
+    )
     if message.role == "tool":
         return _MessageOut("tool", content, tool_call_id=_id(message.tool_call_id, quirks))
     if message.tool_calls:
@@ -230,9 +237,7 @@ def _message(message: ChatMessage, quirks: Quirks) -> _MessageOut:
     return _MessageOut(message.role, content)
 
 
-def _content(role: str, content: str | tuple[Part, ...]) -> str | list[dict[str, Any]]:
-    if isinstance(content, str):
-        return content
+def _content(role: str, content: tuple[Part, ...]) -> str | list[dict[str, Any]]:
     if role == "user" and any(isinstance(part, ImagePart) for part in content):
         return [_part(part) for part in content]
     # Images in the model's and the system's messages are only mentioned.

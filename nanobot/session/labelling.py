@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias, get_args
 
 from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label, Privacy, Speaker
@@ -20,6 +21,8 @@ from nanobot.session.entries import (
 Labelled: TypeAlias = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
 """The entries, other than its own replies, that a model reads."""
 
+_WITH_LABEL = (*get_args(Labelled), ErasedEntry)
+"""The entries that can have another label than NOTHING."""
 _SPEAKERS = {
     Role.OWNER: Speaker.OWNER,
     Role.MEMBER: Speaker.MEMBER,
@@ -43,6 +46,11 @@ def label_of(body: Body | None) -> Label:
     if isinstance(body, ToolResultEntry) and not body.label:
         return label.join(of_result(body.name, tainted=body.tainted))
     return label
+
+
+def joined_label(bodies: Iterable[Body | None]) -> Label:
+    """The label of content derived from all of these entries."""
+    return labels.joined([label_of(body) for body in bodies if isinstance(body, _WITH_LABEL)])
 
 
 def of_message(message: InboundMessage, role: Role) -> Label:
