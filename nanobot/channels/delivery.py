@@ -125,7 +125,7 @@ class Delivery:
             return False
         if parts.shared is not None and not parts.shared.attended(chat):
             return False
-        calm = not parts.outage.suspected and parts.sender.rates.free(chat)
+        calm = not parts.outage.suspected and parts.sender.free(chat)
         return calm and parts.may_depart(message)
 
     async def flush(self, seconds: float) -> None:

@@ -88,6 +88,10 @@ class PartSender:
             return []
         return self._with_keys(message)
 
+    def free(self, chat_id: str) -> bool:
+        """Whether a send to the chat would begin at once."""
+        return self.rates.free(chat_id)
+
     def _with_keys(self, message: OutboundMessage) -> list[OutboundPart]:
         parts: list[OutboundPart] = []
         with boundary(f"rendering {message.key}"):

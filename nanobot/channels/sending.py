@@ -28,6 +28,14 @@ class Sending(Protocol):
         """The parts of a message, each with a permanently unique key."""
         ...
 
+    def rendered(self, message: OutboundMessage) -> list[OutboundPart]:
+        """The same at once; none for a long text or with files."""
+        ...
+
+    def free(self, chat_id: str) -> bool:
+        """Whether a send to the chat would begin at once."""
+        ...
+
     async def send_of(self, message: OutboundMessage, part: OutboundPart) -> str:
         """Send one part; returns its message id, "" if it is not shown. Raises DeliveryError."""
         ...

@@ -113,7 +113,7 @@ def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
         return Annotated[
             kind, typer.Option(*flags, help=about, metavar=metavar, show_default=False)
         ]
-    more = {"help": option.about, "metavar": option.metavar or None}
+    more: dict[str, Any] = {"help": option.about, "metavar": option.metavar or None}
     if option.words:
         return Annotated[kind, typer.Argument(**more)]
     flags = [*option.flags] or [f"--{parameter.name.replace('_', '-')}"]
