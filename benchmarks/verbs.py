@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from benchmarks.filled import PROMPT
 from benchmarks.filled_rows import CHANNEL, PROFILE, TEXT, Size, key_of
 from benchmarks.timed_database import TimedDatabase
-from nanobot.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.messages import (
     Address,
     InboundMessage,
@@ -20,6 +19,9 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.heartbeat.store import SqlChatHistory
+from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
+from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import Approval, ApprovalAnswer, Parked, digest
@@ -41,10 +43,8 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.triggers.cron.jobs import OpenTime, Plan

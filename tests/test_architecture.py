@@ -27,7 +27,7 @@ MESSAGE_PATH = (
 # What may stand at the root of the package. ARCHITECTURE.md says what lives where.
 ROOMS = frozenset(
     {
-        *("agent", "app", "bus", "channels", "cli", "config", "memory", "operations"),
+        *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
         *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
         "telemetry",
         "texts",
@@ -46,7 +46,8 @@ ROOMS = frozenset(
             "pytest_cases.py",
             "retries.py",
         ),
-        *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py", "troubles.py"),
+        *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
+        "troubles.py",
         "visible.py",
     }
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import nanobot
 from nanobot import __version__
 from nanobot.config.file import schema
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.server import openapi
 from nanobot.server.descriptions import DOORS, delivering
@@ -58,13 +58,13 @@ def words(name: str) -> Iterator[str]:
 def public() -> dict[str, str]:
     """Each public word, with a place where it is used."""
     described = openapi.description(
-        OPERATIONS,
+        (*OPERATIONS, *plugin_operations()),
         __version__,
         cookie="nanobot",
         also=[delivering("/hooks", Webhooks.about), *DOORS],
     )
     places = {
-        "command": [operation.name.split()[0] for operation in OPERATIONS],
+        "command": [operation.name.split()[0] for operation in (*OPERATIONS, *plugin_operations())],
         "key of the configuration": [*schema()["$defs"]["ConfigFile"]["properties"]],
         "table of the store": [*metadata.tables],
         "HTTP type": [*described["components"]["schemas"]],

@@ -9,17 +9,18 @@ from pathlib import Path
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.notes import NOTES, QUESTIONS
 from benchmarks.stage import Stage, Subject
-from nanobot.memory.embed import Embedder, LocalEmbedder, missing
-from nanobot.memory.files import MemoryFiles
-from nanobot.memory.index import Memory
-from nanobot.memory.search import Search, merged
+from nanobot.plugins.memory.embed import LocalEmbedder, missing
+from nanobot.plugins.memory.files import MemoryFiles
+from nanobot.plugins.memory.index import Memory
+from nanobot.plugins.memory.search import Search, merged
+from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.providers.embedding import Embedder
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 

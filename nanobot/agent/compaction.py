@@ -7,19 +7,25 @@ Facts stay in memory until a person removes them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import ask
 from nanobot.agent.summaries import latest, material, summed, summing
-from nanobot.memory.facts import LastingFacts, whose
+from nanobot.messages import Origin
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
 from nanobot.session.keys import is_fork
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.provenance import Provenance
+from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
+
+_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
 
 
 class Compaction:
@@ -90,4 +96,13 @@ def _scope(active: ActiveRun, start: int, upto: int, before: SummaryEntry | None
         return ""
     covered = (e.body for e in active.log.entries if start <= e.seq <= upto)
     messages = [body for body in covered if isinstance(body, UserEntry)]
-    return active.scope if whose(messages, private=active.log.private) <= {active.scope} else ""
+    return active.scope if _whose(messages, private=active.log.private) <= {active.scope} else ""
+
+
+def _whose(entries: Iterable[UserEntry], *, private: bool) -> set[str]:
+    """The scopes in which these people's messages are remembered."""
+    return {
+        scope_of(entry.address, entry.sender_id, entry.role, private=private)
+        for entry in entries
+        if entry.origin in _PEOPLE
+    }

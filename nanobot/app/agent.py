@@ -22,6 +22,7 @@ from nanobot.operations.context_preview import ContextPreview
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received
@@ -29,9 +30,9 @@ from nanobot.workspace.received import Received
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies of an agent. `before`: called before a run acts. `check`: looks at
-    answers before they are given. `serves`: whether a channel is
-    served here, so that the agent can wait for its receipts. `received`: stores pictures from
-    programs."""
+    answers before they are given. `lasting`: keeps what summaries
+    find. `serves`: whether a channel is served here, so that the agent can wait for its receipts.
+    `received`: stores pictures from programs."""
 
     bus: Bus
     records: Records
@@ -44,6 +45,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     background: BackgroundRuns
     before: Before
     check: Check | None = None
+    lasting: LastingFacts | None = None
     serves: Callable[[str], bool]
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
@@ -70,7 +72,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
 def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     """Build an agent from these dependencies."""
     bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
-    prompts, compaction = dependencies.prompt, Compaction(clock, dependencies.prompt.lasting)
+    prompts, compaction = dependencies.prompt, Compaction(clock, dependencies.lasting)
     models = ModelCaller(
         *(bus, dependencies.models, tools, prompts, compaction, clock), dependencies.settings
     )

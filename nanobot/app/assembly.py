@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.stages.assembly import AssembledStages, StageDependencies, stages_of
+from nanobot.agent.stages.assembly import StageDependencies, stages_of
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
-from nanobot.app import answers, bringing
+from nanobot.app import answers, before_runs, bringing
 from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.engine import facts_of
@@ -25,7 +25,6 @@ from nanobot.app.parts import (
     blobs_of,
     editor_of,
     eraser_of,
-    memory_of,
     prompt_of,
     reports_of,
     retention_of,
@@ -58,6 +57,7 @@ from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
@@ -68,7 +68,6 @@ from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
@@ -151,7 +150,6 @@ class _Assembly:
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
         self.editor = editor_of(config, self.cron, machine.zone, self.chats)
-        self.memory = memory_of(config, machine.zone, store, self.eraser, self.files, self.models)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
@@ -165,9 +163,8 @@ class _Assembly:
         types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
-        stages = self._stages(background.starter)
         channels = self.channels
-        agent = self._agent(background, stages)
+        agent = self._agent(background)
         self.plugged.offers.add({TaskStarter: background.starter})
         triggers = self._triggers()
         tokens = SqlAccessTokens(self.store.database)
@@ -194,8 +191,6 @@ class _Assembly:
             worker=agent.worker,
             background=background,
             commands=commands,
-            stages=stages,
-            memory=self.memory,
             models=self.models,
             received=self.received,
             cron=self.cron,
@@ -220,7 +215,7 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.memory, self.skills, self.cron, self.editor, self.channels)
+        offers.add_by_type(self.skills, self.cron, self.editor, self.channels, self.eraser)
         offers.add_by_type(self.walls)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
@@ -287,7 +282,6 @@ class _Assembly:
             pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             budgets=self.budgets,
             spending=SqlUsageStore(store.database),
-            memory=self.memory,
             job_editor=self.editor,
             tools=self.tools,
             context_preview=agent.preview,
@@ -334,7 +328,6 @@ class _Assembly:
             blobs=self.blobs,
             chats=self.chats,
             jobs=self.editor,
-            memory=self.memory,
             skills=self.skills,
         )
         for tool in builtin_tools(dependencies):
@@ -347,24 +340,14 @@ class _Assembly:
             self.tools.register(added)
         return commands
 
-    def _stages(self, starter: TaskStarter) -> AssembledStages:
-        """The stages of runs. Tools that they bring for the model are registered."""
-        memory = self.config.memory
-        dependencies = StageDependencies(
-            records=self.records,
-            remembered=SqlRemembering(self.store.database, self.store.writer),
-            models=self.models,
-            clock=self.machine.clock,
-            starter=starter,
-            memory=self.memory if memory.enabled else None,
-            propose=memory.accept == "ask",
-            zone=self.machine.zone,
-        )
-        return stages_of(self.config.agent, dependencies, self.tools)
-
-    def _agent(self, background: BackgroundRuns, stages: AssembledStages) -> AgentParts:
-        settings, prompt = self.config.agent, prompt_of(self.config, self.skills, self.memory)
-        machine, models, budgets, tools = self.machine, self.models, self.budgets, self.tools
+    def _agent(self, background: BackgroundRuns) -> AgentParts:
+        settings, machine, models = self.config.agent, self.machine, self.models
+        budgets, tools = self.budgets, self.tools
+        additions = before_runs.additions_to_prompts(self.plugged)
+        prompt = prompt_of(self.config, self.skills, additions)
+        lasting = self.plugged.offers.find(LastingFacts)
+        known = StageDependencies(self.records, models, machine.clock, background.starter, lasting)
+        stages = stages_of(settings, known)
 
         def serves(channel: str) -> bool:
             return self.channels.is_up(channel) or channel in self.peer_state.served()
@@ -380,7 +363,8 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
-                before=bringing.with_stages(self.plugged, stages.before),
+                before=before_runs.with_stages(self.plugged, stages),
+                lasting=lasting,
                 check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.runner import Before
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed
 from nanobot.agent.tasks.types import trouble as trouble_of_type
@@ -27,12 +24,14 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.propagation import Propagation
+from nanobot.providers.embedding import Embedder
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.plugin import resolved
 from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
+from nanobot.session.lasting import LastingFacts
 from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, StoreHooks
@@ -44,9 +43,6 @@ from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
-
-STAGE_SECONDS = 60.0
-"""Time limit for a plugin's stage of a run."""
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -86,15 +82,25 @@ def unfit(plugged: Plugged) -> list[Finding]:
     return findings
 
 
+_ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
+    LastingFacts: ("keep", "filed", "known"),
+    Embedder: ("embed",),
+}
+"""Types that the core asks for if a plugin offers them, with their functions."""
+
+
 def offer_objects(plugged: Plugged) -> None:
-    """Offer the objects of plugins to all their functions. None of it takes the place of what is
-    offered already."""
+    """Offer the objects of plugins to all their functions and to operations. None of it takes the
+    place of what is offered already."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
-        for kind in things:
+        for kind, thing in things.items():
+            name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
-                raise PluginBroken(f"{getattr(kind, '__name__', kind)} is offered already")
+                raise PluginBroken(f"a {name} is offered already")
+            if not all(callable(getattr(thing, v, None)) for v in _ASKED_BY_THE_CORE.get(kind, ())):
+                raise PluginBroken(f"it offers a {type(thing).__name__} as a {name}")
         plugged.offers.add(things)
 
     plugged.each("objects", use)
@@ -290,30 +296,6 @@ def rules_of(plugged: Plugged) -> list[RuleSettings]:
 
     plugged.each("policy", use)
     return rules
-
-
-def with_stages(plugged: Plugged, before: Before) -> Before:
-    """Run the earlier stages, then those of plugins. If one fails, this is reported and the run
-    continues without it."""
-    stages: list[tuple[str, Before]] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        stages.extend((found.name, stage) for stage in functions(given))
-
-    plugged.each("stages", use)
-    if not stages:
-        return before
-
-    async def all_of_them(active: ActiveRun) -> None:
-        await before(active)
-        for name, stage in stages:
-            if active.answer is not None:
-                return
-            with boundary(f"a stage of the plugin {name}"):
-                async with asyncio.timeout(STAGE_SECONDS):
-                    await stage(active)
-
-    return all_of_them
 
 
 def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:

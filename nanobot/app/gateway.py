@@ -27,6 +27,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
+from nanobot.providers.embedding import Embedder
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
@@ -148,8 +149,9 @@ class Gateway:
         if parts.peers is not None:
             await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
-            for part in (parts.commands, parts.memory, parts.background):
-                await stack.enter_async_context(part.serving())
+            await stack.enter_async_context(parts.commands.serving())
+            await stack.enter_async_context(parts.plugged.around_runs())
+            await stack.enter_async_context(parts.background.serving())
 
     def _agent(self, parts: Parts) -> Mapping[str, Work]:
         """The tasks of a worker: first the one that drains, then those that end at once."""
@@ -158,7 +160,6 @@ class Gateway:
         works: dict[str, Work] = {
             "agent": parts.worker.run,
             "jobs and triggers": parts.scheduler.run,
-            "remembering": partial(parts.stages.remember, parts.engine.bus),
         }
         titling = titling_of(self.config.agent, parts.conversations, parts.models)
         if titling is not None:
@@ -265,7 +266,7 @@ class Gateway:
 
 
 def _api(parts: Parts) -> ApiParts:
-    embedder = parts.memory.embedder
+    embedder = parts.plugged.offers.find(Embedder)
     transcriber = parts.models.transcriber(parts.starter.config.agent.transcription_model)
     return ApiParts(
         operations=parts.operations,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nanobot.agent.library.run_service import RunService
-from nanobot.agent.stages.assembly import AssembledStages
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
@@ -17,7 +16,6 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.app.scheduler import Scheduler
 from nanobot.app.trouble_reports import TroubleReports
-from nanobot.memory.index import Memory
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
@@ -32,9 +30,6 @@ from nanobot.workspace.received import Received
 if TYPE_CHECKING:
     from nanobot.server.peers import PeerProcesses
 
-if TYPE_CHECKING:
-    from nanobot.server.peers import PeerProcesses
-
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a gateway, built but not started."""
@@ -45,8 +40,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     background: BackgroundRuns
     commands: BackgroundCommands
-    stages: AssembledStages
-    memory: Memory
     models: ProviderRegistry
     received: Received
     cron: CronService

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loguru import logger
 
-from nanobot.agent.prompt import PRIVATE_FILES, PromptBuilder, PromptParts
+from nanobot.agent.prompt import PRIVATE_FILES, PromptAddition, PromptBuilder, PromptParts
 from nanobot.app.trouble_reports import TroubleReports
 from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
-from nanobot.memory.embed import LOCAL, Embedder, LocalEmbedder, least_of, missing
-from nanobot.memory.facts import LastingFacts
-from nanobot.memory.files import FOLDER, MemoryFiles
-from nanobot.memory.index import Memory, MemoryOptions
-from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
+from nanobot.providers.registry import ProviderRegistry
+from nanobot.session.scopes import FOLDER
 from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
 from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
 from nanobot.tools.network.addresses import Addresses
@@ -34,7 +30,6 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.triggers.cron.editing import JobEditor
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
@@ -45,46 +40,14 @@ if TYPE_CHECKING:
     from nanobot.store.search.conversations import SqlConversations
 
 
-def memory_of(
-    config: Config,
-    zone: str,
-    store: Store,
-    eraser: Eraser,
-    roots: ConfinedFiles,
-    registry: ProviderRegistry,
-) -> Memory:
-    """The memory in the workspace and in the store; its days begin in `zone`."""
-    label = config.memory.embedding_model
-    options = MemoryOptions(max_file_chars=config.memory.max_file_chars, zone=zone)
-    files = MemoryFiles(config.workspace, roots.exclusive)
-    memories = SqlMemoryStore(store.database, store.writer, eraser)
-    embedder: Embedder | None = None
-    if label == LOCAL and (lacking := missing()):
-        logger.warning(
-            "memory.embedding_model: {} Until then memory is searched by words alone.", lacking
-        )
-    elif label == LOCAL:
-        embedder = LocalEmbedder()
-    elif label:
-        embedder = ProviderEmbedder(
-            registry, label, config.memory.min_similarity or least_of(label)
-        )
-    return Memory(files, memories, store.writer.clock, embedder, options)
-
-
-def prompt_of(config: Config, skills: Skills, memory: Memory) -> PromptBuilder:
-    """The prompt builder, with the assistant's identity and the memory about the person it talks
-    to."""
-    agent, settings = config.agent, config.memory
+def prompt_of(config: Config, skills: Skills, additions: Sequence[PromptAddition]) -> PromptBuilder:
+    """The prompt builder, with the assistant's identity and what plugins add."""
+    agent = config.agent
+    limits = {name: most for each in additions for name, most in each.limits.items()}
     parts = PromptParts(
-        config.workspace,
-        name=agent.name,
-        persona=agent.persona,
-        skills=skills,
-        memory_chars=settings.max_file_chars,
+        config.workspace, name=agent.name, persona=agent.persona, skills=skills, limits=limits
     )
-    lasting = LastingFacts(memory, ask=settings.accept == "ask") if settings.enabled else None
-    return PromptBuilder(config.workspace, parts, lasting)
+    return PromptBuilder(config.workspace, parts, additions)
 
 
 async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:

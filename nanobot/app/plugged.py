@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from functools import partial
 from inspect import isawaitable
 from typing import Any, TypeAlias, TypeVar
@@ -152,12 +157,9 @@ class Plugged:
         if manager is None:
             yield
             return
-        if not hasattr(manager, "__aenter__"):
-            kind = type(manager).__name__
-            raise PluginBroken(f"it gives a {kind}, not an asynchronous context manager")
         try:
             async with asyncio.timeout(START_SECONDS):
-                await manager.__aenter__()
+                await _manager(manager).__aenter__()
         except TimeoutError:
             raise PluginBroken(f"it has not started within {START_SECONDS:g} s") from None
         try:
@@ -166,11 +168,43 @@ class Plugged:
             async with asyncio.timeout(END_SECONDS):
                 await manager.__aexit__(None, None, None)
 
+    @asynccontextmanager
+    async def around_runs(self) -> AsyncIterator[None]:
+        """Enter what plugins have around all runs. If one fails, the others are entered."""
+        async with AsyncExitStack() as stack:
+            for found in self.on.values():
+                if found.plugin.around_runs is not None:
+                    await stack.enter_async_context(self._around_runs(found))
+            yield
+
+    @asynccontextmanager
+    async def _around_runs(self, found: FoundPlugin) -> AsyncIterator[None]:
+        field, entered = "around_runs", []
+        with self.failing(found, field):
+            manager = _manager(self.call(found, field))
+            async with asyncio.timeout(START_SECONDS):
+                await manager.__aenter__()
+            entered.append(manager)
+        try:
+            yield
+        finally:
+            for manager in entered:
+                with self.failing(found, field):
+                    async with asyncio.timeout(END_SECONDS):
+                        await manager.__aexit__(None, None, None)
+
     # Views
 
     def views(self) -> list[PluginView]:
         """Every plugin that is installed, with those that could not be loaded."""
         return views(self._switched, self.failures)
+
+
+def _manager(given: Any) -> AbstractAsyncContextManager[Any]:
+    if not isinstance(given, AbstractAsyncContextManager):
+        kind = type(given).__name__
+        raise PluginBroken(f"it gives a {kind}, not an asynchronous context manager")
+    return given
 
 
 def views(which: Switched, failures: Mapping[str, Mapping[str, str]]) -> list[PluginView]:

@@ -9,12 +9,10 @@ import msgspec
 from nanobot.app.parts import private_paths
 from nanobot.app.settings import exec_options
 from nanobot.config.loader import Config
-from nanobot.memory.index import Memory
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
-from nanobot.tools.memory import memory_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.sandbox.sandbox import Sandbox
@@ -42,7 +40,6 @@ class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
     blobs: Blobs
     chats: Collection[str]
     jobs: JobEditor
-    memory: Memory
     skills: Skills
 
 
@@ -55,7 +52,6 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
         ask_tool(),
         cron_tool(needs.jobs),
         *workspace_tools(needs.files, taint, needs.blobs, needs.chats),
-        *memory_tools(needs.memory, config.memory),
         skill_tool(needs.skills),
         exec_tool(sandbox, config.workspace, options, commands, taint, needs.hosts),
         process_tool(commands),

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
-    from nanobot.memory.port import MemoryPort
     from nanobot.operations.context_preview import ContextPreview
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
-    from nanobot.session.conversations import Conversations
+    from nanobot.search.conversations import Conversations
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.quarantine import Quarantine
@@ -68,7 +67,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     budgets: Budgets
     spending: UsageStore
-    memory: MemoryPort
     job_editor: JobEditor
     tools: ToolRegistry
     context_preview: ContextPreview

@@ -30,8 +30,6 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "SkillView": ("name", "state", "description", "why", "always", "source"),
     "JobView": ("id", "state", "next_at", "schedule", "name", "text", "to", "zone"),
     "OccurrenceView": ("scheduled_at", "status", "name", "ended_at", "error", "run_id"),
-    "MemoryView": ("id", "text", "state", "kind", "scope", "updated_at"),
-    "MemoryHit": ("id", "text", "created_at"),
     "ToolCallView": ("at", "name", "ok", "arguments", "text"),
     "AccessView": ("name", "kind", "role", "used_at", "expires_at"),
     "ToolView": ("name", "description", "roles", "effect", "source"),

@@ -11,7 +11,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Rest
 from nanobot.operations.rendering import Now, cell
 from nanobot.operations.visibility import visible_sessions
-from nanobot.session.conversations import SearchHit
+from nanobot.search.conversations import SearchHit
 
 
 def _hits_text(hits: list[SearchHit], now: Now) -> str:

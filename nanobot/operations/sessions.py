@@ -18,7 +18,7 @@ from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.timeline import RunPage
 from nanobot.operations.visibility import visible_sessions
 from nanobot.operations.waterfall import waterfall_lines
-from nanobot.session.conversations import Filter
+from nanobot.search.conversations import Filter
 from nanobot.session.views import EntryView, SessionPage, SessionView
 from nanobot.triggers.cron.schedule import moment
 

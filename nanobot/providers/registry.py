@@ -347,7 +347,7 @@ class ProviderTranscriber:
 
 
 class ProviderEmbedder:
-    """Makes embeddings with one model; see memory.embed.Embedder."""
+    """Makes embeddings with one model; see embedding.Embedder."""
 
     def __init__(self, registry: ProviderRegistry, label: str, least: float) -> None:
         self.model, self.least = label, least

@@ -35,6 +35,7 @@ BUILT_IN = (
     "heartbeat",
     "hooks",
     "mcp",
+    "memory",
     "metrics",
     "proof",
     "quiet",

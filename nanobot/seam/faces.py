@@ -39,6 +39,14 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     least: float | None = None
 
 
+class Guidance(msgspec.Struct, frozen=True, kw_only=True):
+    """Principles of the system prompt for work with a plugin's tools. They are part of every prompt
+    that offers a tool whose name begins with `tools`."""
+
+    tools: str
+    text: str
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command of the command line. `name` may have several words: the last one is the command,
     the others are its groups. `run` gets the environment, and its options by name: these are

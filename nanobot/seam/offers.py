@@ -42,6 +42,10 @@ class Offers:
             raise PluginBroken(f"it asks for {_named(kind)}, which is not offered here")
         return cast("T", self._things[kind])
 
+    def find(self, kind: Any) -> Any:
+        """The object of that type; None if there is none."""
+        return self._things.get(kind)
+
     def call(self, function: Callable[..., Any], own: Things) -> Any:
         """Call a function with the objects its parameters request, from `own` or the offered ones.
         If none fits, a parameter keeps its default. Raises PluginBroken."""

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nanobot.errors import PluginBroken
+from nanobot.seam.faces import Guidance
 from nanobot.text import Sentence
 
 Part: TypeAlias = Callable[..., Any] | str
@@ -35,7 +36,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects"),
+    *("propagation", "objects", "prompt", "around_runs"),
 )
 """The fields that hold a Part."""
 
@@ -74,11 +75,16 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """The revisions of its tables, each a statement of SQL or a function of a connection. Revisions
     are added and never edited; every table's name begins with that of the plugin."""
     objects: Part | None = None
-    """Gives objects by their types, which its other functions may then request."""
+    """Gives objects by their types, which its other functions, those of later plugins, and
+    operations may then request."""
     operations: Part | None = None
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
     """Gives tools for the model."""
+    guidance: tuple[Guidance, ...] = ()
+    """What system prompts say about work with its tools."""
+    prompt: Part | None = None
+    """Gives what else it adds to system prompts; see `nanobot.agent.prompt.PromptAddition`."""
     stand_in: Part | None = None
     """Gives what answers calls instead of the tools; see `nanobot.tools.stand_in.StandIn`."""
     arrivals: Part | None = None
@@ -128,6 +134,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     provides: Mapping[str, Part] = MappingProxyType({})
     """The functions that other plugins may use, by the names of their interfaces; see
     `nanobot.seam.faces.Interface`."""
+    around_runs: Part | None = None
+    """Gives an asynchronous context manager that is entered before the first run begins, and left
+    after the last one has ended."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
 

@@ -10,10 +10,10 @@ from nanobot.addresses import is_within
 from nanobot.bus.core import Bus
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.search.conversations import Filter
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.streams import Item, Stream, Streams, Whose
 from nanobot.session.approvals import Approval
-from nanobot.session.conversations import Filter
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.views import EntryView, Remark, RunView, SessionView
 

@@ -9,6 +9,9 @@ from nanobot.messages import Address, Role
 OWNER = "owner"
 """The scope of the owners' private conversations: MEMORY.md and memory/*.md."""
 
+FOLDER = "memory"
+"""The folder of the workspace whose folders belong to one scope each, by its name."""
+
 # A path component may have at most 255 bytes.
 _LONGEST = 200
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_@+.")

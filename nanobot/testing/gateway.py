@@ -7,12 +7,11 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.stages import Stages
@@ -32,16 +31,17 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
-from nanobot.memory.facts import LastingFacts
-from nanobot.memory.files import MemoryFiles
-from nanobot.memory.index import Memory
 from nanobot.messages import SessionPolicy
+from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.exposures import Exposure
+from nanobot.operations.operation import Operation
 from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
+from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.server.access import Access
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.beats import Beats
 from nanobot.store.quarantine.repository import SqlQuarantine
@@ -67,18 +67,27 @@ from nanobot.workspace.taint_marks import MemoryMarks
 _TURNS = 300
 
 
+class Brought(msgspec.Struct, frozen=True, kw_only=True):
+    """What plugins would add to a test gateway: parts of prompts, what keeps lasting facts,
+    operations, and the objects that these request.
+    """
+
+    additions: tuple[PromptAddition, ...] = ()
+    lasting: LastingFacts | None = None
+    operations: tuple[Operation, ...] = ()
+    offers: Things = NOTHING
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a test gateway. With `received` it fetches the files of a channel that
     supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
     `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `shared`: other processes work on the same store. `accept`: which memories are written
-    to the workspace, and prompts contain them; empty: no memory at all.
+    result. `shared`: other processes work on the same store. `brings`: what plugins would add.
     """
 
     settings: RunSettings = RunSettings()
     persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
     workspace: Path = Path("/nonexistent")
-    accept: Literal["", "auto", "ask"] = ""
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
     guests: tuple[str, ...] = ()
@@ -96,6 +105,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[AnyRunType, ...] = ()
     spawn: bool = False
     receipts: bool = True
+    brings: Callable[[FakeGateway], Brought] = lambda _: Brought()
     before: Callable[[FakeGateway], Before] = lambda _: Stages()
     check: Check | None = None
 
@@ -142,18 +152,20 @@ class FakeGateway:
         self.starter: TaskStarter = background.starter
         if options.spawn:
             self.tools.register(spawn_tool(self.starter))
-        self.memory = Memory(MemoryFiles(options.workspace), process.memories, home.clock)
+        self.brought = options.brings(self)
+        self.offers = Offers(self.brought.offers)
         agent = self._agent(background, options)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
+        every = [*OPERATIONS, *self.brought.operations]
+        self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
 
     def _agent(self, background: BackgroundRuns, options: Options) -> AgentParts:
         received, prompt = options.received, options.persona
-        if options.accept:
-            lasting = LastingFacts(self.memory, ask=options.accept == "ask")
-            prompt = PromptBuilder(options.workspace, lasting=lasting)
+        if self.brought.additions:
+            prompt = PromptBuilder(options.workspace, additions=self.brought.additions)
         return assemble_agent(
             AgentDependencies(
                 bus=self.bus,
@@ -167,6 +179,7 @@ class FakeGateway:
                 background=background,
                 before=options.before(self),
                 check=options.check,
+                lasting=self.brought.lasting,
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,
@@ -190,7 +203,6 @@ class FakeGateway:
             pairing=Pairing(self.process.pairings, clock),
             budgets=options.budgets,
             spending=self.spending,
-            memory=self.memory,
             job_editor=self.job_editor,
             tools=self.tools,
             context_preview=agent.preview,
@@ -236,7 +248,7 @@ class FakeGateway:
             channel.name,
             gate,
             self.bus,
-            reception(Dispatcher(self.engine)),
+            reception(self.operations),
             options.policy,
             self.host,
         )

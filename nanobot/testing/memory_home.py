@@ -10,7 +10,7 @@ from nanobot.agent.budgets import UsageStore
 from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
-from nanobot.session.conversations import Conversations
+from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
@@ -25,7 +25,6 @@ from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
@@ -96,13 +95,12 @@ class Process:
         self._home = home
         writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
         self.journal = SqlJournal(self, writer)
-        eraser = Eraser(self, writer)
+        self.eraser = eraser = Eraser(self, writer)
         self.records: Records = SqlRecords(self, writer, eraser)
         self.conversations: Conversations = SqlConversations(self, writer)
         self.pairings: PairingStore = SqlPairingStore(self, writer)
         self.spending: UsageStore = SqlUsageStore(self)
         self.writer = writer
-        self.memories = SqlMemoryStore(self, writer, eraser)
         self.tasks: TaskRecords = SqlTasks(self, writer)
         self.jobs: JobStore = SqlJobStore(self, writer)
 

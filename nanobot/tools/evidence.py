@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus, urlsplit
 import msgspec
 
 from nanobot.labels import Privacy
+from nanobot.search.terms import telling_terms, terms_of
 from nanobot.session.entries import (
     Entry,
     PostEntry,
@@ -22,7 +23,6 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.labelling import label_of
-from nanobot.terms import telling_terms, terms_of
 from nanobot.text import quoted
 
 _URL = re.compile(r"https?://[^\s'\"<>|;`]+", re.IGNORECASE)

@@ -14,9 +14,9 @@ import msgspec
 
 from nanobot.labels import Speaker
 from nanobot.messages import Origin, Role
+from nanobot.search.terms import telling_terms
 from nanobot.session.entries import Entry, ToolResultEntry, UserEntry
 from nanobot.session.labelling import label_of
-from nanobot.terms import telling_terms
 
 _PEOPLE = (Origin.USER, Origin.API)
 _WEB = ("web_fetch", "web_search")

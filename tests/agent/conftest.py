@@ -8,7 +8,7 @@ import pytest
 
 from nanobot.testing.gateway import FakeGateway, gateway
 from nanobot.testing.model import Held
-from tests.agent.stages.doubles import FakeMemory, FakeStarter
+from tests.agent.stages.doubles import FakeStarter
 from tests.agent.tooling import Recorder
 
 
@@ -28,11 +28,6 @@ def held() -> Held:
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder()
-
-
-@pytest.fixture
-def memory() -> FakeMemory:
-    return FakeMemory()
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.agent.stages.recall import AutoRecall, Recall
 from nanobot.agent.stages.stages import Stages
 from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
+from nanobot.plugins.memory.recall import AutoRecall, Recall
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.entries import RecallEntry, TriageEntry
 from nanobot.testing import gateway
@@ -22,6 +22,7 @@ from nanobot.tools.skill import skill_tool
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
+from tests.plugins.memory.kept import memory_of, remembering
 
 TURNS = 50
 
@@ -45,9 +46,10 @@ def is_triage(request: ModelRequest) -> bool:
 def thinking(bot: FakeGateway) -> Stages:
     """Every stage there is before acting."""
     helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
-    view = TriageContext(bot.memory, None)
+    view = TriageContext(bot.brought.lasting, None)
     triage = Triage(helpers, bot.starter, clock, DecisionSettings(), view)
-    return Stages(triage, AutoRecall(Recall(bot.memory, 5), helpers, clock))
+    recall = AutoRecall(Recall(memory_of(bot), 5), helpers, clock)
+    return Stages(triage.decide, recall.add)
 
 
 async def sent_again(folder: Path) -> float:
@@ -66,7 +68,7 @@ async def sent_again(folder: Path) -> float:
     provider = ScriptedProvider(
         otherwise=lambda request: "{}" if is_triage(request) else next(answers)
     )
-    options = Options(workspace=folder, accept="auto", before=thinking)
+    options = Options(workspace=folder, brings=remembering(folder), before=thinking)
     async with gateway(provider, tools=tools, options=options) as bot:
         for turn in range(TURNS):
             await bot.channel.push(f"Here is question {turn}, of ordinary length, as people ask.")

@@ -22,7 +22,7 @@ from nanobot.channels.terminal import Terminal
 from nanobot.cli import generated as faces
 from nanobot.errors import NanobotError
 from nanobot.messages import TERMINAL, Role
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
@@ -220,15 +220,16 @@ async def test_a_call_whose_operation_fails_inside_is_refused_and_the_socket_goe
 
 
 def test_every_operation_and_every_argument_says_what_it_is() -> None:
-    for each in OPERATIONS:
+    for each in (*OPERATIONS, *plugin_operations()):
         assert each.help, each.name
         for parameter in each.parameters:
             assert parameter.description, f"{each.name} {parameter.name}"
 
 
 def test_names_are_used_once() -> None:
-    names = [name for entry in OPERATIONS for name in (entry.name, entry.alias) if name]
-    commands = [entry.command for entry in OPERATIONS]
+    every = (*OPERATIONS, *plugin_operations())
+    names = [name for entry in every for name in (entry.name, entry.alias) if name]
+    commands = [entry.command for entry in every]
     assert len(set(names)) == len(names)
     assert len(set(commands)) == len(commands)
 
@@ -236,7 +237,7 @@ def test_names_are_used_once() -> None:
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
-    for_members = {o.name for o in OPERATIONS if o.may(Role.MEMBER)}
+    for_members = {o.name for o in (*OPERATIONS, *plugin_operations()) if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from nanobot.bus import pairing
 from nanobot.cli.tables import columns, page, table
-from nanobot.memory import port
-from nanobot.memory.port import MemoryView
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
 from nanobot.operations.rendering import SHOWN, Now, as_text, short_ids
 from nanobot.plugins.hooks import views as webhooks
-from nanobot.session import approvals, conversations, views
+from nanobot.plugins.memory import port
+from nanobot.plugins.memory.port import MemoryView
+from nanobot.search import conversations
+from nanobot.session import approvals, views
 from nanobot.session.provenance import Provenance
 from nanobot.session.views import SessionView, ToolCallView
 from nanobot.triggers.cron import jobs

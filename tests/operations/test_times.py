@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from nanobot.agent.settings import RunSettings
-from nanobot.memory.days import day_of
 from nanobot.operations.rendering import Now, cell, pairs
+from nanobot.plugins.memory.days import day_of
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.store.database import schema
 from tests.page.conftest import House
 from tests.page.test_files import OURS
@@ -33,7 +33,8 @@ PLACES = {
     "mcp list": "settings/skills",
 }
 """Where the page has these lists."""
-SHOWS = {operation.name: operation.shows for operation in OPERATIONS if operation.shows}
+EVERY = (*OPERATIONS, *plugin_operations())
+SHOWS = {operation.name: operation.shows for operation in EVERY if operation.shows}
 
 
 async def test_each_list_of_a_view_names_its_unreadable_rows() -> None:

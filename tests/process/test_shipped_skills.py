@@ -11,7 +11,7 @@ import pytest
 
 from nanobot.agent.prompt import COMMON_FILES, PRIVATE_FILES, TOOL_FILES
 from nanobot.config.settings.agent import AgentSettings
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.workspace import assets
 from tests.doubles.web_server import WebServer
 from tests.process.harness import PATIENCE, World
@@ -169,7 +169,9 @@ async def test_nanobot(gateway: World) -> None:
 def test_the_page_about_nanobot_names_what_there_is() -> None:
     text = page("nanobot")
     words = {
-        word for operation in OPERATIONS for word in (operation.name, operation.name.split()[0])
+        word
+        for operation in (*OPERATIONS, *plugin_operations())
+        for word in (operation.name, operation.name.split()[0])
     }
     chat = set(re.findall(r"`/([a-z ]+)`", text))
     assert len(chat) > 8

@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 from tests.server.housing import Client, house
 
@@ -60,7 +60,7 @@ def text(value: Any) -> str:
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_operation_breaks_whatever_it_is_given(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    operations = [each for each in OPERATIONS if each.listed]
+    operations = [each for each in (*OPERATIONS, *plugin_operations()) if each.listed]
     async with house(tmp_path / "home") as served:
         owner = await served.owner()
         await owner.post("/api/sessions/web:desk/messages", text="hello")

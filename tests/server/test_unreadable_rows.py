@@ -21,7 +21,7 @@ import pytest_asyncio
 
 from nanobot.cli.calls import perform
 from nanobot.messages import Address, InboundMessage, Role, Sender
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Invocation
 from nanobot.operations.operation import Caller, Operation
 from nanobot.server.operation_routes import UNREADABLE, path_of
@@ -33,9 +33,10 @@ from tests.store.making import admit, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LISTS = [(each, table) for each in OPERATIONS for table in each.shows]
+EVERY = (*OPERATIONS, *plugin_operations())
+LISTS = [(each, table) for each in EVERY for table in each.shows]
 KEY = "web:desk"
-BY_NAME = {operation.name: operation for operation in OPERATIONS}
+BY_NAME = {operation.name: operation for operation in EVERY}
 IN_NO_LIST = {
     "background_commands",  # the model asks for them
     "budget_warnings",

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import UNLIMITED
+from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database, Work
@@ -22,7 +23,6 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.leases import SqlLeases
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.usage import SqlUsageStore

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from nanobot.memory.records import Draft
+from nanobot.plugins.memory.records import Draft
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store import maintenance

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry
-from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, said

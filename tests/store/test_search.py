@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session.conversations import Filter, SearchHit
+from nanobot.search.conversations import Filter, SearchHit
 from nanobot.session.entries import SummaryEntry, UserEntry
 from nanobot.store.database import schema
 from nanobot.store.search import log_words

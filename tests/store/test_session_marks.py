@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role
-from nanobot.session.conversations import Filter
+from nanobot.search.conversations import Filter
 from nanobot.session.inbox import Admission
 from nanobot.text import first_sentence
 from tests.store.home import Home

@@ -13,10 +13,10 @@ import pytest
 
 import nanobot.store
 from nanobot.agent.budgets import Account
-from nanobot.agent.stages.remember import DueSession
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
-from nanobot.session.conversations import Filter
+from nanobot.plugins.memory.remember import DueSession
+from nanobot.search.conversations import Filter
 from nanobot.store.database.migrate import prepare
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.records import SqlRecords

@@ -21,6 +21,8 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import Account
 from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
+from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
@@ -32,11 +34,9 @@ from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.store.repositories.memories import SqlMemoryStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations

@@ -69,10 +69,10 @@ class ConfiguredParts(PromptParts):
         self._config = persona
 
     def parts(
-        self, tools: Sequence[ToolSpec], *, private: bool, memory: PromptPart | None = None
+        self, tools: Sequence[ToolSpec], *, private: bool, added: Sequence[PromptPart] = ()
     ) -> list[PromptPart]:
         texts = {
-            part.name: part.text for part in super().parts(tools, private=private, memory=memory)
+            part.name: part.text for part in super().parts(tools, private=private, added=added)
         }
         if self._config.user_name:
             texts["identity"] += f"\nThe person you talk to is called {self._config.user_name}."

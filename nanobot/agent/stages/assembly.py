@@ -2,83 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from loguru import logger
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.agent.stages.recall import AskingRecall, AutoRecall, Recall
-from nanobot.agent.stages.remember import Remembering, RememberRecords
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.settings.agent import AgentSettings
-from nanobot.memory.port import MemoryPort
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
-from nanobot.tools.registry import ToolRegistry
-
-if TYPE_CHECKING:
-    from nanobot.bus.core import Bus
 
 
 class StageDependencies(NamedTuple):
-    """The dependencies of the stages. Without a memory nothing is recalled or remembered.
-    `propose`: a person approves new memories first. `zone`: the time zone of dates."""
+    """The dependencies of the stages. `lasting`: triage sees what it knows."""
 
     records: Records
-    remembered: RememberRecords
     models: Models
     clock: Clock
     starter: TaskStarter
-    memory: MemoryPort | None = None
-    propose: bool = False
-    zone: str = "UTC"
+    lasting: LastingFacts | None = None
 
 
-class AssembledStages(NamedTuple):
-    """The stages before a run acts, and the service that remembers afterwards (None: off)."""
+def stages_of(settings: AgentSettings, dependencies: StageDependencies) -> Stages:
+    """The stages of a gateway before those of plugins."""
+    if settings.triage != "decision":
+        return Stages()
+    from nanobot.agent.stages.triage import Triage, TriageContext  # noqa: PLC0415 - it is off
 
-    before: Stages
-    remembering: Remembering | None = None
-
-    async def remember(self, bus: Bus) -> None:
-        """Remember until cancelled; return at once if this is off."""
-        if self.remembering is not None:
-            await self.remembering.run(bus)
-
-
-def stages_of(
-    settings: AgentSettings, dependencies: StageDependencies, tools: ToolRegistry
-) -> AssembledStages:
-    """The stages of a gateway. Tools that they bring for the model are added to `tools`."""
-    clock, memory = dependencies.clock, dependencies.memory
+    starter = dependencies.starter
+    strange = set(settings.decision.allowed_run_types) - set(starter.types)
+    if strange:
+        logger.warning(
+            "agent.decision.allowed_run_types: there is no type {}; there are {}",
+            *(", ".join(sorted(strange)), ", ".join(starter.types)),
+        )
     helpers = AuxiliaryModels(dependencies.models)
-    triage = auto = asking_recall = remembering = None
-    if settings.triage == "decision":
-        from nanobot.agent.stages.triage import Triage, TriageContext  # noqa: PLC0415 - it is off
-
-        strange = set(settings.decision.allowed_run_types) - set(dependencies.starter.types)
-        if strange:
-            logger.warning(
-                "agent.decision.allowed_run_types: there is no type {}; there are {}",
-                *(", ".join(sorted(strange)), ", ".join(dependencies.starter.types)),
-            )
-        view = TriageContext(memory, _Recent(dependencies.records))
-        triage = Triage(helpers, dependencies.starter, clock, settings.decision, view)
-    if memory is not None:
-        recall = Recall(memory, settings.recall_top_k, dependencies.zone)
-        if settings.recall == "auto":
-            auto = AutoRecall(recall, helpers, clock)
-        if settings.recall == "ask":
-            asking_recall = AskingRecall(recall, helpers, settings.max_cognition_rounds)
-            tools.register(asking_recall.tool())
-        if settings.remember == "summary":
-            remembering = Remembering(
-                dependencies.remembered, memory, helpers, clock, ask=dependencies.propose
-            )
-    return AssembledStages(Stages(triage, auto, asking_recall), remembering)
+    view = TriageContext(dependencies.lasting, _Recent(dependencies.records))
+    triage = Triage(helpers, starter, dependencies.clock, settings.decision, view)
+    return Stages(triage.decide)
 
 
 class _Recent:

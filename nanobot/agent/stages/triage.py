@@ -26,11 +26,11 @@ from nanobot.errors import (
     ToolError,
     UsageError,
 )
-from nanobot.memory.port import MemoryPort
 from nanobot.messages import EventKind, Origin, Role
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry
+from nanobot.session.lasting import LastingFacts
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunKind
 from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
@@ -68,7 +68,7 @@ class RecentRuns(Protocol):
 class TriageContext(NamedTuple):
     """Input of a decision in addition to the conversation: known facts and recent runs."""
 
-    memory: MemoryPort | None = None
+    lasting: LastingFacts | None = None
     recent: RecentRuns | None = None
 
 
@@ -200,10 +200,10 @@ class Triage:
         return "\n\n".join(f"## {name}\n{text}" for name, text in sections.items() if text)
 
     async def _facts(self, active: ActiveRun) -> str:
-        if self._view.memory is None or (active.scope == OWNER and not active.log.with_owner):
+        if self._view.lasting is None or (active.scope == OWNER and not active.log.with_owner):
             return ""
         try:
-            return (await self._view.memory.curated(active.scope))[:_FACTS_CHARS]
+            return (await self._view.lasting.known(active.scope))[:_FACTS_CHARS]
         except StoreError:
             raise
         except (NanobotError, OSError) as error:

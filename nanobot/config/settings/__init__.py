@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
-from nanobot.config.settings.agent import AgentSettings, MemorySettings, ProviderSettings
+from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
@@ -50,7 +50,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     channels: Annotated[Mapping[str, ChannelSettings], about("Chat platforms.")] = {}
     web: Annotated[WebSettings, about("The page and the HTTP API.")] = WebSettings()
     tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
-    memory: Annotated[MemorySettings, about("Memory beyond a conversation.")] = MemorySettings()
     policy: Annotated[PolicySettings, about("Which calls need an approval.", live=True)] = (
         PolicySettings()
     )

@@ -12,6 +12,7 @@ from yarl import URL
 
 from nanobot.errors import ToolError
 from nanobot.messages import Origin
+from nanobot.search.terms import telling_terms
 from nanobot.session.entries import (
     Body,
     Entry,
@@ -20,7 +21,6 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.terms import telling_terms
 from nanobot.tools.network.addresses import MAX_URL, Addresses
 
 MAX_NEW_WORDS = 6

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
+from nanobot.search.conversations import Filter
 from nanobot.session.approvals import Approval, RuleView
-from nanobot.session.conversations import Filter
 from nanobot.session.views import AuditView, EntryView, RunView, SessionView, ToolCallView
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.session.conversations import Filter
+from nanobot.search.conversations import Filter
 from nanobot.session.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore

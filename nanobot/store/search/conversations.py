@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from nanobot.session.conversations import Filter, SearchHit
+from nanobot.search.conversations import Filter, SearchHit
 from nanobot.session.views import RunView, SessionView
 from nanobot.store.database.database import Database
 from nanobot.store.repositories import blob_references, session_views, views
@@ -20,7 +20,7 @@ _HITS = 300
 
 
 class SqlConversations(SqlStore):
-    """See session.conversations.Conversations: the same for SQLite and PostgreSQL. `redact`
+    """See search.conversations.Conversations: the same for SQLite and PostgreSQL. `redact`
     replaces known secrets in results; `indexing` keeps the index up to date.
     """
 

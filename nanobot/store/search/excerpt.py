@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nanobot.search.terms import without_accents
 from nanobot.store.search.query import Wanted
-from nanobot.terms import without_accents
 
 _BEFORE, _AFTER = 120, 180
 """The most characters around the match: a sentence may be a page long."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from nanobot.addresses import called
 from nanobot.errors import RowUnreadable
+from nanobot.search.conversations import SearchHit
 from nanobot.session import entries as log_entries
-from nanobot.session.conversations import SearchHit
 from nanobot.session.entries import UserEntry
 from nanobot.store.database.database import Database
 from nanobot.store.search import log_words

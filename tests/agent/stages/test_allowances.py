@@ -9,9 +9,10 @@ import msgspec
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.agent.stages.remember import Remembering
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import ModelUnreachable
+from nanobot.plugins.memory.remember import Remembering
+from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, Usage
 from nanobot.session.entries import (
     AuxiliaryFailedEntry,
@@ -20,16 +21,16 @@ from nanobot.session.entries import (
     SummaryEntry,
     TriageEntry,
 )
-from nanobot.store.repositories.remembering import SqlRemembering
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.agent.stages.doubles import FakeMemory, FakeStarter, triage
-from tests.agent.stages.test_remember import is_summing, summings
+from tests.agent.stages.doubles import FakeStarter, triage
 from tests.agent.stages.test_triage import is_triage
 from tests.agent.test_compaction import is_summing as is_compacting
 from tests.agent.tooling import bodies
+from tests.plugins.memory.doubles import FakeMemory
+from tests.plugins.memory.test_remember import is_summing, summings
 
 ROW = "SELECT state, requests, tokens_in, tokens_out FROM model_call_costs ORDER BY id"
 TOOK = Usage(7, 5)

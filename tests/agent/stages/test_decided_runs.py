@@ -21,7 +21,8 @@ from tests.agent.tasks.working import Words, say, tasks_of
 
 def mind(bot: FakeGateway) -> Stages:
     clock, settings = bot.home.clock, DecisionSettings()
-    return Stages(Triage(AuxiliaryModels(bot.provider), bot.starter, clock, settings))
+    triage = Triage(AuxiliaryModels(bot.provider), bot.starter, clock, settings)
+    return Stages(triage.decide)
 
 
 async def _fails(_: Words, __: TaskContext) -> TaskResult:

@@ -15,7 +15,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER
-from tests.agent.stages.doubles import FakeMemory, FakeStarter, triage
+from tests.agent.stages.doubles import FakeFacts, FakeStarter, triage
 from tests.agent.tooling import answered, bodies
 
 SESSION = "fake:1"
@@ -54,8 +54,8 @@ def model(answer: Any = REPLY, **profile: Any) -> ScriptedProvider:
     )
 
 
-def options(starter: FakeStarter, memory: FakeMemory | None = None, **settings: Any) -> Options:
-    return Options(before=triage(starter, memory, **settings), guests=("3",))
+def options(starter: FakeStarter, lasting: FakeFacts | None = None, **settings: Any) -> Options:
+    return Options(before=triage(starter, lasting, **settings), guests=("3",))
 
 
 async def said(bot: FakeGateway, text: str = "Hi") -> str:
@@ -185,8 +185,8 @@ async def test_reply_only_says_sorry_or_the_reply_with_why_there_is_no_run() -> 
 
 
 async def test_it_sees_the_message_the_history_the_facts_and_the_last_runs() -> None:
-    provider, memory = model("{}"), FakeMemory("Ada likes tea.")
-    async with gateway(provider, options=options(FakeStarter(), memory)) as bot:
+    provider, lasting = model("{}"), FakeFacts("Ada likes tea.")
+    async with gateway(provider, options=options(FakeStarter(), lasting)) as bot:
         for number in range(12):
             await said(bot, f"message {number}")
         seen = str(

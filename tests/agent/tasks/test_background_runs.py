@@ -34,6 +34,7 @@ from tests.agent.tasks.working import (
     with_types,
 )
 from tests.agent.tooling import answered, bodies
+from tests.plugins.memory.kept import remembering
 
 
 async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered() -> None:
@@ -61,7 +62,7 @@ async def test_a_subagent_knows_what_the_conversation_knows_that_it_began_in(
 ) -> None:
     (tmp_path / "MEMORY.md").write_text("- Ada has a telescope.")
     model = ScriptedProvider(otherwise=delegating())
-    options = msgspec.structs.replace(SPAWNING, workspace=tmp_path, accept="auto")
+    options = msgspec.structs.replace(SPAWNING, workspace=tmp_path, brings=remembering(tmp_path))
     async with gateway(model, options=options) as bot:
         await bot.channel.push("how far is the moon?", group=group, addressed=True)
         await bot.channel.pop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nanobot.config.loader import Config
-from nanobot.memory.embed import LOCAL
 from nanobot.operations.home import Finding
 from nanobot.optional import lack
 from nanobot.providers.model_choice import EMBEDDED
@@ -18,8 +17,6 @@ def switched_on(config: Config) -> list[tuple[str, str, bool]]:
         needed.append(("database_url", "postgres", True))
     if isinstance(config.blobs, str):
         needed.append(("blobs", "s3", True))
-    if config.memory.enabled and config.memory.embedding_model == LOCAL:
-        needed.append(("memory.embedding_model", "memory", False))
     labels = (config.agent.model, *config.agent.fallback_models)
     if any(label.partition("/")[0] == EMBEDDED for label in labels):
         needed.append(("agent.model", "embedded", False))

@@ -1,0 +1,75 @@
+"""What plugins do before a run acts: parts of its prompt, and stages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.prompt import PromptAddition, PromptPart
+from nanobot.agent.runner import Before
+from nanobot.app.bringing import functions, listed
+from nanobot.app.plugged import Plugged
+from nanobot.boundary import Caught, boundary
+from nanobot.errors import StoreError
+from nanobot.seam.installed import FoundPlugin
+
+STAGE_SECONDS = 60.0
+"""Time limit for a plugin's stage of a run, and for its parts of a prompt."""
+
+
+def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
+    """What plugins add to prompts. If one fails, its parts are missing."""
+    additions: list[PromptAddition] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        for addition in listed(given, PromptAddition, "a nanobot.agent.prompt.PromptAddition"):
+            parts = partial(_parts, found, addition)
+            additions.append(msgspec.structs.replace(addition, parts=parts))
+
+    plugged.each("prompt", use)
+    return additions
+
+
+async def _parts(found: FoundPlugin, addition: PromptAddition, scope: str) -> Sequence[PromptPart]:
+    parts: list[PromptPart] = []
+    with boundary(f"prompt of the plugin {found.name}") as caught:
+        async with asyncio.timeout(STAGE_SECONDS):
+            parts += await addition.parts(scope)
+    _pass_on(found, caught)
+    return parts
+
+
+def _pass_on(found: FoundPlugin, caught: Caught) -> None:
+    """Raise what ends a run: one whose log may be in another state must not continue."""
+    if not found.package and isinstance(caught.error, StoreError):
+        raise caught.error
+
+
+def with_stages(plugged: Plugged, before: Before) -> Before:
+    """Run the earlier stages, then those of plugins. If one fails, this is reported and the run
+    continues without it."""
+    stages: list[tuple[FoundPlugin, Before]] = []
+
+    def use(found: FoundPlugin, given: Any) -> None:
+        stages.extend((found, stage) for stage in functions(given))
+
+    plugged.each("stages", use)
+    if not stages:
+        return before
+
+    async def all_of_them(active: ActiveRun) -> None:
+        await before(active)
+        for found, stage in stages:
+            if active.answer is not None:
+                return
+            with boundary(f"a stage of the plugin {found.name}") as caught:
+                async with asyncio.timeout(STAGE_SECONDS):
+                    await stage(active)
+            _pass_on(found, caught)
+
+    return all_of_them

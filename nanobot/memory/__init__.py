@@ -1,1 +1,0 @@
-"""Memory: facts about a person or a group that outlive one conversation."""

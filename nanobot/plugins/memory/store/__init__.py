@@ -1,0 +1,1 @@
+"""Memories over SQL, and how much of each session is remembered."""

@@ -1,0 +1,93 @@
+"""How much of each session has been processed for memory, over SQL."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.plugins.memory.remember import DueSession, Exchanges
+from nanobot.session.entries import RememberEntry
+from nanobot.session.keys import FORKS
+from nanobot.session.store_write import StoreWrite
+from nanobot.store.database import schema
+from nanobot.store.journal import log, runs
+from nanobot.store.repositories.after_runs import SqlAfterRuns
+from nanobot.store.verbs import transaction
+
+_s = schema.sessions
+_e = schema.entries
+_r = schema.runs
+_i = schema.inbound
+_o = schema.outbound
+
+_MOST_SESSIONS = 1_000
+_MOST_ENTRIES = 2_000
+"""Entries of one session to read: only the end of an older log is remembered."""
+
+
+class SqlRemembering(SqlAfterRuns):
+    """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
+
+    @transaction()
+    def due(self, connection: sa.Connection, quiet_seconds: float) -> list[DueSession]:
+        until = self.writer.clock.now() - quiet_seconds
+        live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
+        waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
+        query = (
+            sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
+            .where(_s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
+            .where(~_s.c.key.startswith(FORKS.of("")))
+            .order_by(_s.c.updated_at)
+            .limit(_MOST_SESSIONS)
+        )
+        return [
+            DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
+            for key, remembered, head, model in connection.execute(query)
+        ]
+
+    @transaction()
+    def exchanges(self, connection: sa.Connection, due: DueSession) -> Exchanges:
+        window = connection.scalar(sa.select(_s.c.window_from).where(_s.c.key == due.session_key))
+        start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
+        within = log.read(connection, due.session_key, start, due.head + 1)
+        ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
+        spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
+        return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
+
+    @transaction("remember")
+    def record(
+        self,
+        connection: sa.Connection,
+        due: DueSession,
+        run_id: str,
+        entry: RememberEntry,
+        call: StoreWrite,
+    ) -> RememberEntry | None:
+        lane = log.lane_of(connection, due.session_key)
+        call.write(connection)
+        session = connection.execute(
+            sa.select(_s.c.remembered_seq, _s.c.updated_at, _s.c.head_seq).where(
+                _s.c.key == due.session_key
+            )
+        ).one()
+        if session.remembered_seq != due.remembered_seq:
+            return None
+        query = sa.select(_e.c.seq, _e.c.payload).where(
+            _e.c.session_key == due.session_key,
+            _e.c.seq > max(due.remembered_seq, session.head_seq - _MOST_ENTRIES),
+            _e.c.kind == "remember",
+            _e.c.payload.is_not(None),
+        )
+        for seq, payload in connection.execute(query.order_by(_e.c.seq.desc())):
+            theirs = log.body_of(due.session_key, seq, payload)
+            if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
+                return theirs
+        log.append(connection, self.writer, lane, run_id, [entry])
+        # Not an activity: the session is not touched, and does not become unread.
+        same = sa.update(_s).where(_s.c.key == due.session_key)
+        connection.execute(same.values(updated_at=session.updated_at))
+        return entry
+
+    @transaction("remembered")
+    def done(self, connection: sa.Connection, due: DueSession, upto: int) -> None:
+        session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
+        connection.execute(session.values(remembered_seq=upto))

@@ -1,0 +1,1 @@
+"""Search: the words that it compares, and the list of conversations that it finds."""
