@@ -15,6 +15,7 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.optional import lack
 from nanobot.plugins.memory.embed import LOCAL, LocalEmbedder, least_of, missing
 from nanobot.plugins.memory.facts import KeptFacts
 from nanobot.plugins.memory.files import MemoryFiles
@@ -43,10 +44,14 @@ _LOCAL_MODEL = "memory.embedding_model"
 
 def fits(settings: MemorySettings, config: Config) -> list[Finding]:
     """Whether the packages of the local model are missing."""
-    if not (settings.enabled and settings.embedding_model == LOCAL and (lacking := missing())):
+    if not settings.enabled or settings.embedding_model != LOCAL:
         return []
-    text = f"{config.file}: {_LOCAL_MODEL}: {lacking}"
-    return [Finding(about="configuration", level="warning", text=text)]
+    needed = [(_LOCAL_MODEL, "memory")]
+    return [
+        Finding(about="configuration", level="warning", text=f"{config.file}: {key}: {lacking}")
+        for key, extra in needed
+        if (lacking := lack(extra))
+    ]
 
 
 def offers(  # noqa: PLR0913 - each is asked for by its type
