@@ -35,7 +35,6 @@ _GROUPS = {
     "plugins": "Plugins: what nanobot can do, one capability each.",
     "prompts": "The files that the prompt is made of.",
     "channels": "The chats it lives in.",
-    "memory": "Memories of people and groups.",
     "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",

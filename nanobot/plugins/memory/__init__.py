@@ -21,6 +21,7 @@ PLUGIN = Plugin(
     fits="nanobot.plugins.memory.service:fits",
     objects="nanobot.plugins.memory.service:offers",
     operations="nanobot.plugins.memory.operations:operations",
+    groups={"memory": "Memories of people and groups."},
     tools="nanobot.plugins.memory.service:tools",
     guidance=(Guidance(tools="memory_", text=_GUIDANCE),),
     prompt="nanobot.plugins.memory.service:prompt",
