@@ -98,9 +98,9 @@ def offer_objects(plugged: Plugged) -> None:
         for kind, thing in things.items():
             name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
-                raise PluginBroken(f"a {name} is offered already")
+                raise PluginBroken(f"{name} is offered already")
             if not all(callable(getattr(thing, v, None)) for v in _ASKED_BY_THE_CORE.get(kind, ())):
-                raise PluginBroken(f"it offers a {type(thing).__name__} as a {name}")
+                raise PluginBroken(f"it offers {type(thing).__name__} as {name}")
         plugged.offers.add(things)
 
     plugged.each("objects", use)

@@ -14,9 +14,11 @@ import { theme, turn } from "./theme.js";
 /** @typedef {import("./vendor/preact.js").ComponentType<{ what: string }>} View */
 
 /**
- * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`.
+ * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`,
+ * or what it `also` shows.
  * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>,
- *   needs?: keyof import("./gateway.js").Reads, hidden?: boolean }>}
+ *   needs?: keyof import("./gateway.js").Reads, also?: keyof import("./gateway.js").Reads,
+ *   hidden?: boolean }>}
  */
 export const VIEWS = {
   chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
@@ -37,6 +39,7 @@ export const VIEWS = {
     icon: "memory",
     load: () => import("./views/memory.js"),
     needs: "memory list",
+    also: "prompts list",
   },
   channels: {
     name: "Channels",
@@ -57,7 +60,10 @@ const views = () => {
     const owners = needs ? undefined : "plugins list";
     VIEWS[name] ??= { name: title, icon, load, needs: owners, hidden: place !== "menu" };
   }
-  return Object.fromEntries(Object.entries(VIEWS).filter(([, { needs }]) => !needs || may(needs)));
+  const shown = Object.entries(VIEWS).filter(
+    ([, { needs, also }]) => !needs || may(needs) || (also && may(also)),
+  );
+  return Object.fromEntries(shown);
 };
 
 /** Those of them that the menu names; the others have a button elsewhere. */

@@ -227,14 +227,14 @@ export default function MemoryView({ what }) {
   const asked = what.startsWith(WORKSPACE) ? "workspace" : what ? "files" : "list";
   /** @type {["list" | "files" | "workspace", string, boolean][]} */
   const parts = [
-    ["list", t("Memories"), true],
+    ["list", t("Memories"), may("memory list")],
     ["files", t("Files"), may("prompts list")],
     ["workspace", t("Workspace"), may("files list")],
   ];
   const options = parts
     .filter(([, , allowed]) => allowed)
     .map(([key, name]) => /** @type {const} */ ([key, name]));
-  const view = options.some(([key]) => key === asked) ? asked : "list";
+  const view = options.some(([key]) => key === asked) ? asked : (options[0]?.[0] ?? "list");
   /** @type {Record<string, string>} */
   const places = { list: "", files: "USER.md", workspace: WORKSPACE };
   return html`
@@ -253,7 +253,7 @@ export default function MemoryView({ what }) {
         `}
       <//>
       ${view === "list" ? html`<${List} />` : view === "files" ? html`
-        <${Files} name=${what} />
+        <${Files} name=${what || "USER.md"} />
       ` : html`<${Workspace} folder=${what.slice(WORKSPACE.length)} />`}
     </div>
   `;

@@ -1,0 +1,171 @@
+"""What a plugin of a package offers to others, adds to prompts, and has around all runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.app.gateway import Gateway
+from nanobot.app.gateway_parts import Parts
+from nanobot.app.program import Program
+from nanobot.config.loader import load
+from nanobot.providers.one_provider import OneProvider
+from nanobot.seam.installed import installed
+from nanobot.seam.plugin import resolved
+from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.plugins.brought import Site
+from tests.plugins.brought import site as site
+
+NESTS = """
+    from contextlib import asynccontextmanager
+
+    import msgspec
+
+    from nanobot.agent.prompt import PromptAddition, PromptPart
+    from nanobot.seam.faces import Guidance
+    from nanobot.seam.plugin import Plugin
+    from nanobot.tools.base import Effect, Tool
+
+
+    class Nest:
+        def __init__(self):
+            self.seen = []
+
+
+    class Nothing(msgspec.Struct, frozen=True):
+        pass
+
+
+    def tools(nest: Nest):
+        async def look(args: Nothing, context):
+            nest.seen.append("looked")
+            return "three eggs"
+
+        return Tool(name="look_inside", description="Looks.", args=Nothing, run=look,
+                    effect=Effect.NONE, taints=False)
+
+
+    def prompt(nest: Nest):
+        async def parts(scope):
+            {inside}
+            return [PromptPart("nest", f"This is the nest of {{scope}}.")]
+
+        return PromptAddition(parts=parts, limits={{"AGENTS.md": 10}})
+
+
+    @asynccontextmanager
+    async def around(nest: Nest):
+        nest.seen.append("entered")
+        yield
+        nest.seen.append("left")
+
+
+    NEST = Nest()
+
+    PLUGIN = Plugin(
+        name="nests",
+        summary="Nests.",
+        offers=lambda: {{Nest: NEST}},
+        tools=tools,
+        guidance=(Guidance(tools="look_", text="Nests:\\n- Do not touch the eggs."),),
+        prompt=prompt,
+        around_runs=around,
+    )
+"""
+
+
+def seen() -> list[str]:
+    """What happened to the nest, in order."""
+    namespace = resolved(installed().found["nests"].plugin.tools or "").__globals__
+    happened: list[str] = namespace["NEST"].seen
+    return happened
+
+
+@asynccontextmanager
+async def serving(folder: Path, provider: ScriptedProvider) -> AsyncIterator[Parts]:
+    environ = {"NANOBOT_HOME": str(folder)}
+    program = Program(provider=OneProvider(provider))
+    gateway = Gateway(load(environ), environ, channels=False, program=program)
+    async with gateway.serving("a test", lambda _line: None) as parts:
+        yield parts
+
+
+async def said(parts: Parts, text: str) -> str:
+    question = RunInput(messages=[{"role": "user", "content": text}])
+    *_, last = [item async for item in parts.run_service.stream(question)]
+    assert isinstance(last, RunResult)
+    return last.message
+
+
+def prompts(provider: ScriptedProvider) -> list[str]:
+    return [str(request.messages[0].content) for request in provider.requests]
+
+
+async def test_prompts_say_what_a_plugin_adds_and_it_is_there_around_all_runs(
+    site: Site, tmp_path: Path
+) -> None:
+    site.bring("nests", NESTS.format(inside="pass"))
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "AGENTS.md").write_text("Whistle before you answer.")
+    provider = ScriptedProvider(asks_for("look_inside"), "Three.")
+    async with serving(tmp_path, provider) as parts:
+        assert await said(parts, "How many eggs?") == "Three."
+        assert seen() == ["entered", "looked"]
+    assert seen() == ["entered", "looked", "left"]
+    first, second = prompts(provider)
+    assert first == second
+    assert "Nests:\n- Do not touch the eggs." in first
+    assert first.index("Do not touch the eggs") < first.index("Safety:")
+    assert "This is the nest of owner." in first
+    assert "Whistle be" in first
+    assert "Whistle before" not in first
+
+
+async def test_a_part_of_a_prompt_that_fails_costs_only_itself(site: Site, tmp_path: Path) -> None:
+    site.bring("nests", NESTS.format(inside="raise ZeroDivisionError('fallen')"))
+    provider = ScriptedProvider("Hello.")
+    async with serving(tmp_path, provider) as parts:
+        assert await said(parts, "Hi") == "Hello."
+        assert "prompt of the plugin nests" in str(parts.engine.facts().troubles)
+    (prompt,) = prompts(provider)
+    assert "This is the nest" not in prompt
+    assert "Do not touch the eggs." in prompt
+
+
+CLASHING = """
+    from nanobot.ports import Clock
+    from nanobot.providers.embedding import Embedder
+    from nanobot.seam.plugin import Plugin
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", offers=lambda: {offers})
+"""
+
+
+@pytest.mark.parametrize(
+    ("offers", "why"),
+    [
+        ("{Clock: object()}", "offers: Clock is offered already"),
+        ("{Embedder: object()}", "offers: it offers object as Embedder"),
+        ("[1]", "offers: TypeError"),
+    ],
+)
+async def test_what_cannot_be_offered_is_named(
+    offers: str, why: str, site: Site, tmp_path: Path
+) -> None:
+    site.bring("odd", CLASHING.format(offers=offers))
+    async with serving(tmp_path, ScriptedProvider()) as parts:
+        (view,) = [each for each in parts.plugged.views() if each.name == "odd"]
+        assert (view.state, view.why[: len(why)]) == ("failed", why)
+        assert parts.engine.clock.now() > 0
+
+
+def test_guidance_that_is_none_is_named(site: Site) -> None:
+    nonsense: Any = 'PLUGIN = Plugin(name="odd", summary="Odd.", guidance=("text",))'
+    site.bring("odd", f"from nanobot.seam.plugin import Plugin\n{nonsense}\n")
+    (left,) = [each for each in installed().left_out if each.name == "odd"]
+    assert left.why == "guidance is not a tuple of nanobot.seam.faces.Guidance"
