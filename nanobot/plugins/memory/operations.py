@@ -12,14 +12,17 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
-from nanobot.plugins.memory.index import Memory
-from nanobot.plugins.memory.port import MemoryHit, MemoryView
+from nanobot.plugins.memory.port import MemoryHit, MemoryPort, MemoryView
 from nanobot.session.scopes import OWNER, scope_of
 
 _Scope: TypeAlias = Annotated[
     str, Meta(description="The owner of the memories: a folder below memory/, or `owner`.")
 ]
 _Number: TypeAlias = Annotated[int, Meta(description="The number of the memory.")]
+
+
+def _memory(context: OperationContext) -> MemoryPort:
+    return context.of(MemoryPort)  # type: ignore[type-abstract]
 
 
 def _own(caller: Caller) -> str | None:
@@ -68,7 +71,7 @@ async def list_memories(
     """
     own = _allowed(caller, scope)
     scopes = None if own is None else [own]
-    return await context.of(Memory).listed(scopes=scopes, state=state, limit=limit, find=find)
+    return await _memory(context).listed(scopes=scopes, state=state, limit=limit, find=find)
 
 
 @operation("memory search", reads=True, role=Role.MEMBER, example="Anna's birthday")
@@ -83,13 +86,13 @@ async def search_memories(
 
     Without `scope`, it searches the owners' memory.
     """
-    return await context.of(Memory).search(_allowed(caller, scope) or OWNER, text, limit)
+    return await _memory(context).search(_allowed(caller, scope) or OWNER, text, limit)
 
 
 @operation("memory show", reads=True, role=Role.MEMBER, example="12")
 async def show_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Show a memory and where it comes from."""
-    return await context.of(Memory).show(id, _own(caller))
+    return await _memory(context).show(id, _own(caller))
 
 
 @operation("memory correct", role=Role.MEMBER, text=_after("Corrected"), example="12 I like tea.")
@@ -104,7 +107,7 @@ async def correct_memory(
     Its line in the file changes, the old text leaves the store, and the memory gets another number.
     A proposed memory is accepted with the new text.
     """
-    return await context.of(Memory).correct(id, text, _own(caller))
+    return await _memory(context).correct(id, text, _own(caller))
 
 
 @operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
@@ -113,7 +116,7 @@ async def accept_memory(context: OperationContext, caller: Caller, id: _Number) 
 
     It becomes a line of a file and can be found.
     """
-    return await context.of(Memory).accept(id, _own(caller))
+    return await _memory(context).accept(id, _own(caller))
 
 
 @operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
@@ -122,7 +125,7 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
 
     It is not proposed again.
     """
-    return await context.of(Memory).reject(id, _own(caller))
+    return await _memory(context).reject(id, _own(caller))
 
 
 @operation(
@@ -137,7 +140,7 @@ async def forget_memory(context: OperationContext, caller: Caller, id: _Number) 
 
     Its line, row and index are removed. The conversation that it came from is not changed.
     """
-    return await context.of(Memory).forget(id, _own(caller))
+    return await _memory(context).forget(id, _own(caller))
 
 
 def operations() -> list[Operation]:

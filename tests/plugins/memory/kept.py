@@ -10,6 +10,7 @@ from nanobot.plugins.memory.facts import KeptFacts
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.operations import operations
+from nanobot.plugins.memory.port import MemoryPort
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 
@@ -26,7 +27,7 @@ def remembering(workspace: Path, *, ask: bool = False) -> Callable[[FakeGateway]
             additions=(PromptAddition(parts=facts.parts),),
             lasting=facts,
             operations=tuple(operations()),
-            offers={Memory: memory},
+            offers={Memory: memory, MemoryPort: memory},
         )
 
     return brings
