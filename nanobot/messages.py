@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from nanobot.text import Sentence
+from nanobot.text import Sentence, Spans
 
 SessionPolicy: TypeAlias = Literal["chat", "thread", "sender"]
 
@@ -117,12 +117,13 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(self.ref) and not (self.blob or self.error)
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     """One button. Pressing it sends `say` (at most 64 bytes, Telegram's limit) to the chat, as the
-    person who pressed it."""
+    person who pressed it. `quoted`: the label is not nanobot's own text."""
 
-    label: str
+    label: Sentence
     say: str
+    quoted: bool = False
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -199,7 +200,8 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     reply to it, or a private chat). `unseen`: only its sender sees it, like commands of some
     platforms. `tainted`: not all of it is the sender's words. `command`: set by the gateway, for
     messages that no model answers. `label`: see nanobot.labels. `kept`: what the gateway kept of
-    the request that brought it (nanobot.propagation).
+    the request that brought it (nanobot.propagation). `language`: the sender's, as the platform
+    names it ("zh-hans").
     """
 
     address: Address = Address("", "")
@@ -224,6 +226,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
     kept: str = ""
+    language: str = ""
 
 
 _MAX_AHEAD_SECONDS = 86_400.0
@@ -249,7 +252,9 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     outside. `requested`: a post that its chat asked for, so limits on notifications do not hold it
     back. `failed`: it explains why there is no answer. `only_for`: the id of the only person it
     concerns; if the platform can, no one else sees it. `discreet`: if the platform cannot, it is
-    not sent. `run_id`: the run whose answer it is, which people can rate."""
+    not sent. `run_id`: the run whose answer it is, which people can rate. `own`: where in `text`
+    nanobot's own words are (start and end), which are shown in the language of the chat; None: all
+    of a notice, nothing of other messages."""
 
     address: Address
     text: str
@@ -267,6 +272,15 @@ class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     only_for: str = ""
     discreet: bool = False
     run_id: str = ""
+    own: Spans | None = None
+
+    @property
+    def own_words(self) -> Spans:
+        """The parts of the text that are nanobot's own."""
+        if self.own is None:
+            whole = self.kind is OutboundKind.NOTICE and self.text
+            return ((0, len(self.text)),) if whole else ()
+        return self.own
 
 
 PREVIEW = ":p"

@@ -16,6 +16,9 @@ Sentence: TypeAlias = Annotated[str, msgspec.Meta(extra={"sentence": True})]
 """A text that nanobot says to people, from its own code: `nanobot.texts` translates it. What
 people, models and platforms write is never declared so."""
 
+Spans: TypeAlias = tuple[tuple[int, int], ...]
+"""Parts of a text, each with its start and end."""
+
 # C0 and C1 controls but for tab and newline, and halves of surrogate pairs: no chat needs them,
 # and the store, the model's JSON or a terminal would trip over them.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -42,6 +45,17 @@ def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 def without_controls(text: str) -> str:
     """The text without control characters and broken surrogates, lines ended by newlines."""
     return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def around(text: str, *pieces: str) -> Spans:
+    """The parts of a text around these pieces of it, which are in this order."""
+    spans, at = [], 0
+    for piece in filter(None, pieces):
+        found = text.find(piece, at)
+        if found >= 0:
+            spans.append((at, found))
+            at = found + len(piece)
+    return tuple((start, end) for start, end in (*spans, (at, len(text))) if start < end)
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])|\n")

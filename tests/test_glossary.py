@@ -29,8 +29,8 @@ access account agent ai answer approve archived attachment audit auxiliary backg
 call cancel card change changed choice chunk column command compact completion config connected
 content cost cron database decision deleted delivered delta denied deny detail done drain due
 effect embedding ended erased error explanation failed fallback feedback field file finding
-follow format found header health help hit image indexed input item json key kind last leave
-lifecycle limit link list lite live llm login loop manager mark mcp me message met meta metric
+follow format found header health help hit image indexed input item json key kind language last
+leave lifecycle limit link list lite live llm login loop manager mark mcp me message met meta metric
 model moment moved name native new notice notify object open option origin output overflow
 overview page pair path payload person piece position post price profile provenance push
 quarantined quiet registry reload reloaded remember reply report request reset response restart

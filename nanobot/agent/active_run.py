@@ -43,7 +43,7 @@ from nanobot.session.runs import Claim, Ending, PromptSnapshot, WindowChange
 from nanobot.session.scopes import scope_of
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.usage import run_cost, run_usage
-from nanobot.text import clean
+from nanobot.text import Sentence, Spans, clean
 
 
 class ActiveRun:
@@ -218,15 +218,16 @@ class ActiveRun:
             self._show(approval, getattr(result.entries[0].body, "id", 0))
         return result
 
-    async def finish(
+    async def finish(  # noqa: PLR0913 - a run ends in one transaction
         self,
         state: RunState,
-        text: str,
+        text: Sentence,
         kind: OutboundKind,
         *,
         error: str | None = None,
         last: Sequence[Body] = (),
         window: WindowChange | None = None,
+        own: Spans | None = None,
     ) -> bool:
         """End the run with its `last` entries and a message to its chat. True: more wait."""
         message = OutboundMessage(
@@ -241,6 +242,7 @@ class ActiveRun:
             failed=state is RunState.FAILED,
             run_id=self.run.id if state is RunState.COMPLETED else "",
             only_for=self.run.sender_id if kind is OutboundKind.NOTICE and error else "",
+            own=own or None,
         )
         bodies = [*(() if self.answer is None else (self.answer,)), *last]
         ending = Ending(
@@ -276,8 +278,6 @@ class ActiveRun:
 
     async def release(self) -> None:
         await self._journal.release(self.lane, self.run)
-
-    # Events for watchers
 
     def partial_reply(self) -> ReplyEntry:
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)

@@ -36,6 +36,7 @@ from nanobot.session.entries import (
 from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunState
+from nanobot.text import Sentence, around
 
 MAX_UNCLEAN_ENDS = 3
 
@@ -99,7 +100,7 @@ class Runner:
         )
         active.show_decided()
         if active.run.attempts > MAX_UNCLEAN_ENDS:
-            return await self._fail(active, *_gave_up())
+            return await self._fail(active, "unclean", _gave_up())
         lost: StoreError | None = None
         with boundary(f"run {active.run.id}") as caught:
             try:
@@ -184,21 +185,24 @@ class Runner:
     # Endings
 
     async def _answer(self, active: ActiveRun, end: step.Finish) -> bool:
-        text = end.text.strip() or "(The model gave an empty answer. Please ask again.)"
+        text = answer = end.text.strip()
+        text = text or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"
         if any(m.steered and m.origin is Origin.USER for m in active.messages):
             text += "\n\n(This also answers your latest message.)"
         if model := blind(active.log.own):
             text += f"\n\n({model} cannot see pictures: it was only told of them.)"
-        return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY)
+        own = around(text, answer)
+        return await active.finish(RunState.COMPLETED, text, OutboundKind.REPLY, own=own)
 
     async def _stop(self, active: ActiveRun, end: step.Stop) -> bool:
         if end.reason == "cancelled":
             return await active.finish(RunState.ABORTED, "", OutboundKind.NOTICE)
-        line = f"({_LIMIT_LINES[end.reason].format(limits=active.limits(self.settings.limits))})"
+        line = f"({_limit_line(end.reason, active.limits(self.settings.limits))})"
         text = f"{end.text}\n\n{line}" if end.text else line
-        return await active.finish(RunState.FAILED, text, OutboundKind.REPLY, error=end.reason)
+        kind, own = OutboundKind.REPLY, around(text, end.text)
+        return await active.finish(RunState.FAILED, text, kind, error=end.reason, own=own)
 
     async def _over(self, active: ActiveRun, error: OverBudget) -> bool:
         """End with the reports so far, if those are all there is, and the limit's name."""
@@ -209,9 +213,10 @@ class Runner:
             if so_far
             else f"I cannot answer now: {error}."
         )
-        return await active.finish(RunState.FAILED, text, OutboundKind.REPLY, error=error.reason)
+        kind, own = OutboundKind.REPLY, around(text, so_far)
+        return await active.finish(RunState.FAILED, text, kind, error=error.reason, own=own)
 
-    async def _fail(self, active: ActiveRun, error: str, text: str) -> bool:
+    async def _fail(self, active: ActiveRun, error: str, text: Sentence) -> bool:
         active.emit(EventKind.ERROR, error=error, text=text)
         last = [FailedEntry(text=text)]
         kind = OutboundKind.NOTICE
@@ -234,8 +239,10 @@ class Runner:
         text = "There is nothing to sum up, or this model cannot."
         if summary is not None:
             text = f"I continue with this summary (`/compact undo` reverts it):\n\n{summary.text}"
-            text += _facts(summary, "\n\n({} went to memory: /memory list)")
-        return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE)
+            if summary.facts:
+                text += f"\n\n({_facts(summary)} went to memory: /memory list)"
+        own = around(text, summary.text if summary is not None else "")
+        return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE, own=own)
 
     async def _undo_compact(self, active: ActiveRun) -> bool:
         summary, kind = latest(active.log.entries), OutboundKind.NOTICE
@@ -243,32 +250,36 @@ class Runner:
             text = "There is no summary to take back."
             return await active.finish(RunState.COMPLETED, text, kind)
         text = "I see everything again that the summary covered."
-        text += _facts(summary, " What went to memory with it ({}) stays there: /memory list")
+        if summary.facts:
+            facts = _facts(summary)
+            text += f" What went to memory with it ({facts}) stays there: /memory list"
         last, window = [SummaryUndoneEntry()], WindowChange(summary.covers_from)
         return await active.finish(RunState.COMPLETED, text, kind, last=last, window=window)
 
 
-_LIMIT_LINES = {
-    "limit_iterations": "I stopped here: the limit of {limits.max_iterations} model calls.",
-    "limit_tool_rounds": "I stopped here: the limit of {limits.max_tool_rounds} rounds of tools.",
-    "limit_tool_calls": "I stopped here: the limit of {limits.max_tool_calls} tool calls.",
-    "limit_seconds": "I stopped here: the limit of {limits.max_run_seconds:g} seconds.",
-}
+def _limit_line(reason: str, limits: step.StepLimits) -> Sentence:
+    """Which limit ended the run."""
+    if reason == "limit_iterations":
+        return f"I stopped here: the limit of {limits.max_iterations} model calls."
+    if reason == "limit_tool_rounds":
+        return f"I stopped here: the limit of {limits.max_tool_rounds} rounds of tools."
+    if reason == "limit_tool_calls":
+        return f"I stopped here: the limit of {limits.max_tool_calls} tool calls."
+    return f"I stopped here: the limit of {limits.max_run_seconds:g} seconds."
 
 
-def _facts(summary: SummaryEntry, line: str) -> str:
-    count = summary.facts
-    return line.format(f"{count} fact{'s' if count > 1 else ''}") if count else ""
+def _facts(summary: SummaryEntry) -> Sentence:
+    return "1 fact" if summary.facts == 1 else f"{summary.facts} facts"
 
 
-def _gave_up() -> tuple[str, str]:
-    return "unclean", (
+def _gave_up() -> Sentence:
+    return (
         f"I gave up on this: I crashed {MAX_UNCLEAN_ENDS} times while answering it. "
         "Please ask again in another way; the log of the gateway says more."
     )
 
 
-def _why(active: ActiveRun, error: Exception) -> str:
+def _why(active: ActiveRun, error: Exception) -> Sentence:
     """Only owners are told about problems of a model or the configuration. The readers of a job's
     message are known at the terminal, or in the chat of the person it belongs to."""
     own = owners_alone(active.address) or active.address.chat_id == active.run.sender_id
@@ -280,7 +291,7 @@ def _why(active: ActiveRun, error: Exception) -> str:
     )
 
 
-def _internal(active: ActiveRun, error: Exception | None) -> str:
+def _internal(active: ActiveRun, error: Exception | None) -> Sentence:
     return (
         f"Something went wrong inside me ({type(error).__name__}). "
         f"It is in the gateway's log as run {active.run.id}; please ask again."

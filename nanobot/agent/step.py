@@ -29,6 +29,7 @@ from nanobot.session.entries import (
     TriageEntry,
     UserEntry,
 )
+from nanobot.text import Sentence
 
 SAME_RESULT_LIMIT = 3
 _MOST_MS = 10**12
@@ -96,7 +97,7 @@ class Finish(msgspec.Struct, frozen=True):
     """Answer with this text. `warning` says what is wrong with it, if anything."""
 
     text: str
-    warning: str | None = None
+    warning: Sentence | None = None
 
 
 class Stop(msgspec.Struct, frozen=True):

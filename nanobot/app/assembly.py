@@ -13,6 +13,7 @@ from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
 from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.changing import take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.gateway_parts import Parts
@@ -223,7 +224,7 @@ class _Assembly:
         bringing.offer_objects(self.plugged)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
-        bringing.take_arrivals(self.plugged, self.bus)
+        take_changes(self.plugged, self.bus)
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint)

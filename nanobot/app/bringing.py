@@ -15,7 +15,7 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.app.trigger_plans import plan_of
 from nanobot.boundary import boundary
-from nanobot.bus.core import Arriving, Bus, Subscription
+from nanobot.bus.core import Bus, Subscription
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, ToolError, UsageError
@@ -29,7 +29,6 @@ from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.plugin import resolved
-from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.database.database import Database
@@ -327,22 +326,6 @@ def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
         propagation.propagator = given
 
     plugged.each("propagation", use)
-
-
-def take_arrivals(plugged: Plugged, bus: Bus) -> None:
-    """Have plugins change messages before they are admitted. If a plugin's function fails, the
-    message is admitted without it, so that none is lost."""
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        bus.arrivals += [partial(_changed, found.name, function) for function in functions(given)]
-
-    plugged.each("arrivals", use)
-
-
-async def _changed(name: str, change: Arriving, admission: Admission) -> Admission:
-    with boundary(f"arrivals of the plugin {name}"):
-        return await change(admission)
-    return admission
 
 
 class _Told(Subscription):

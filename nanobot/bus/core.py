@@ -118,6 +118,7 @@ class _Due(NamedTuple):
 
 Arriving: TypeAlias = Callable[[Admission], Awaitable[Admission]]
 Departing: TypeAlias = Callable[[OutboundMessage], Departure | None]
+Outgoing: TypeAlias = Callable[[OutboundMessage], Awaitable[OutboundMessage]]
 
 
 class Bus:
@@ -134,6 +135,8 @@ class Bus:
         self.lane_limit = lane_limit
         self.arrivals: list[Arriving] = []
         """Change messages before they are admitted."""
+        self.outgoing: list[Outgoing] = []
+        """Change messages before they are rendered for their chat."""
         self._lanes = {kind: WakeUps() for kind in RunKind}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._mail: dict[str, int] = {}

@@ -116,6 +116,7 @@ class ChannelHost:
             others=RatePeers(
                 lambda: bus.peers.speakers(name), lambda seconds: bus.peers.slowed(name, seconds)
             ),
+            outgoing=bus.outgoing,
         )
         self.confides, self.is_after = sender.confides, sender.is_after
         bus.on_slowed(name, sender.rates.heard)

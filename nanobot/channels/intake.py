@@ -31,7 +31,7 @@ from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.said import Said, unordered
 from nanobot.store.journal.previews import STOPPED_LINE
-from nanobot.text import MAX_TEXT, without_controls
+from nanobot.text import MAX_TEXT, around, without_controls
 
 _MOST_FAILURES = 3
 
@@ -212,8 +212,9 @@ class ChannelIntake:
         text = self._drafted(admission.message.address)
         if admission.stop is None or not text:
             return admission
+        own = around(text, text.removesuffix(STOPPED_LINE))
         notices = tuple(
-            msgspec.structs.replace(message, text=text)
+            msgspec.structs.replace(message, text=text, own=own)
             if message.address == admission.message.address
             else message
             for message in admission.stop.outbound

@@ -12,6 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.bus.core import Outgoing
 from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RateLimiter, RatePeers
@@ -54,7 +55,7 @@ class PartSender:
     The caller records that a part is about to be sent, and afterwards the result.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
         channel: Channel,
         clock: Clock,
@@ -62,7 +63,9 @@ class PartSender:
         blobs: BlobReader | None = None,
         arrived: Arrived | None = None,
         others: RatePeers = RatePeers(),  # noqa: B008 - frozen
+        outgoing: Sequence[Outgoing] = (),
     ) -> None:
+        self._outgoing = outgoing
         self.rates = RateLimiter(clock, channel.capabilities, others)
         self.channel = self._channel = channel
         self.moved = moved
@@ -78,13 +81,16 @@ class PartSender:
         A long text is rendered on a thread: some Markdown costs its length squared, and no chat may
         wait for another's.
         """
+        for change in self._outgoing if message.own_words else ():
+            message = await change(message)
         if len(message.text) > _LONG:
             return await asyncio.to_thread(self._with_keys, message)
         return self._with_keys(message)
 
     def rendered(self, message: OutboundMessage) -> list[OutboundPart]:
-        """The same at once; none for a long text or with files."""
-        if len(message.text) > _LONG or message.attachments:
+        """The same at once; none for a long text, with files, or with words that may change."""
+        changes = bool(self._outgoing and message.own_words)
+        if len(message.text) > _LONG or message.attachments or changes:
             return []
         return self._with_keys(message)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 _WHOLE = 1_000
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+_LANGUAGES = ("zh",)
 _LISTING = frozenset({"plugins"})
 """Groups that list their contents if no command is named."""
 _PREFIX = "Value error, "
@@ -21,6 +24,13 @@ _IN_WORDS = (
 
 class Group(TyperGroup):
     """Commands with a common first word."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if _may_need_translation():
+            from nanobot.cli.translated_help import translate  # noqa: PLC0415 - few need it
+
+            translate(self)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each with its whole sentence, wrapped to the next line if it is long."""
@@ -44,6 +54,12 @@ class Group(TyperGroup):
         except typer.BadParameter as error:
             error.message = in_words(error.message)
             raise
+
+
+def _may_need_translation() -> bool:
+    """Whether the environment names a language that there are texts in."""
+    named = (os.environ.get(name, "") for name in _VARIABLES)  # noqa: TID251 - before it is read
+    return any(each.lower().startswith(_LANGUAGES) for each in named)
 
 
 def in_words(message: str) -> str:

@@ -13,7 +13,7 @@ from nanobot.errors import UsageError
 from nanobot.seam.faces import Command
 from nanobot.seam.installed import installed
 
-_FIRST = {
+FIRST = {
     "onboard": "Set up a model and a chat, step by step.",
     "agent": "Talk to the assistant in this terminal.",
     "gateway": "Serve the chats until stopped.",
@@ -25,6 +25,10 @@ _FIRST = {
     "approvals": "Show and decide pending approvals.",
     "cron": "Schedule jobs, once or repeatedly.",
 }
+AT_THE_END = (
+    "`nanobot COMMAND --help` explains each, with an example.",
+    "Options: --version, --install-completion, --help.",
+)
 
 
 class TopLevel(Group):
@@ -57,16 +61,16 @@ class TopLevel(Group):
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         with formatter.section("Commands"):
-            formatter.write_dl([row for row in _FIRST.items() if row[0] in self.commands])
+            formatter.write_dl([row for row in FIRST.items() if row[0] in self.commands])
         with formatter.section("More"):
             formatter.write_text(", ".join(self._others(ctx)))
         formatter.write_paragraph()
-        formatter.write_text("`nanobot COMMAND --help` explains each, with an example.")
-        formatter.write_text("Options: --version, --install-completion, --help.")
+        for line in AT_THE_END:
+            formatter.write_text(line)
 
     def _others(self, ctx: Any) -> list[str]:
         return [
             name
             for name in self.list_commands(ctx)
-            if name not in _FIRST and not self.commands[name].hidden
+            if name not in FIRST and not self.commands[name].hidden
         ]

@@ -80,9 +80,13 @@ async def _decide(
     return decided.approval
 
 
-def _decided_text(approval: Approval, _: Now) -> str:
+def _decided_text(approval: Approval, _: Now) -> Sentence:
     what = approval.question or f"{approval.tool} (#{approval.id})"
-    return f"{approval.state.capitalize()}: {what}"
+    if approval.state == "approved":
+        return f"Approved: {what}"
+    if approval.state == "denied":
+        return f"Denied: {what}"
+    return f"Answered: {what}" if approval.state == "answered" else f"Expired: {what}"
 
 
 @operation(
@@ -113,7 +117,7 @@ async def list_approvals(
     return [_view(row, person) for row in found[:limit]]
 
 
-def _whole_text(approval: ApprovalView, _: Now) -> str:
+def _whole_text(approval: ApprovalView, _: Now) -> Sentence:
     call = fenced(whole_call(approval.tool, approval.arguments))
     return f"All of #{approval.id}:\n\n{approval.question or call}"
 

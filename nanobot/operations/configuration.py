@@ -11,13 +11,14 @@ from nanobot.operations.home import ChangedSettings, ModelOption, PersonaView, S
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 
-def _settings_text(settings: list[SettingView], _: Now) -> str:
+def _settings_text(settings: list[SettingView], _: Now) -> Sentence:
     return "\n".join(f"{setting.key} = {setting.value!r}" for setting in settings)
 
 
-def changed_text(changed: ChangedSettings, _: Now | None = None) -> str:
+def changed_text(changed: ChangedSettings, _: Now | None = None) -> Sentence:
     """What became of keys that were written."""
     lines = [f"Saved {', '.join(changed.keys)} in {changed.file}."]
     if changed.overridden:

@@ -8,6 +8,7 @@ from nanobot.operations.context_view import ContextView, context_text, counts_on
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 
 class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +30,7 @@ async def show_context(
     return view if caller.address is None else counts_only(view)
 
 
-def _reloaded(result: Reloaded, _: Now) -> str:
+def _reloaded(result: Reloaded, _: Now) -> Sentence:
     return f"Reloaded; {result.sessions} open conversations use it from their next message on."
 
 

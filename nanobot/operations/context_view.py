@@ -6,6 +6,7 @@ import msgspec
 
 from nanobot.operations.rendering import Now
 from nanobot.providers.base import ChatMessage, TextPart, ToolSpec
+from nanobot.text import Sentence
 
 
 class PartView(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ def counts_only(view: ContextView) -> ContextView:
     return msgspec.structs.replace(view, system="", tools=(), messages=(), cut=True)
 
 
-def context_text(view: ContextView, _: Now) -> str:
+def context_text(view: ContextView, _: Now) -> Sentence:
     """For people: the counts, then everything as it would be sent."""
     share = 100 * view.tokens / view.context_tokens
     lines = [

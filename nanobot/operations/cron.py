@@ -12,6 +12,7 @@ from nanobot.messages import TERMINAL, Address, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester
 from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
 from nanobot.triggers.cron.schedule import zone_of
@@ -112,7 +113,7 @@ def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobReq
     return JobRequest(**{**values, **exact, "schedule": schedule or None, "text": text or None})
 
 
-def job_text(job: JobView | Job) -> str:
+def job_text(job: JobView | Job) -> Sentence:
     """A job in a sentence, for the person who changed it."""
     job = viewed(job, times=True) if isinstance(job, Job) else job
     text = f"Job #{job.id} ({job.name}) is {job.state}: "
@@ -125,7 +126,7 @@ def _changed(job: Job) -> JobView:
     return viewed(job, times=True)
 
 
-def _job_text(job: JobView, _: Now) -> str:
+def _job_text(job: JobView, _: Now) -> Sentence:
     return job_text(job)
 
 
@@ -192,7 +193,7 @@ async def edit_job(
     return _changed(await context.engine.job_editor.edit(_requester(caller), job, request))
 
 
-def _running(job: JobView, _: Now) -> str:
+def _running(job: JobView, _: Now) -> Sentence:
     return f"Job #{job.id} ({job.name}) is running now."
 
 
@@ -237,7 +238,7 @@ async def list_occurrences(
     return await context.engine.job_editor.history(job, limit, _requester(caller))
 
 
-def _due_text(due: list[DueView], _: Now) -> str:
+def _due_text(due: list[DueView], _: Now) -> Sentence:
     if not due:
         return "Never."
     return "\n".join((f"{due[0].rule} ({due[0].zone}):", *(each.time for each in due)))

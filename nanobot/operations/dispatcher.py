@@ -21,6 +21,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
+from nanobot.operations.own_words import data_of, own_words
 from nanobot.operations.quarantine import below
 from nanobot.operations.tasks import cancel_children
 from nanobot.operations.verdict import reaction
@@ -31,6 +32,7 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.session.runs import Ending
 from nanobot.session.said import Order, Said, notice, unordered
 from nanobot.session.states import RunState
+from nanobot.text import Sentence
 
 _MOST_UNREADABLE = 1_000
 _COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
@@ -102,7 +104,7 @@ class Dispatcher:
         """Whether a message asks for an operation."""
         return self.find(text) is not None
 
-    def unknown(self, text: str) -> str:
+    def unknown(self, text: str) -> Sentence:
         """The answer to an unknown command, with the nearest known one. Empty for ordinary text,
         even if it begins with a slash, as a path does."""
         match = _COMMAND.match(text)
@@ -197,7 +199,8 @@ class Dispatcher:
             text = "\n".join(lines)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
-        admission = invocation.answered(text, choices=operation.choices(result))
+        own = own_words(operation, text, data_of(operation, result))
+        admission = invocation.answered(text, choices=operation.choices(result), own=own)
         if operation.quiet and message.pressed and admission.answer is not None:
             alone = {"only_for": message.sender.id, "discreet": True}
             answer = msgspec.structs.replace(admission.answer, **alone)

@@ -16,11 +16,12 @@ from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.views import FeedbackView, RunView
+from nanobot.text import Sentence
 
 _MOST_WORDS = 2_000
 
 
-def _text(verdicts: list[FeedbackView], now: Now) -> str:
+def _text(verdicts: list[FeedbackView], now: Now) -> Sentence:
     return as_text(verdicts, now) if verdicts else "No feedback yet."
 
 

@@ -13,6 +13,7 @@ from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 from nanobot.tools.base import CallContext
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.file_views import FileText, FileView
@@ -36,7 +37,7 @@ async def check_path(engine: Engine, path: str) -> None:
         raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 
 
-def _text(file: FileText, _: Now) -> str:
+def _text(file: FileText, _: Now) -> Sentence:
     if not file.is_text:
         return f"{file.path} is not a text file ({file.size:,} bytes)."
     return f"{file.text}\n[... cut here]" if file.cut else file.text

@@ -12,35 +12,56 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 MOST_LINES = 15
 """What one answer to /help takes at most: more fills a telephone, and a group."""
-_TOPICS = {
-    "Conversations": (
-        *("new", "stop", "model", "compact", "sessions", "context", "send", "notify", "help"),
-        *("files", "search"),
+
+
+class HelpTopic(msgspec.Struct, frozen=True):
+    """Some families of commands, with a heading."""
+
+    heading: Sentence
+    names: tuple[str, ...]
+
+
+_TOPICS = (
+    HelpTopic(
+        "Conversations",
+        (
+            *("new", "stop", "model", "language", "compact", "sessions", "context", "send"),
+            *("notify", "help", "files", "search"),
+        ),
     ),
-    "What I do": ("status", "runs", "usage", "tools", "cron", "hooks", "outbox", "restart"),
-    "What I know": ("memory", "prompts", "skills", "personas", "reload"),
-    "What I may": (
-        *("approvals", "approve", "deny", "show", "answer"),
-        *("policy", "pair", "security", "audit"),
+    HelpTopic(
+        "What I do", ("status", "runs", "usage", "tools", "cron", "hooks", "outbox", "restart")
     ),
-    "How I am set up": (
-        *("config", "models", "channels", "mcp", "web", "plugins", "doctor"),
-        "quarantine",
+    HelpTopic("What I know", ("memory", "prompts", "skills", "personas", "reload")),
+    HelpTopic(
+        "What I may",
+        (
+            *("approvals", "approve", "deny", "show", "answer"),
+            *("policy", "pair", "security", "audit"),
+        ),
     ),
-}
-_WITH_TOPIC = frozenset(name for names in _TOPICS.values() for name in names)
+    HelpTopic(
+        "How I am set up",
+        (
+            *("config", "models", "channels", "mcp", "web", "plugins", "doctor"),
+            "quarantine",
+        ),
+    ),
+)
+_WITH_TOPIC = frozenset(name for topic in _TOPICS for name in topic.names)
 
 
 class CommandHelp(msgspec.Struct, frozen=True, kw_only=True):
     """An operation as help lists it. `arguments`: what each of them is, by its name."""
 
     usage: str
-    help: str
+    help: Sentence
     example: str
-    arguments: dict[str, str]
+    arguments: dict[str, Sentence]
 
 
 def _of(listed: Operation) -> CommandHelp:
@@ -60,7 +81,7 @@ def _of(listed: Operation) -> CommandHelp:
     )
 
 
-def _text(commands: list[CommandHelp], _: Now) -> str:
+def _text(commands: list[CommandHelp], _: Now) -> Sentence:
     """The commands used most; where there is but one family, a line for each of its commands; of a
     single command, its arguments and an example. At most MOST_LINES lines, for a chat's sake."""
     families = _families(commands)
@@ -93,14 +114,14 @@ def _text(commands: list[CommandHelp], _: Now) -> str:
     )
 
 
-def _more(commands: list[CommandHelp], _: Now) -> str:
+def _more(commands: list[CommandHelp], _: Now) -> Sentence:
     """The names of all commands, by topic."""
     families = _families(commands)
     lines = []
-    for topic, names in _TOPICS.items():
-        shown = [f"`{family}`" for name in names if (family := f"/{name}") in families]
+    for topic in _TOPICS:
+        shown = [f"`{family}`" for name in topic.names if (family := f"/{name}") in families]
         if shown:
-            lines.append(f"- {topic}: {', '.join(shown)}")
+            lines.append(f"- {topic.heading}: {', '.join(shown)}")
     others = [f"`{family}`" for family in families if family[1:] not in _WITH_TOPIC]
     if others:
         lines.append(f"- Others: {', '.join(others)}")
@@ -190,7 +211,7 @@ class FirstSteps(msgspec.Struct, frozen=True):
     commands: list[CommandHelp]
 
 
-def _welcome(first: FirstSteps, _: Now) -> str:
+def _welcome(first: FirstSteps, _: Now) -> Sentence:
     lines = [
         "Hello! Write to me as you would to a person: ask, or tell me what to do.",
         "You may also send pictures, files and voice messages. A few commands:",

@@ -16,6 +16,7 @@ from nanobot.operations.rendering import Now as ShownAt
 from nanobot.operations.timeline import Times, timeline_of, took, words
 from nanobot.session.states import as_people_see
 from nanobot.session.views import RunView
+from nanobot.text import Sentence
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     store_queue: int = 0
 
 
-def moment_text(moment: Moment, _: ShownAt) -> str:
+def moment_text(moment: Moment, _: ShownAt) -> Sentence:
     """A moment in lines, the runs last."""
     lines = []
     if moment.channels:
@@ -69,8 +70,8 @@ def moment_text(moment: Moment, _: ShownAt) -> str:
     if moment.serving and (moment.sessions or moment.store_ms):
         lines += [
             f"Lanes: {moment.driving} running of {moment.sessions} conversations",
-            f"Waiting: {moment.waiting} messages{_oldest(moment.oldest_waiting)}",
-            f"Unsent: {moment.owed} answers{_oldest(moment.oldest_owed)}, {moment.dead} failed",
+            _waiting(moment),
+            _unsent(moment),
             f"Tokens: {moment.tokens_a_minute:,} in the last minute",
             f"Cost: ${moment.cost_today:.2f} today",
             f"Event loop: {moment.loop_lag_ms:.1f} ms late at most",
@@ -88,8 +89,17 @@ def moment_text(moment: Moment, _: ShownAt) -> str:
     return "\n".join(lines)
 
 
-def _oldest(seconds: float | None) -> str:
-    return "" if seconds is None else f", the oldest for {took(seconds)}"
+def _waiting(moment: Moment) -> Sentence:
+    if moment.oldest_waiting is None:
+        return f"Waiting: {moment.waiting} messages"
+    return f"Waiting: {moment.waiting} messages, the oldest for {took(moment.oldest_waiting)}"
+
+
+def _unsent(moment: Moment) -> Sentence:
+    if moment.oldest_owed is None:
+        return f"Unsent: {moment.owed} answers, {moment.dead} failed"
+    oldest = took(moment.oldest_owed)
+    return f"Unsent: {moment.owed} answers, the oldest for {oldest}, {moment.dead} failed"
 
 
 @operation("runs now", reads=True, role=Role.MEMBER, text=moment_text, example="limit=5")

@@ -12,6 +12,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 
 @operation(
@@ -34,7 +35,7 @@ async def list_pairings(
     return await context.engine.pairing.listed(state=state, limit=limit)
 
 
-def _text(pairing: PairingView, _: Now) -> str:
+def _text(pairing: PairingView, _: Now) -> Sentence:
     person = f"{pairing.name} ({pairing.who})" if pairing.name else pairing.who
     if pairing.state == "approved":
         notice = " and gets a message" if pairing.code else ""

@@ -10,11 +10,12 @@ from nanobot.operations.home import PluginView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 _Name = Annotated[Positional, Meta(description="The plugin's name.")]
 
 
-def _switched(plugin: PluginView, _: Now) -> str:
+def _switched(plugin: PluginView, _: Now) -> Sentence:
     return f"The plugin {plugin.name} is {plugin.state} after the next start (`restart`)."
 
 

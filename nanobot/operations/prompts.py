@@ -10,6 +10,7 @@ from nanobot.operations.home import PromptFile
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or memory/anna.md.")]
 
@@ -21,7 +22,7 @@ async def list_prompt_files(context: OperationContext, caller: Caller) -> list[P
     return await context.engine.home.prompt_files()
 
 
-def _page(file: PromptFile, _: Now) -> str:
+def _page(file: PromptFile, _: Now) -> Sentence:
     return file.text
 
 
@@ -32,9 +33,13 @@ async def show_prompt_file(context: OperationContext, caller: Caller, name: _Fil
     return await context.engine.home.prompt_file(name)
 
 
+def _saved(file: PromptFile, _: Now) -> Sentence:
+    return f"Saved {file.name}. New conversations have it in their prompt."
+
+
 @operation(
     "prompts write",
-    text=lambda file, _: f"Saved {file.name}. New conversations have it in their prompt.",
+    text=_saved,
     example="USER.md I live in Lisbon.",
 )
 async def write_prompt_file(

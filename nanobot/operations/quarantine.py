@@ -14,13 +14,15 @@ from nanobot.operations.rendering import Now, cell
 from nanobot.session.keys import TASKS
 from nanobot.session.quarantine import Quarantined, QuarantinedContent
 from nanobot.session.states import RunKind
+from nanobot.text import Sentence
 from nanobot.triggers.cron.jobs import Fired
 
 MOST_NAMED = 5
+Command: TypeAlias = str
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The number in `quarantine list`.")]
 
 
-def below(rows: Sequence[Quarantined], command: str) -> list[str]:
+def below(rows: Sequence[Quarantined], command: Command) -> list[Sentence]:
     """The note below a list about rows that it cannot show; `command` begins the commands that show
     a row and restore it."""
     if not rows:
@@ -39,7 +41,7 @@ def _why(row: Quarantined) -> str:
     return f"{row.column}: {row.reason}"
 
 
-def _list_text(rows: list[Quarantined], now: Now) -> str:
+def _list_text(rows: list[Quarantined], now: Now) -> Sentence:
     lines = [
         f"- #{each.id} {each.table} {each.key} ({each.state}, {cell('at', each.at, now)})\n"
         f"  {_why(each)}"
@@ -48,14 +50,14 @@ def _list_text(rows: list[Quarantined], now: Now) -> str:
     return "\n".join(lines) or "Nothing is in quarantine."
 
 
-def _content_text(shown: QuarantinedContent, _: Now) -> str:
+def _content_text(shown: QuarantinedContent, _: Now) -> Sentence:
     lines = [f"#{shown.row.id} {shown.row.table} {shown.row.key}: {_why(shown.row)}"]
     for row in shown.content:
         lines += [f"{row.table}:", *(f"  {name} = {text}" for name, text in row.columns.items())]
     return "\n".join(lines)
 
 
-def _restored_text(row: Quarantined, _: Now) -> str:
+def _restored_text(row: Quarantined, _: Now) -> Sentence:
     return f"{row.table} {row.key} is back."
 
 

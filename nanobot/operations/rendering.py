@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot.messages import Address
 from nanobot.session.states import RunState, as_people_see
+from nanobot.text import Sentence
 from nanobot.visible import spelled
 
 # What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
@@ -70,8 +71,18 @@ class Now(msgspec.Struct, frozen=True):
 
 def fields_of(row: Any) -> tuple[str, ...]:
     """The names of what a list shows of a row."""
-    own = getattr(type(row), "SHOWN", None) or SHOWN.get(type(row).__name__)
-    return own or tuple(row.__struct_fields__)
+    return fields_shown(type(row))
+
+
+def fields_shown(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The same by the type of the row."""
+    own = getattr(kind, "SHOWN", None) or SHOWN.get(kind.__name__)
+    return own or kind.__struct_fields__
+
+
+def label_of(field: str) -> str:
+    """The name of a field where each has a line."""
+    return field.replace("_", " ").capitalize()
 
 
 def heading(field: str) -> str:
@@ -158,7 +169,7 @@ def _zone(name: str) -> ZoneInfo | None:
         return None
 
 
-def age(seconds: float) -> str:
+def age(seconds: float) -> Sentence:
     """How long ago, or in how long, in one word or two."""
     if abs(seconds) < _MINUTE:
         return "just now" if seconds > -1 else f"in {-seconds:.0f} s"
@@ -170,7 +181,7 @@ def age(seconds: float) -> str:
     return f"{span} ago" if seconds > 0 else f"in {span}"
 
 
-def as_text(result: Any, now: Now) -> str:
+def as_text(result: Any, now: Now) -> Sentence:
     """A result as a chat message: a list item by item, with long values on separate lines; anything
     else field by field."""
     if isinstance(result, str):
@@ -187,7 +198,7 @@ def pairs(result: Any, now: Now) -> Sequence[tuple[str, str]]:
     """The non-empty fields, one per line."""
     fields = [(name, getattr(result, name)) for name in result.__struct_fields__]
     return [
-        (name.replace("_", " ").capitalize(), cell(name, value, now, whole=True))
+        (label_of(name), cell(name, value, now, whole=True))
         for name, value in fields
         if value not in (None, "", (), [], {})
     ]

@@ -20,6 +20,7 @@ from nanobot.operations.timeline import RunPage, Times, timeline_of
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import AuditView, OutboxView, RunView, ToolCallView
+from nanobot.text import Sentence
 
 _OfSession: TypeAlias = Annotated[str, Meta(description="Filter by session.")]
 RunId: TypeAlias = Annotated[
@@ -301,7 +302,7 @@ async def list_tool_calls(
     return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
 
 
-def _audit_text(logs: list[AuditView], _: Now) -> str:
+def _audit_text(logs: list[AuditView], _: Now) -> Sentence:
     lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
     return "\n".join([*lines, f"{len(logs)} log(s); every hash chain is intact."])
 

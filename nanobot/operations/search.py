@@ -12,9 +12,10 @@ from nanobot.operations.parameters import Rest
 from nanobot.operations.rendering import Now, cell
 from nanobot.operations.visibility import visible_sessions
 from nanobot.search.conversations import SearchHit
+from nanobot.text import Sentence
 
 
-def _hits_text(hits: list[SearchHit], now: Now) -> str:
+def _hits_text(hits: list[SearchHit], now: Now) -> Sentence:
     """A paragraph for each hit: where and when, and the sentence with the words marked."""
     if not hits:
         return "No message contains these words."

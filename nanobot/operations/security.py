@@ -22,7 +22,7 @@ class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-def _text(exposures: list[Exposure], _: Now) -> str:
+def _text(exposures: list[Exposure], _: Now) -> Sentence:
     lines: list[str] = []
     for attacker, rows in groupby(exposures, lambda exposure: exposure.attacker):
         lines += ["", f"**{attacker[0].upper()}{attacker[1:]}**"]

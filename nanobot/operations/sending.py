@@ -22,7 +22,7 @@ from nanobot.operations.conversation import SentMessage, admit, message_of
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.operations.rendering import Now
-from nanobot.text import MAX_TEXT, without_controls
+from nanobot.text import MAX_TEXT, Sentence, without_controls
 
 _KINDS: tuple[SessionPolicy, ...] = ("chat", "thread")
 
@@ -49,7 +49,7 @@ async def _chat_of(context: OperationContext, session: str) -> Address | None:
     return Address(channel, rest)
 
 
-def _taken(sent: SentMessage, _: Now) -> str:
+def _taken(sent: SentMessage, _: Now) -> Sentence:
     text = f"Added to {sent.session_key}" if sent.fresh else "This message was already accepted"
     return f"{text}; the answer goes to {sent.address}."
 
@@ -89,7 +89,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
-def _notified(notification: Notification, _: Now) -> str:
+def _notified(notification: Notification, _: Now) -> Sentence:
     return f"Queued for {notification.address}; `outbox list` shows its delivery."
 
 

@@ -20,6 +20,7 @@ from nanobot.operations.visibility import visible_sessions
 from nanobot.operations.waterfall import waterfall_lines
 from nanobot.search.conversations import Filter
 from nanobot.session.views import EntryView, SessionPage, SessionView
+from nanobot.text import Sentence
 from nanobot.triggers.cron.schedule import moment
 
 _QUOTED = 2_000
@@ -49,7 +50,7 @@ async def session_of(context: OperationContext, caller: Caller, key: str) -> Ses
     return session
 
 
-def page_text(page: SessionPage | RunPage, now: Now) -> str:
+def page_text(page: SessionPage | RunPage, now: Now) -> Sentence:
     """What a session or a run is, then its entries."""
     head = page.session if isinstance(page, SessionPage) else page.run
     lines = [as_text(head, now), ""]
@@ -238,7 +239,7 @@ async def export_session(
     return SessionPage(session=row, entries=entries)
 
 
-def _notices_text(notices: list[NoticeView], _: Now) -> str:
+def _notices_text(notices: list[NoticeView], _: Now) -> Sentence:
     if not notices:
         return "No other messages."
     return "\n\n".join(f"{each.said}\n{each.text}".strip() for each in reversed(notices))

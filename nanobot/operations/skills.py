@@ -11,6 +11,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
+from nanobot.text import Sentence
 from nanobot.workspace.skills import SkillView
 
 
@@ -21,7 +22,7 @@ async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
     return [skills.view(skill) for skill in skills.all()]
 
 
-def _page(skill: SkillView, now: Now) -> str:
+def _page(skill: SkillView, now: Now) -> Sentence:
     return f"{as_text(msgspec.structs.replace(skill, text=''), now)}\n\n{skill.text}".strip()
 
 
@@ -44,7 +45,7 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
     return context.engine.skills.view(context.engine.skills.named(name))
 
 
-def _switch_text(skill: SkillView, _: Now) -> str:
+def _switch_text(skill: SkillView, _: Now) -> Sentence:
     return f"The skill {skill.name} is {skill.state}{f': {skill.why}' if skill.why else ''}."
 
 

@@ -47,7 +47,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: int = 0
 
 
-def _status_text(status: Status, _: Now) -> str:
+def _status_text(status: Status, _: Now) -> Sentence:
     now = "idle"
     if status.run_state is not None:
         now = f"{as_people_see(status.run_state)} ({status.run})"
@@ -124,7 +124,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool
 
 
-def _model_text(model: ModelStatus, _: Now) -> str:
+def _model_text(model: ModelStatus, _: Now) -> Sentence:
     if model.changed:
         return f"This session now uses {model.model}."
     change = "`/model PROVIDER/MODEL` changes it"

@@ -15,6 +15,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now
 from nanobot.session import keys
+from nanobot.text import Sentence
 
 _SHOWN = 50
 
@@ -43,14 +44,14 @@ async def _model(context: OperationContext, caller: Caller) -> str:
         return ""
 
 
-def line(row: UsageRow) -> str:
+def line(row: UsageRow) -> Sentence:
     """The usage in one line."""
     requests = shown("requests", row.requests)
     tokens = f"{row.tokens_in:,} tokens in, {row.tokens_out:,} out"
     return f"{requests}, {tokens}, {_cost(row)}"
 
 
-def _cost(row: UsageRow) -> str:
+def _cost(row: UsageRow) -> Sentence:
     if row.unpriced == 0:
         return money(row.cost)
     if row.unpriced >= row.requests or not row.cost:
@@ -58,7 +59,7 @@ def _cost(row: UsageRow) -> str:
     return f"{money(row.cost)} and {shown('requests', row.unpriced)} at an unknown price"
 
 
-def _text(report: UsageReport, _: Now) -> str:
+def _text(report: UsageReport, _: Now) -> Sentence:
     whose = "You used" if report.who else "Used"
     lines = [f"{whose} since {report.since}:"]
     lines += [f"- {_who(row.name) or 'all'}: {line(row)}" for row in report.rows[:_SHOWN]] or [
@@ -77,13 +78,17 @@ def _who(name: str) -> str:
     return f"{THE_OWNER} ({name})" if name.endswith(f":{OWNER_ID}") else name
 
 
-def _left(status: LimitStatus) -> str:
-    whose = {"all": "for everyone", "person": "for you", "chat": "for this chat"}
-    named = whose.get(status.level, f"for {status.name}")
+def _left(status: LimitStatus) -> Sentence:
     left, limit = f"{status.left:,.0f}", shown(status.measure, status.limit)
     if status.measure == "cost":
         left = money(status.left)
-    return f"{left} of {limit} {named}"
+    if status.level == "all":
+        return f"{left} of {limit} for everyone"
+    if status.level == "person":
+        return f"{left} of {limit} for you"
+    if status.level == "chat":
+        return f"{left} of {limit} for this chat"
+    return f"{left} of {limit} for {status.name}"
 
 
 @operation(

@@ -11,9 +11,10 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
+from nanobot.text import Sentence
 
 
-def _link_text(link: PageLink, _: Now) -> str:
+def _link_text(link: PageLink, _: Now) -> Sentence:
     return f"{link.url}\n(opens the page once, within {link.seconds / 60:.0f} minutes)"
 
 
@@ -48,7 +49,7 @@ async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
     return await context.engine.web.tokens()
 
 
-def _token_text(new: NewToken, _: Now) -> str:
+def _token_text(new: NewToken, _: Now) -> Sentence:
     return f"{new.token}\n(for {new.name}, role {new.role}; it is not shown again)"
 
 
@@ -74,7 +75,7 @@ async def add_token(
     return await context.engine.web.add(name, Role(role), days or None)
 
 
-def _revoked(view: AccessView, _: Now) -> str:
+def _revoked(view: AccessView, _: Now) -> Sentence:
     return f"Revoked {view.name} ({view.kind})."
 
 

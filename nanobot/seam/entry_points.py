@@ -34,6 +34,7 @@ BUILT_IN = (
     "fork",
     "heartbeat",
     "hooks",
+    "language",
     "mcp",
     "memory",
     "metrics",

@@ -33,6 +33,7 @@ FUNCTIONS = (
         "stages",
         "store_hooks",
         "arrivals",
+        "outgoing",
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
@@ -91,6 +92,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives functions that change messages before they are admitted."""
     reserves: tuple[str, ...] = ()
     """Patterns of the names that no other package may give to its tools; of a plugin of nanobot."""
+    outgoing: Part | None = None
+    """Gives functions that change messages with nanobot's own words (`OutboundMessage.own_words`)
+    before they are rendered for a chat; log and outbox keep the original."""
     results: Part | None = None
     """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None

@@ -16,7 +16,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage, Rol
 from nanobot.session import keys
 from nanobot.session.entries import Entry
 from nanobot.session.keys import APPROVALS
-from nanobot.text import Sentence
+from nanobot.text import Sentence, around
 from nanobot.visible import arguments_shown, host_shown, hosts_in, spelled
 
 State: TypeAlias = Literal[
@@ -244,13 +244,13 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
         text += f"\n\n{_word(approval)}"
     elif approval.question:
         choices = tuple(
-            Choice(option[:60], f"/answer {number} {place}")
+            Choice(option[:60], f"/answer {number} {place}", quoted=True)
             for place, option in enumerate(approval.choices, 1)
         )
     elif approval.here or to != approval.address or approval.asked_in in ((), (to,)):
         choices = decisions(approval) if fits(approval) else _without_approve(number)
     else:
-        text += " The owners are asked in their own chats."
+        text = " ".join([text, "The owners are asked in their own chats."])
     key = APPROVALS.of(number, to)
     decided = approval.state not in OPEN
     return OutboundMessage(
@@ -261,7 +261,15 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
         choices=choices,
         replaces=key if decided else "",
         only_for=approval.sender_id if to == approval.address and not approval.question else "",
+        own=around(text, *_quoted(approval)),
     )
+
+
+def _quoted(approval: Approval) -> tuple[str, ...]:
+    """The pieces of a question and its decision that nanobot did not write."""
+    if approval.question:
+        return approval.question, approval.answer
+    return (fenced(shown_call(approval.tool, approval.arguments)),)
 
 
 def still_waits(approval: Approval) -> OutboundMessage:
@@ -306,12 +314,17 @@ def outcome(approval: Approval) -> str:
     }.get(approval.state, f"#{approval.id} waits for an answer")
 
 
-def _word(approval: Approval) -> str:
+def _word(approval: Approval) -> Sentence:
     """The decision, and who made it."""
+    by = approval.decided_by
     if approval.state == "expired":
         return "No one answered in time"
-    reply = f": {approval.answer}" if approval.question and approval.answer else ""
-    return f"{approval.state.capitalize()} by {approval.decided_by}{reply}"
+    if approval.state == "denied":
+        return f"Denied by {by}"
+    if approval.state == "answered":
+        reply = approval.answer if approval.question else ""
+        return f"Answered by {by}: {reply}" if reply else f"Answered by {by}"
+    return f"Approved by {by}" if approval.state == "approved" else f"Void by {by}"
 
 
 def _without_approve(number: int) -> tuple[Choice, ...]:
@@ -323,23 +336,33 @@ def _end(host: str) -> str:
     return host if len(host) <= _HOST_ROOM else f"…{host[-_HOST_ROOM:]}"
 
 
-def _question(approval: Approval, *, elsewhere: bool) -> str:
-    who = called(approval.sender_name, approval.sender_id)
-    who = ("The owner" if elsewhere else "You") if who == THE_OWNER else who
-    place = f" in {approval.address}" if elsewhere else ""
+def _question(approval: Approval, *, elsewhere: bool) -> Sentence:
     named = dict.fromkeys([approval.host] if approval.host else [])
     named |= dict.fromkeys(hosts_in(_decoded(approval.arguments)))
     hosts = f"It goes to: {', '.join(map(host_shown, named))}\n\n" if named else ""
-    more = "" if fits(approval) else f" It is longer than this: /show {approval.id} shows it."
+    sentences = [
+        spelled(_asked(approval, elsewhere=elsewhere)),
+        spelled(f"I ask because {approval.why}."),
+        "" if fits(approval) else f"It is longer than this: /show {approval.id} shows it.",
+        f"Without an answer within {_long(approval)} it is refused.",
+    ]
     return (
         f"May I do this? (#{approval.id})\n\n"
         f"{fenced(shown_call(approval.tool, approval.arguments))}\n\n{hosts}"
-        f"{spelled(f'{who} asked for it{place}. I ask because {approval.why}.')}{more} Without an "
-        f"answer within {_long(approval)} it is refused."
+        f"{' '.join(filter(None, sentences))}"
     )
 
 
-def _long(approval: Approval) -> str:
+def _asked(approval: Approval, *, elsewhere: bool) -> Sentence:
+    """Who asked for the call."""
+    who = called(approval.sender_name, approval.sender_id)
+    if who != THE_OWNER:
+        place = approval.address
+        return f"{who} asked for it in {place}." if elsewhere else f"{who} asked for it."
+    return f"The owner asked for it in {approval.address}." if elsewhere else "You asked for it."
+
+
+def _long(approval: Approval) -> Sentence:
     seconds = approval.expires_at - approval.asked_at
     if seconds >= 2 * _DAY:
         return f"{seconds / _DAY:.0f} days"

@@ -11,6 +11,7 @@ from nanobot.messages import Choice, InboundMessage, OutboundKind, OutboundMessa
 from nanobot.session import keys
 from nanobot.session.approvals import Approver
 from nanobot.session.inbox import Admission
+from nanobot.text import Sentence, Spans
 
 Order: TypeAlias = Callable[[InboundMessage, str, float], bool | None]
 """Whether a message was sent after another of our own, by its receipt and when we knew of that
@@ -34,26 +35,33 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
         return Approver(role=self.role, channel=self.message.address.channel, id=sender.id)
 
     def answered(
-        self, text: str, *, refused: bool = False, choices: tuple[Choice, ...] = ()
+        self,
+        text: Sentence,
+        *,
+        refused: bool = False,
+        choices: tuple[Choice, ...] = (),
+        own: Spans | None = None,
     ) -> Admission:
         """The message with its answer, to be committed as one."""
         return Admission(
             message=self.message,
             session_key=self.session_key,
             role=self.role,
-            answer=notice(self.message, text, refused=refused, choices=choices),
+            answer=notice(self.message, text, refused=refused, choices=choices, own=own),
         )
 
 
 def notice(
     message: InboundMessage,
-    text: str,
+    text: Sentence,
     *,
     refused: bool = False,
     choices: tuple[Choice, ...] = (),
+    own: Spans | None = None,
 ) -> OutboundMessage:
     """The gateway's answer to a message; its key prevents a second one. In a group, only the person
-    concerned sees a refusal (`refused`) or the answer to a hidden command."""
+    concerned sees a refusal (`refused`) or the answer to a hidden command. `own`: see
+    OutboundMessage."""
     alone = message.group and (refused or message.unseen)
     return OutboundMessage(
         address=message.address,
@@ -63,4 +71,5 @@ def notice(
         reply_to=message.message_id,
         choices=choices,
         only_for=message.sender.id if alone else "",
+        own=own,
     )

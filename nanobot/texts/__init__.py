@@ -3,7 +3,21 @@ a `Sentence`. The code says everything in English; a catalogue in `zh/` has each
 numbered holes for its values. `python -m tests.texts` lists the texts that have no row yet.
 """
 
-from nanobot.texts.answers import in_language
-from nanobot.texts.languages import ENGLISH, language_of, language_of_terminal, translated
+from nanobot.texts.answers import data_in, in_language
+from nanobot.texts.languages import (
+    ENGLISH,
+    known_language,
+    language_of,
+    language_of_terminal,
+    translated,
+)
 
-__all__ = ["ENGLISH", "in_language", "language_of", "language_of_terminal", "translated"]
+__all__ = [
+    "ENGLISH",
+    "data_in",
+    "in_language",
+    "known_language",
+    "language_of",
+    "language_of_terminal",
+    "translated",
+]

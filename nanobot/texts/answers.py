@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import cache
 from typing import Any, cast
 
@@ -85,6 +86,34 @@ def _said(value: Any, info: inspect.Type, language: str) -> Any:  # noqa: PLR091
             return msgspec.structs.replace(value, **changed) if changed else value
         case _:
             return value
+
+
+def data_in(value: Any, kind: Any) -> list[str]:
+    """The strings in a value of this type that are no sentences, but data."""
+    found: list[str] = []
+    _collect(value, _info(kind), found)
+    return found
+
+
+def _collect(value: Any, info: inspect.Type, found: list[str]) -> None:
+    match info:
+        case inspect.Metadata(extra=extra, type=inner):
+            if not (extra and extra.get("sentence")):
+                _collect(value, inner, found)
+        case inspect.UnionType(types=types):
+            fitting = next((each for each in types if _fits(value, each)), None)
+            _collect(value, fitting or inspect.AnyType(), found)
+        case inspect.StructType() if isinstance(value, msgspec.Struct):
+            for field in cast("inspect.StructType", _info(type(value))).fields:
+                _collect(getattr(value, field.name), field.type, found)
+        case _ if isinstance(value, dict | list | tuple):
+            inner = next(iter(_inner(info)), inspect.AnyType())
+            for each in value.values() if isinstance(value, dict) else value:
+                _collect(each, inner, found)
+        case _ if isinstance(value, str) and not isinstance(value, Enum):
+            found.append(value)
+        case _:
+            return
 
 
 def _fits(value: Any, info: inspect.Type) -> bool:

@@ -20,6 +20,7 @@ _TOGETHER = 6
 """Sentences that are looked up as one text."""
 _DEEPEST = 4
 _PREFIXES = 4
+_ITEM = re.compile(r"(\s*- )(?:(`[^`\n]*`): )?")
 _ENDS = re.compile(r"(?<=[.!?]) |; |\n+")
 
 
@@ -41,6 +42,7 @@ class Catalogue:
     def __init__(self, rows: Mapping[str, str]) -> None:
         self.rows = dict(rows)
         self.translated = lru_cache(2_048)(self._translated)
+        self.within = lru_cache(2_048)(self._within)
 
     @classmethod
     def of(cls, folder: Path) -> Catalogue:
@@ -57,16 +59,52 @@ class Catalogue:
             return text
         return self._said(text, 0)
 
+    def _within(self, text: str) -> str:
+        """The same for a text that is certainly nanobot's, for which short templates count too."""
+        return self._said(text, 1) if len(text) <= _LONGEST else text
+
     def _said(self, text: str, depth: int) -> str:
-        whole = self._whole(text, depth)
-        return self._in_parts(text, depth) if whole is None else whole
+        if depth and "\n" in text:
+            return "\n".join([self._said(line, depth) for line in text.split("\n")])
+        every = self._every_sentence(text, depth)
+        whole = self._whole(text, depth) if every is None else every
+        if whole is not None:
+            return whole
+        return self._item(text, depth) if depth else self._in_parts(text, depth)
+
+    def _every_sentence(self, text: str, depth: int) -> str | None:
+        """The translation of several sentences, if each of them has a row of its own."""
+        parts, joints = _split(text, _ENDS)
+        if not 1 < len(parts) <= _PARTS:
+            return None
+        pieces: list[str] = []
+        for part, joint in zip(parts, [*joints, ""], strict=True):
+            said = self._whole(part, depth)
+            if said is None:
+                return None
+            pieces += [said, _joint(joint, said) if joint else ""]
+        return "".join(pieces)
+
+    def _item(self, text: str, depth: int) -> str:
+        """A line of a list, with what it is about in backquotes or without."""
+        item = _ITEM.match(text)
+        if item is None or depth >= _DEEPEST:
+            return self._in_parts(text, depth)
+        name = f"{item[2]}：" if item[2] else ""
+        return f"{item[1]}{name}{self._said(text[item.end() :], depth + 1)}"
 
     def _whole(self, text: str, depth: int) -> str | None:
-        """The translation of a text that one row has; None: no row has it."""
+        """The translation of a text that one row has; None: no row has it. Brackets around a text
+        do not belong to its row."""
+        if depth < _DEEPEST and text.startswith("(") and text.find(")") == len(text) - 1:
+            said = self._said(text[1:-1], depth + 1)
+            return None if said == text[1:-1] else f"（{said}）"
         stop = ends_with_full_stop(text)
         bare = text[:-1] if stop else text
         for row in self._candidates(text):
             template = row.template
+            if text.startswith("- ") and not template.literals[0]:
+                continue  # the sign of a list is no value
             # A value at the end keeps its full stop.
             open_end = bool(template.holes) and not template.literals[-1] and not template.full_stop
             values = template.values(text if open_end else bare)
@@ -92,7 +130,8 @@ class Catalogue:
         if len(parts) == 1:
             return self._after_prefix(text, depth)
         if len(parts) > _PARTS:
-            return text
+            lines = text.split("\n")
+            return "\n".join([self._said(line, depth) for line in lines]) if lines[1:] else text
         pieces, at = [], 0
         while at < len(parts):
             for end in range(min(len(parts), at + _TOGETHER), at, -1):
@@ -113,9 +152,13 @@ class Catalogue:
             at = text.find(": ", at + 2)
             if at < 0:
                 break
-            said = self._whole(text[at + 2 :], depth)
+            prefix, value = self._whole(text[:at], depth), text[at + 2 :]
+            said = self._whole(value, depth)
+            if said is None and 0 < depth < _DEEPEST:
+                inner = self._said(value, depth + 1)
+                said = inner if prefix is not None or inner != value else None
             if said is not None:
-                return f"{self._whole(text[:at], depth) or text[:at]}：{said}"
+                return f"{prefix or text[:at]}：{said}"
         parts = text.split(", ")
         if 1 < len(parts) <= _PARTS:
             each = [self._whole(part, depth) for part in parts]

@@ -21,9 +21,13 @@ def catalogue(language: str) -> Catalogue:
     return Catalogue.of(_FOLDER / language)
 
 
-def translated(text: str, language: str) -> str:
-    """A text of nanobot's in a language; what is not known stays in English."""
-    return text if language == ENGLISH else catalogue(language).translated(text)
+def translated(text: str, language: str, *, within: bool = False) -> str:
+    """A text of nanobot's in a language; what is not known stays in English. `within`: it is a part
+    of one, and certainly nanobot's."""
+    if language == ENGLISH:
+        return text
+    known = catalogue(language)
+    return known.within(text) if within else known.translated(text)
 
 
 def language_of(accepted: str) -> str:
@@ -36,6 +40,13 @@ def language_of(accepted: str) -> str:
         if language in (ENGLISH, *_LANGUAGES) and wanted > most:
             best, most = language, wanted
     return best
+
+
+def known_language(name: str) -> str:
+    """The language that a platform's name for it means ("zh-hans", "en_GB"); "" if there are no
+    texts in it."""
+    language = name.strip().lower().replace("_", "-").partition("-")[0]
+    return language if language in (ENGLISH, *_LANGUAGES) else ""
 
 
 def language_of_terminal(environ: Mapping[str, str]) -> str:

@@ -11,6 +11,8 @@ _LETTERS = re.compile(r"[A-Za-z]")
 _FEW = 8
 """With fewer letters of its own, a template could be found in any text."""
 
+_SIGNS = 12
+
 
 class Hole(msgspec.Struct, frozen=True):
     """A place for a value. `text`: the value is another text of nanobot's."""
@@ -55,8 +57,10 @@ class Template(msgspec.Struct, frozen=True):
 
     @property
     def weak(self) -> bool:
-        """Whether its own words are so few that any text could have them."""
-        return bool(self.holes) and self.weight < _FEW
+        """Whether its own words are so few that any text could have them. Many signs between its
+        values make up for some letters."""
+        signs = self.weight >= _FEW // 2 and sum(map(len, self.literals)) >= _SIGNS
+        return bool(self.holes) and self.weight < _FEW and not signs
 
     def values(self, text: str) -> list[str] | None:
         """What is in the holes of a text; None: the text was not made of this template. Of several
@@ -65,7 +69,7 @@ class Template(msgspec.Struct, frozen=True):
         first, last = self.literals[0], self.literals[-1]
         if not self.holes:
             return [] if _same(text, first) else None
-        if len(text) < len(first) + len(last):
+        if len(text) < len(first) + len(last) or (self.weak and not text.startswith(first)):
             return None
         if not _same(text[: len(first)], first) or not text.endswith(last):
             return None

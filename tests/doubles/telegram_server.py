@@ -50,6 +50,8 @@ class TelegramServer(PlatformServer[TelegramFault]):
         super().__init__(port)
         self.token = token
         self.me = {"id": 424242, "is_bot": True, "first_name": "Nano", "username": username}
+        self.languages: dict[int, str] = {}
+        """The `language_code` of a person's app; "" for everybody else, as if it were not sent."""
         self.calls: list[Call] = []
         self.webhook = False
         self.acknowledged: dict[int, int] = {}
@@ -124,7 +126,7 @@ class TelegramServer(PlatformServer[TelegramFault]):
             original = {key: original[key] for key in ("chat", "message_id")} | {"date": 0}
         presser = sender or abs(message.chat)
         query = {"id": self.ephemeral.pressed(presser), "chat_instance": "1", "message": original}
-        query |= {"from": user(presser), "data": data[labels.index(button)]}
+        query |= {"from": self._person(presser), "data": data[labels.index(button)]}
         return self.push(callback_query=query)
 
     def push(self, **fields: Any) -> dict[str, Any]:
@@ -165,7 +167,11 @@ class TelegramServer(PlatformServer[TelegramFault]):
         )
         number = self._next_message_id(chat)
         message = {"message_id": number, "date": int(time.time()), "chat": about}
-        return message | {"from": user(sender or abs(chat))} | fields
+        return message | {"from": self._person(sender or abs(chat))} | fields
+
+    def _person(self, number: int) -> dict[str, Any]:
+        language = self.languages.get(number)
+        return user(number) | ({"language_code": language} if language else {})
 
     def _keep(self, message: Message) -> None:
         self._messages.setdefault(message.chat, []).append(message)

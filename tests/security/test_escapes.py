@@ -83,7 +83,7 @@ CHANGES = {
     *("skills disable", "runs feedback", "web link", "web tokens add", "web tokens revoke"),
     *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
     "db quarantine restore",
-    *("plugins on", "plugins off"),
+    *("plugins on", "plugins off", "language"),
     "diagnostics",
 }
 """Those that do something; what they print of it is printed in the same way."""

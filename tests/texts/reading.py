@@ -15,6 +15,11 @@ _MOST = 4
 """More readings of one expression than this become holes, and rows of their own."""
 _DEEP = 5
 _WORD = re.compile(r"(?<![\w./{\[<$`'\"-])[A-Za-z][a-z']+(?![\w/=\[(`-]|[.:][\w/\0])")
+_ERRORS = ("Error", "Exception", "OverBudget")
+_LABEL = re.compile(r"(?:- )?([A-Z][a-z]+(?: [a-z]+)*)(?::|: )")
+_SHORT = re.compile(r"[A-Z][a-z]+[.:!?]")
+_PASSED_ON = ("str", "spelled")
+"""Functions whose results say what they are given."""
 _JOINTS = (": ", "; ", ", ", ". ")
 
 
@@ -60,6 +65,8 @@ class Inside(msgspec.Struct, frozen=True):
         arguments = function.args
         for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             annotated = ast.unparse(each.annotation) if each.annotation else ""
+            if annotated.partition(" ")[0].endswith(_ERRORS):
+                inside.caught[each.arg] = True
             inside.parameters[each.arg] = annotated in ("str", "str | None", "Sentence", "object")
         return inside
 
@@ -96,6 +103,12 @@ class Texts:
             case ast.BoolOp(op=ast.Or(), values=values):
                 all_ = [each for value in values for each in self.readings(value, place, depth)]
                 return _unique(all_)
+            case ast.Subscript(value=ast.Name(id=name)) if constant(place.module, name):
+                values_of = constant(place.module, name)
+                assert values_of is not None
+                found, there = values_of
+                chosen = [each for value in found for each in getattr(value, "values", ())]
+                return _unique([r for each in chosen for r in self.readings(each, there, depth)])
             case ast.Subscript(value=ast.Dict(values=values)):
                 return _unique([r for value in values for r in self.readings(value, place, depth)])
             case ast.Name(id=name):
@@ -120,7 +133,7 @@ class Texts:
         return [(self._hole(found, place),)]
 
     def _hole(self, found: Sequence[Reading], place: Place) -> Hole:
-        texts = [reading for reading in found if is_text(reading)]
+        texts = [reading for reading in found if is_text(reading) or label_of(reading)]
         self.apart += [(reading, place) for reading in texts]
         holes = [piece for reading in found for piece in reading if isinstance(piece, Hole)]
         flows = next((hole.flows for hole in holes if hole.flows), None)
@@ -169,7 +182,7 @@ class Texts:
 
     def _call(self, node: ast.Call, place: Place, depth: int) -> list[Reading]:
         match node:
-            case ast.Call(func=ast.Name(id="str"), args=[value]):
+            case ast.Call(func=ast.Name(id=name), args=[value]) if name in _PASSED_ON:
                 return self.readings(value, place, depth)
             case ast.Call(
                 func=ast.Attribute(
@@ -212,6 +225,11 @@ class Texts:
             case ast.IfExp(body=body, orelse=other):
                 yield from self.elements(body, place, depth + 1)
                 yield from self.elements(other, place, depth + 1)
+            case ast.BoolOp(op=ast.Or(), values=values):
+                for value in values:
+                    yield from self.elements(value, place, depth + 1)
+            case ast.Call(func=ast.Name(id="filter"), args=[_, inner]):
+                yield from self.elements(inner, place, depth + 1)
             case ast.Name(id=name) if place.functions:
                 inside = self._within(place.functions[-1])
                 for value in (*inside.values.get(name, ()), *inside.additions.get(name, ())):
@@ -219,6 +237,8 @@ class Texts:
                 for value in inside.appended.get(name, ()):
                     yield value, place
             case ast.Call(func=function):
+                for argument in node.args:
+                    yield from self.elements(argument, place, depth + 1)
                 found = called(place, function)
                 if found is not None and isinstance(found.node, Function):
                     around = (*found.place.functions, found.node)
@@ -265,6 +285,36 @@ def returned(function: Function) -> Iterator[ast.expr]:
         left = [*ast.iter_child_nodes(node), *left]
 
 
+def lines(reading: Reading) -> list[Reading]:
+    """The lines of a text, each without the brackets around it: rows of their own."""
+    found: list[list[Piece]] = [[]]
+    for piece in reading:
+        first, *more = piece.split("\n") if isinstance(piece, str) else [piece]
+        found[-1].append(first)
+        found += [[each] for each in more]
+    return [_bare([piece for piece in line if piece != ""]) for line in found]
+
+
+def _bare(line: list[Piece]) -> Reading:
+    if len(line) == 1 and isinstance(line[0], str):
+        line = [line[0].strip()]
+    first, last = (line[0], line[-1]) if line else ("", "")
+    if isinstance(first, str) and isinstance(last, str) and first.startswith("("):
+        whole = "".join(piece if isinstance(piece, str) else "x" for piece in line)
+        if whole.endswith(")") and whole.count("(") == 1:
+            line[0] = first[1:]
+            line[-1] = str(line[-1])[:-1]
+    return tuple(piece for piece in line if piece != "")
+
+
+def label_of(reading: Reading) -> Reading | None:
+    """The label of a line that is one with a value; None for other lines."""
+    if len(reading) < 2 or not isinstance(reading[0], str) or is_text(reading):
+        return None
+    match = _LABEL.match(reading[0])
+    return None if match is None else (match[1],)
+
+
 def is_text(reading: Reading) -> bool:
     """Whether it says something: two words at least, or one with something else."""
     pieces = [piece if isinstance(piece, str) else "\0" for piece in reading]
@@ -272,6 +322,8 @@ def is_text(reading: Reading) -> bool:
     if whole.startswith(_JOINTS) or whole.endswith(_JOINTS):
         return False
     words = _WORD.findall(whole)
+    if _SHORT.fullmatch(whole):
+        return True
     return len(words) > 1 or (len(words) == 1 and words[0].islower() and len(whole.split()) > 1)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.texts.reading import Hole, Reading, Texts, is_text, returned
+from tests.texts.reading import Hole, Reading, Texts, is_text, label_of, lines, returned
 from tests.texts.source import Found, Function, Place, called, every, modules
 
 _NOT_FOR_PEOPLE = ("ToolError", "Fenced")
 """Errors of the tree whose texts models read, or nobody."""
 _TOLD = frozenset({"FrontMatterError", "NoControlGroups", "WantedToExit"})
 """Exceptions beside that tree whose texts become part of what people are told."""
-_ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message"})
+_ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message", "label"})
 """Names of such fields that elsewhere hold what people write."""
+_SHORT = ("Choice", "HelpTopic")
+"""Classes whose first field may be one word: buttons, headings."""
+_MESSAGE = "OutboundMessage"
+"""Its text is nanobot's own in notices and questions, and where `own` says so."""
+_OWN_KINDS = ("NOTICE", "APPROVAL")
 Slot = tuple[int, str]
 
 
@@ -69,8 +74,11 @@ class Shown:
             for piece in reading:
                 if isinstance(piece, Hole) and piece.flows is not None:
                     self._sinks.add(piece.flows)
-            if is_text(reading):
-                self.found[reading, place.module.path] = None
+            for line in lines(reading):
+                label = None if place.module.path.startswith("channels") else label_of(line)
+                found = line if is_text(line) else label
+                if found is not None:
+                    self.found[found, place.module.path] = None
 
     def _values(self, node: ast.AST, place: Place) -> Iterator[ast.expr]:
         """The expressions that a node shows."""
@@ -98,16 +106,33 @@ class Shown:
         if found is None:
             return
         target = found.node
-        if id(target) in self._errors and not self._own_init(target):
+        name = target.name if isinstance(target, ast.ClassDef) else ""
+        if name in _SHORT:
+            self._take_label(node, place)
+        if name == _MESSAGE:
+            yield from _own_text(node)
+        elif id(target) in self._errors and not self._own_init(target):
             yield from node.args[:1]
-            return
-        names = self._parameters(found)
+        else:
+            yield from self._of_slots(node, found, place)
+
+    def _of_slots(self, node: ast.Call, found: Found, place: Place) -> Iterator[ast.expr]:
+        """The arguments for fields and parameters that are sentences."""
+        target, names = found.node, self._parameters(found)
         for position, argument in enumerate(node.args):
             if position < len(names):
                 yield from self._given((id(target), names[position]), argument, place)
         for keyword in node.keywords:
             if keyword.arg:
                 yield from self._given((id(target), keyword.arg), keyword.value, place)
+
+    def _take_label(self, node: ast.Call, place: Place) -> None:
+        """The label of a button, which may be one word."""
+        if any(keyword.arg == "quoted" for keyword in node.keywords):
+            return
+        for reading in self._texts.readings(node.args[0], place):
+            if any(isinstance(piece, str) and piece.strip() for piece in reading):
+                self.found[reading, place.module.path] = None
 
     def _given(self, slot: Slot, value: ast.expr, place: Place) -> Iterator[ast.expr]:
         if slot in self._sinks:
@@ -170,6 +195,14 @@ class Shown:
                     chosen.add(key)
                     names.add(node.name)
         return chosen
+
+
+def _own_text(node: ast.Call) -> Iterator[ast.expr]:
+    """The text of a message that nanobot itself wrote."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    kind = ast.unparse(given["kind"]) if "kind" in given else ""
+    if "text" in given and ("own" in given or kind.endswith(_OWN_KINDS)):
+        yield given["text"]
 
 
 def _named(base: ast.expr) -> str:

@@ -157,13 +157,27 @@ def called(place: Place, function: ast.expr) -> Found | None:
         owner = function.value.id
         if owner in ("self", "cls"):
             return _method(place, function.attr)
-        if owner in place.module.classes:
+        inside = _declared(place, owner)
+        if inside is None and owner in place.module.classes:
             inside = Place(place.module, place.module.classes[owner])
+        if inside is not None:
             return _method(inside, function.attr)
         source = place.module.imports.get(owner)
-        if source is not None:
-            other = modules().get(".".join(part for part in source if part))
-            return lookup(other, function.attr) if other is not None else None
+        other = modules().get(".".join(part for part in source if part)) if source else None
+        return lookup(other, function.attr) if other is not None else None
+    return None
+
+
+def _declared(place: Place, name: str) -> Place | None:
+    """The class of a parameter, as it is declared."""
+    for function in reversed(place.functions):
+        arguments = function.args
+        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if each.arg != name or not isinstance(each.annotation, ast.Name):
+                continue
+            found = lookup(place.module, each.annotation.id)
+            if found is not None and isinstance(found.node, ast.ClassDef):
+                return Place(found.place.module, found.node)
     return None
 
 

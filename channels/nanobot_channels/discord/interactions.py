@@ -83,6 +83,7 @@ class Interaction(msgspec.Struct, kw_only=True):
     application_id: str = ""
     channel_id: str = ""
     guild_id: str | None = None
+    locale: str = ""
     channel: _Channel | None = None
     member: Member | None = None
     user: User | None = None
@@ -143,6 +144,7 @@ def interaction_message(
         pressed=pressed,
         group=place.group,
         unseen=not pressed,
+        language=interaction.locale,
     )
 
 
@@ -168,6 +170,7 @@ def _about_message(
         quote=clipped(clean(words).strip() or "(no text)", _QUOTE_LENGTH),
         group=place.group,
         tainted=target.author.id != user.id,
+        language=interaction.locale,
     )
 
 

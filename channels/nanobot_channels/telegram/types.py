@@ -26,6 +26,7 @@ class User(msgspec.Struct):
     first_name: str = ""
     last_name: str = ""
     username: str = ""
+    language_code: str = ""
 
 
 class Chat(msgspec.Struct):

@@ -169,6 +169,7 @@ def _from_press(press: Press, channel: str, now: float) -> InboundMessage | None
         reply_to=_number(press.message),
         pressed=True,
         group=press.message.chat.type in _GROUPS,
+        language=press.sender.language_code,
     )
 
 
@@ -230,6 +231,7 @@ def _from_message(
         addressed=not group or unseen or (me is not None and _is_for(message, me)),
         unseen=unseen,
         tainted=_others_speak(message, me, quote),
+        language=message.sender.language_code if message.sender else "",
     )
 
 

@@ -8,6 +8,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.rendering import Now
 from nanobot.plugins.diagnostics.contents import Diagnostics
 from nanobot.seam.faces import CurrentMetrics, Environment
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.plugins.diagnostics.collecting import Serving
@@ -22,7 +23,7 @@ def listed(made: Diagnostics) -> str:
     )
 
 
-def _text(made: Diagnostics, _: Now) -> str:
+def _text(made: Diagnostics, _: Now) -> Sentence:
     return listed(made)
 
 

@@ -17,6 +17,7 @@ from nanobot.plugins.evals import report
 from nanobot.plugins.evals.cases import CaseFile
 from nanobot.plugins.evals.checks import said_of
 from nanobot.plugins.evals.evaluation import Evaluation
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.plugins.evals.service import Evals
@@ -62,7 +63,7 @@ def _view(case: CaseFile, last: Evaluation | None) -> CaseView:
     )
 
 
-def _text(evaluation: Evaluation, _: Now) -> str:
+def _text(evaluation: Evaluation, _: Now) -> Sentence:
     return report.as_text(evaluation)
 
 
@@ -151,7 +152,7 @@ async def export_run(context: OperationContext, caller: Caller, run: RunId) -> C
     return CaseText(name=case.name, run=case.run, toml=toml)
 
 
-def _last_text(evaluations: list[Evaluation], _: Now) -> str:
+def _last_text(evaluations: list[Evaluation], _: Now) -> Sentence:
     return (
         report.as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
     )

@@ -22,6 +22,7 @@ from nanobot.session.entries import Entry, decode
 from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.states import RunState
 from nanobot.session.views import EntryView, RunView
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.plugins.fork.service import Forks
@@ -58,7 +59,7 @@ def _forks(context: OperationContext) -> Forks:
     return Forks.of(context)
 
 
-def _text(view: ForkView, _: Now) -> str:
+def _text(view: ForkView, _: Now) -> Sentence:
     head = f"Fork {view.run} of run {view.parent} at entry {view.entry}: {view.state}."
     lines = [head, *view.notes]
     if view.comparison is not None:
@@ -196,7 +197,7 @@ async def _notes(context: OperationContext, run: RunView) -> tuple[str, ...]:
     return ()
 
 
-def _comparison_text(view: ComparisonView, _: Now) -> str:
+def _comparison_text(view: ComparisonView, _: Now) -> Sentence:
     return as_text(view)
 
 

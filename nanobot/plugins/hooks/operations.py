@@ -17,6 +17,7 @@ from nanobot.operations.rendering import Now
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.views import WebhookTest, WebhookView
 from nanobot.seam.faces import Http
+from nanobot.text import Sentence
 
 _TRY_SECONDS = 30.0
 _EXAMPLE = {
@@ -44,7 +45,7 @@ async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookVie
     ]
 
 
-def _delivered(test: WebhookTest, _: Now) -> str:
+def _delivered(test: WebhookTest, _: Now) -> Sentence:
     return f"{test.url} answered {test.status}: {test.answer}"
 
 

@@ -36,7 +36,7 @@ async def _switched(
     return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
 
 
-def _text(changed: ChangedSettings, _: Now) -> str:
+def _text(changed: ChangedSettings, _: Now) -> Sentence:
     return f"Saved in {changed.file}. Restart the gateway to apply it (`restart`)."
 
 
@@ -52,7 +52,7 @@ async def disable_server(context: OperationContext, caller: Caller, name: _Name)
     return await _switched(context, caller, name, enabled=False)
 
 
-def _reviewed(review: ServerReview, _: Now) -> str:
+def _reviewed(review: ServerReview, _: Now) -> Sentence:
     if not review.tools:
         return f"All {review.accepted} tools of {review.server} are accepted."
     parts = [

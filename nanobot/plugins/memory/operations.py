@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
@@ -14,6 +13,7 @@ from nanobot.operations.parameters import Find, Limit, Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.memory.port import MemoryHit, MemoryPort, MemoryView
 from nanobot.session.scopes import OWNER, scope_of
+from nanobot.text import Sentence
 
 _Scope: TypeAlias = Annotated[
     str, Meta(description="The owner of the memories: a folder below memory/, or `owner`.")
@@ -41,8 +41,20 @@ def _allowed(caller: Caller, scope: str) -> str | None:
     return scope or own
 
 
-def _after(word: str) -> Callable[[MemoryView, Now], str]:
-    return lambda view, _: f"{word}: {view.text}"
+def _corrected(view: MemoryView, _: Now) -> Sentence:
+    return f"Corrected: {view.text}"
+
+
+def _remembered(view: MemoryView, _: Now) -> Sentence:
+    return f"Remembered: {view.text}"
+
+
+def _rejected(view: MemoryView, _: Now) -> Sentence:
+    return f"Rejected: {view.text}"
+
+
+def _forgotten(view: MemoryView, _: Now) -> Sentence:
+    return f"Forgotten: {view.text}"
 
 
 @operation(
@@ -95,7 +107,7 @@ async def show_memory(context: OperationContext, caller: Caller, id: _Number) ->
     return await _memory(context).show(id, _own(caller))
 
 
-@operation("memory correct", role=Role.MEMBER, text=_after("Corrected"), example="12 I like tea.")
+@operation("memory correct", role=Role.MEMBER, text=_corrected, example="12 I like tea.")
 async def correct_memory(
     context: OperationContext,
     caller: Caller,
@@ -110,7 +122,7 @@ async def correct_memory(
     return await _memory(context).correct(id, text, _own(caller))
 
 
-@operation("memory accept", role=Role.MEMBER, text=_after("Remembered"), example="12")
+@operation("memory accept", role=Role.MEMBER, text=_remembered, example="12")
 async def accept_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Accept a proposed memory.
 
@@ -119,7 +131,7 @@ async def accept_memory(context: OperationContext, caller: Caller, id: _Number) 
     return await _memory(context).accept(id, _own(caller))
 
 
-@operation("memory reject", role=Role.MEMBER, text=_after("Rejected"), example="12")
+@operation("memory reject", role=Role.MEMBER, text=_rejected, example="12")
 async def reject_memory(context: OperationContext, caller: Caller, id: _Number) -> MemoryView:
     """Reject a proposed memory permanently.
 
@@ -131,7 +143,7 @@ async def reject_memory(context: OperationContext, caller: Caller, id: _Number) 
 @operation(
     "memory forget",
     role=Role.MEMBER,
-    text=_after("Forgotten"),
+    text=_forgotten,
     confirm="This permanently removes it, also from its file. Continue?",
     example="12",
 )

@@ -15,6 +15,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.proof.verifying import Proof, head_of, verified_file
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.plugins.proof.exporting import Export
@@ -46,7 +47,7 @@ class ExportView(msgspec.Struct, frozen=True, kw_only=True):
     erased: int
 
 
-def _export_text(view: ExportView, _: Now) -> str:
+def _export_text(view: ExportView, _: Now) -> Sentence:
     return "\n".join(
         [
             f"{view.entries} entries of {view.session_key} are in {view.file}"
@@ -141,7 +142,7 @@ def _rename(part: Path, file: Path) -> None:
         part.rename(file)
 
 
-def _proof_text(proof: Proof, _: Now) -> str:
+def _proof_text(proof: Proof, _: Now) -> Sentence:
     left = _left_out(proof.redacted, proof.erased)
     lines = [
         f"{proof.session_key}: entries {proof.first} to {proof.last} fit{left}.",

@@ -15,6 +15,7 @@ from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.operations.runs import run_of
 from nanobot.plugins.replay.logs import replayed_log
+from nanobot.text import Sentence
 
 _PAGE = 100
 _NAMED = 5
@@ -38,7 +39,7 @@ class ReplayView(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...] = ()
 
 
-def _text(views: list[ReplayView], _: Now) -> str:
+def _text(views: list[ReplayView], _: Now) -> Sentence:
     lines = []
     for view in views:
         lines.append(

@@ -20,11 +20,12 @@ from nanobot.plugins.setup.views import (
     TriedModel,
 )
 from nanobot.seam.faces import Environment
+from nanobot.text import Sentence
 
 # Modules imported within the functions load more than `nanobot --help` needs.
 
 
-def _types(types: list[ChannelTypeView], _: Now) -> str:
+def _types(types: list[ChannelTypeView], _: Now) -> Sentence:
     return "\n\n".join(map(_type, types))
 
 
@@ -44,7 +45,7 @@ async def list_channel_types(context: OperationContext, _: Caller) -> list[Chann
     return await asyncio.to_thread(channel_types, context.of(Environment))
 
 
-def _connected(channel: ConnectedChannel, _: Now) -> str:
+def _connected(channel: ConnectedChannel, _: Now) -> Sentence:
     lacking = f" Still missing: {channel.lacking}." if channel.lacking else ""
     greeted = " The owner has received a message there." if channel.greeted else ""
     refused = f" The message to its owner failed: {channel.refused}" if channel.refused else ""
@@ -82,7 +83,7 @@ async def connect_channel(  # noqa: PLR0913 - each is a word of the command
     return await connect(context, channel, name, _lines(settings), _ids(owners), place)
 
 
-def _met(person: MetPerson, _: Now) -> str:
+def _met(person: MetPerson, _: Now) -> Sentence:
     return f"{person.name or 'Somebody'} (id {person.id}) wrote."
 
 
@@ -114,7 +115,7 @@ def _ids(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def _tried_text(tried: TriedModel, _: Now) -> str:
+def _tried_text(tried: TriedModel, _: Now) -> Sentence:
     return f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities})."
 
 
@@ -144,7 +145,7 @@ async def list_providers(context: OperationContext, caller: Caller) -> list[Prov
     return providers(context.of(Environment))
 
 
-def _found_text(models: list[FoundModel], _: Now) -> str:
+def _found_text(models: list[FoundModel], _: Now) -> Sentence:
     return "\n".join(f"`{model.name}` {model.why}" for model in models)
 
 
@@ -157,7 +158,7 @@ async def list_found(context: OperationContext, caller: Caller) -> list[FoundMod
     return await found(context.of(Environment))
 
 
-def _findings_text(findings: list[Finding], _: Now) -> str:
+def _findings_text(findings: list[Finding], _: Now) -> Sentence:
     return "\n".join(f"- {one.level}: {one.about}: {one.sentences}" for one in findings)
 
 

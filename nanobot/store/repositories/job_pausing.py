@@ -19,6 +19,7 @@ from nanobot.store.journal import chats, outbox
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.job_effects import Effects
 from nanobot.store.repositories.occurrences import NewOccurrence, Occurrence
+from nanobot.text import Sentence
 
 _i = schema.inbound
 _j = schema.jobs
@@ -122,16 +123,19 @@ def tell(effects: Effects) -> bool:
     return len(rows) == _AT_ONCE
 
 
-def _text(jobs: Sequence[Any], reason: str) -> str:
+def _text(jobs: Sequence[Any], reason: Sentence) -> Sentence:
     names = ", ".join(f"#{row.id} ({row.name})" for row in jobs[:_LISTED])
     if len(jobs) > _LISTED:
         names += f" and {len(jobs) - _LISTED} more"
-    what, pronoun = ("The job", "it") if len(jobs) == 1 else ("The jobs", "them")
-    verb = "was" if len(jobs) == 1 else "were"
     end = "" if reason.endswith((".", "?", "!")) else "."
+    if len(jobs) == 1:
+        return (
+            f"The job {names} was paused: {reason}{end} "
+            "`cron resume` and the number continues it, `cron remove` forgets it."
+        )
     return (
-        f"{what} {names} {verb} paused: {reason}{end} `cron resume` and the number continues "
-        f"{pronoun}, `cron remove` forgets {pronoun}."
+        f"The jobs {names} were paused: {reason}{end} "
+        "`cron resume` and the number continues them, `cron remove` forgets them."
     )
 
 

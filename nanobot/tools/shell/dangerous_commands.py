@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from nanobot.text import quoted
+from nanobot.text import Sentence, quoted
 from nanobot.tools.shell.commandline import CommandLine, parse
 from nanobot.tools.shell.downloads import DOWNLOADERS, feeding, run_downloads
 from nanobot.tools.shell.hidden_programs import loads, set_variables
@@ -28,7 +28,7 @@ class CommandRisk(msgspec.Struct, frozen=True):
     """One danger of a command line. `kind` is one of KINDS."""
 
     kind: str
-    why: str
+    why: Sentence
 
 
 KINDS = (

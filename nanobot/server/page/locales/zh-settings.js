@@ -339,6 +339,9 @@ export default {
   "Webhooks from other services.": "来自其他服务的 webhook。",
   "Watches this machine.": "在这台机器上监视什么。",
   "Limits notifications.": "主动消息的数量。",
+  "Notices and answers to commands in the language of each chat.": "通知和命令答复使用每个聊天的语言。",
+  "Language of notices where neither chat nor platform names one.":
+    "聊天和平台都没有指明语言时，通知所用的语言。",
   "Triggers of packages.": "扩展包的触发器。",
   "How long conversations are kept in the database.": "对话在数据库中保留多久。",
   "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.":

@@ -27,6 +27,7 @@ const TABLES = {
   hooks: "Webhooks",
   events: "This machine",
   quiet: "Quiet hours",
+  language: "Language",
   triggers: "Triggers of packages",
   retention: "Retention",
   plugins: "Plugins",

@@ -1,0 +1,42 @@
+"""Plugins that change messages: before they are admitted, and before they are rendered for a chat.
+
+If a plugin's function fails, the message is taken or sent without it, so that none is lost.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nanobot.app.bringing import functions
+from nanobot.app.plugged import Plugged
+from nanobot.boundary import boundary
+from nanobot.bus.core import Arriving, Bus, Outgoing
+from nanobot.messages import OutboundMessage
+from nanobot.seam.installed import FoundPlugin
+from nanobot.session.inbox import Admission
+
+
+def take_changes(plugged: Plugged, bus: Bus) -> None:
+    """Have plugins change the messages of a gateway."""
+
+    def arriving(found: FoundPlugin, given: Any) -> None:
+        bus.arrivals += [partial(_received, found.name, function) for function in functions(given)]
+
+    def outgoing(found: FoundPlugin, given: Any) -> None:
+        bus.outgoing += [partial(_sent, found.name, function) for function in functions(given)]
+
+    plugged.each("arrivals", arriving)
+    plugged.each("outgoing", outgoing)
+
+
+async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
+    with boundary(f"arrivals of the plugin {name}"):
+        return await change(admission)
+    return admission
+
+
+async def _sent(name: str, change: Outgoing, message: OutboundMessage) -> OutboundMessage:
+    with boundary(f"outgoing messages of the plugin {name}"):
+        return await change(message)
+    return message

@@ -1,0 +1,90 @@
+"""Help in the language of the terminal. Imported only for a language other than English."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from typer.core import TyperCommand
+
+from nanobot.cli.language import terminal_language
+from nanobot.texts import ENGLISH, translated
+
+_Context: Any = TyperCommand.context_class
+_Formatter: Any = _Context.formatter_class
+_EXTRA = re.compile(r"  \[([^\[\]]*)\]$")
+_PIECES = re.compile(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
+_AS_IT_IS = "\b\n"
+"""Before a paragraph that is not wrapped again."""
+_FIRST_COLUMN = 30
+
+
+class TranslatedFormatter(_Formatter):  # type: ignore[misc]
+    """Translates texts, and wraps them by the columns that they take."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """The usage of a command."""
+        super().write_usage(prog, args, f"{_said(prefix or 'Usage:')} ")
+
+    def write_heading(self, heading: str) -> None:
+        """The title of a section."""
+        super().write_heading(_said(heading))
+
+    def write_text(self, text: str) -> None:
+        """Paragraphs."""
+        width = self.width - self.current_indent
+        said = (_said(" ".join(each.split())) for each in text.split("\n\n"))
+        super().write_text("\n\n".join(_AS_IT_IS + _wrapped(each, width) for each in said))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *args: Any, **more: Any) -> None:
+        """Names with their explanations."""
+        widest = max((len(name) for name, _ in rows), default=0)
+        width = max(self.width - self.current_indent - min(widest, _FIRST_COLUMN) - 2, 10)
+        said = [
+            (name, _AS_IT_IS + _wrapped(_explained(text), width) if text else "")
+            for name, text in rows
+        ]
+        super().write_dl(said, *args, **more)
+
+
+class TranslatedContext(_Context):  # type: ignore[misc]
+    """The context of a command whose help is translated."""
+
+    formatter_class = TranslatedFormatter
+
+
+def translate(group: Any) -> None:
+    """Have a group and its commands explain themselves in the language of the terminal."""
+    if terminal_language() == ENGLISH:
+        return
+    for command in (group, *group.commands.values()):
+        command.context_class = TranslatedContext
+
+
+def _said(text: str) -> str:
+    return translated(text, terminal_language(), within=True)
+
+
+def _explained(text: str) -> str:
+    extra = _EXTRA.search(text)
+    if extra is None:
+        return _said(text)
+    return f"{_said(text[: extra.start()])}  [{_said(extra[1])}]"
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(_lines(text, width))
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    line, taken = "", 0
+    for piece in _PIECES.findall(text):
+        columns = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in piece)
+        if line and taken + columns > width:
+            yield line.rstrip()
+            line, taken = ("", 0) if piece.isspace() else (piece, columns)
+        else:
+            line, taken = line + piece, taken + columns
+    yield line.rstrip()

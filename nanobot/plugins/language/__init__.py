@@ -1,0 +1,19 @@
+"""Language: nanobot's own texts in a chat are in the language of its people."""
+
+from __future__ import annotations
+
+from nanobot.plugins.language.settings import LanguageSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="language",
+    summary="Notices and answers to commands in the language of each chat.",
+    settings=LanguageSettings,
+    migrations=(
+        "CREATE TABLE language_chats (chat TEXT PRIMARY KEY, chosen TEXT NOT NULL, "
+        "reported TEXT NOT NULL)",
+    ),
+    operations="nanobot.plugins.language.operations:operations",
+    arrivals="nanobot.plugins.language.service:arrivals",
+    outgoing="nanobot.plugins.language.service:outgoing",
+)

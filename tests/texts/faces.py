@@ -1,0 +1,102 @@
+"""The help of operations and commands, and the labels of their results: texts that the code has in
+docstrings and annotations, or makes of the names of fields."""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import msgspec
+import typer
+
+from nanobot.cli.commands import app
+from nanobot.cli.top import AT_THE_END, FIRST
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.operation import Operation
+from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
+from nanobot.seam.entry_points import BUILT_IN
+from nanobot.seam.plugin import Plugin, resolved
+from nanobot.session.states import RunState, as_people_see
+
+_MADE = (
+    *(
+        "{0:text} (default: {1})",
+        "Usage:",
+        "Commands",
+        "Options",
+        "Arguments",
+        "More",
+        "required",
+        "{0} h",
+    ),
+    *("Show this message and exit", "Number"),
+)
+"""Words of the library that draws the help, and how the help of an argument continues."""
+_MADE_OF = re.compile(r" \(default: [^()]*\)$")
+
+
+def operations() -> list[Operation]:
+    """All operations, of built-in plugins too."""
+    plugins: list[Plugin] = [import_module(f"nanobot.plugins.{name}").PLUGIN for name in BUILT_IN]
+    listed = list(OPERATIONS)
+    for plugin in plugins:
+        if plugin.operations is not None:
+            listed += resolved(plugin.operations)()
+    return list({each.name: each for each in listed}.values())
+
+
+def faces() -> dict[str, str]:
+    """The path of the module by text."""
+    rows: dict[str, str] = {}
+    for operation in operations():
+        path = _path(operation.handler.__module__)
+        texts = [operation.help, operation.empty, operation.confirm]
+        texts += [parameter.description for parameter in operation.parameters]
+        if operation.text is as_text:
+            texts += _labels(operation.returns)
+        for text in texts:
+            rows.setdefault(_template(text), path)
+    for text in _of_commands(typer.main.get_command(app)):
+        for paragraph in text.split("\n\n"):
+            row = _MADE_OF.sub("", _template(paragraph))
+            known = {row, f"{row[:1].lower()}{row[1:]}", row.partition(": ")[0]}
+            if not known & rows.keys():
+                rows[row] = "nanobot/cli/commands.py"
+    rows |= {as_people_see(state): "nanobot/session/states.py" for state in RunState}
+    first = (*FIRST.values(), *AT_THE_END)
+    rows |= {_template(text): "nanobot/cli/top.py" for text in first}
+    rows |= dict.fromkeys(_MADE, "nanobot/cli/generated.py")
+    rows.pop("", None)
+    return rows
+
+
+def _labels(kind: Any) -> Iterator[str]:
+    """The labels of a result as `as_text` shows it."""
+    shown = typing.get_args(kind)[0] if typing.get_origin(kind) in (list, tuple) else kind
+    if not (isinstance(shown, type) and issubclass(shown, msgspec.Struct)):
+        return
+    if shown is kind:
+        yield from (label_of(field) for field in shown.__struct_fields__)
+    else:
+        hints = typing.get_type_hints(shown)
+        yield from (heading(name) for name in fields_shown(shown) if hints[name] is bool)
+
+
+def _of_commands(command: Any) -> Iterator[str]:
+    yield command.help or ""
+    for parameter in command.params:
+        yield getattr(parameter, "help", None) or ""
+    for inner in getattr(command, "commands", {}).values():
+        yield from _of_commands(inner)
+
+
+def _template(text: str) -> str:
+    """A row for a text without values; its full stop does not count."""
+    return " ".join(text.split()).removesuffix(".").replace("{", "{{").replace("}", "}}")
+
+
+def _path(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"
