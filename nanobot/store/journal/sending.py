@@ -11,7 +11,7 @@ from nanobot.ports import OutboundPart
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
 from nanobot.store import part_rows
-from nanobot.store.database import schema
+from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import chat_leases, outbox
