@@ -25,6 +25,6 @@ PLUGIN = Plugin(
     page="nanobot.plugins.mcp.page:views",
     routes="nanobot.plugins.mcp.route:routes",
     exposures="nanobot.plugins.mcp.exposures:exposures",
-    checks="nanobot.plugins.mcp.checks:checks",
+    checks="nanobot.plugins.mcp.findings:checks",
     commands="nanobot.plugins.mcp.commands:commands",
 )
