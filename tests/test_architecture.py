@@ -45,7 +45,6 @@ ROOMS = frozenset(
             "propagation.py",
             "pytest_cases.py",
             "retries.py",
-            "terms.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "troubles.py",

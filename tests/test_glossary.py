@@ -25,19 +25,20 @@ TERMS = {
     for word in re.split(r"[,()]", term)
 }
 ORDINARY_WORDS = """
-access account agent ai answer approve archived attachment audit auxiliary background builder bus
-call cancel card change changed choice chunk column command compact completion config connected
-content cost cron database decision deleted delivered delta denied deny detail done drain due
-effect embedding ended erased error explanation failed fallback feedback field file finding
-follow format found header health help hit image indexed input item json key kind language last
-leave lifecycle limit link list lite live llm login loop manager mark mcp me message met meta metric
-model moment moved name native new notice notify object open option origin output overflow
-overview page pair path payload person piece position post price profile provenance push
-quarantined quiet registry reload reloaded remember reply report request reset response restart
-result retention review row rpc rule said say schema search second security send sender sent
-server setting show snapshot socket span spec start started state status stop store stream
-subagent subscription summary taken test text timeline token total transcription tried type
-undelivered undone unreachable url use user vector verdict version view voice warning web word
+access account agent ai answer approve archived attachment attempt audit auxiliary background
+builder bus call cancel card case change changed choice chunk column command compact comparison
+completion config connected content cost cron database decision deleted delivered delta denied
+deny detail diagnostic done drain due effect embedding ended erased error evaluation explanation
+export failed fallback feedback field file finding follow format found header health help hit
+image indexed input item json key kind language last leave lifecycle limit link list lite live
+llm login loop manager mark mcp me message met meta metric model moment moved name native new
+notice notify object open option origin output overflow overview page pair path payload person
+piece position post price profile proof provenance push quarantined quiet registry rejected
+reload reloaded remember replay reply report request reset response restart result retention
+review role row rpc rule said say schema search second security send sender sent server setting
+show side snapshot socket span spec start started state status step stop store stream subagent
+subscription summary taken test text timeline token total transcription tried type undelivered
+undone unreachable url use user vector verdict version view voice warning web word
 """
 ORDINARY = frozenset(ORDINARY_WORDS.split())
 """Words that mean here what they mean everywhere, and adjectives of other words."""

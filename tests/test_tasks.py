@@ -192,6 +192,7 @@ ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events
 SPEAKING = ("answers", "leftovers", "due recordings")
 CHILDREN = {
     "jobs": ("cron: timer",),
+    "plugin memory": ("remembering",),
     "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
 }
 """Tasks that end, and begin again, with another."""

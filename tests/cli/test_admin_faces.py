@@ -248,7 +248,6 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     own |= {f"cron {word}" for word in ("list", "history", "pause", "remove", "preview")}
     looking = {"skills list", "skills show"}
     talking = {"start", "help", "help more", "new", "stop", "status", "model", "runs feedback"}
-    talking |= {"language"}
     assert for_members <= talking | deciding | own | looking
     assert talking | deciding | {"usage"} <= for_members
 

@@ -70,7 +70,7 @@ NESTS = """
     PLUGIN = Plugin(
         name="nests",
         summary="Nests.",
-        offers=lambda: {{Nest: NEST}},
+        objects=lambda: {{Nest: NEST}},
         tools=tools,
         guidance=(Guidance(tools="look_", text="Nests:\\n- Do not touch the eggs."),),
         prompt=prompt,
@@ -142,16 +142,16 @@ CLASHING = """
     from nanobot.providers.embedding import Embedder
     from nanobot.seam.plugin import Plugin
 
-    PLUGIN = Plugin(name="odd", summary="Odd.", offers=lambda: {offers})
+    PLUGIN = Plugin(name="odd", summary="Odd.", objects=lambda: {offers})
 """
 
 
 @pytest.mark.parametrize(
     ("offers", "why"),
     [
-        ("{Clock: object()}", "offers: Clock is offered already"),
-        ("{Embedder: object()}", "offers: it offers object as Embedder"),
-        ("[1]", "offers: TypeError"),
+        ("{Clock: object()}", "objects: Clock is offered already"),
+        ("{Embedder: object()}", "objects: it offers object as Embedder"),
+        ("[1]", "objects: TypeError"),
     ],
 )
 async def test_what_cannot_be_offered_is_named(

@@ -54,7 +54,7 @@ def fits(settings: MemorySettings, config: Config) -> list[Finding]:
     ]
 
 
-def offers(  # noqa: PLR0913 - each is asked for by its type
+def objects(  # noqa: PLR0913 - each is asked for by its type
     settings: MemorySettings,
     config: Config,
     zone: Zone,
