@@ -10,7 +10,7 @@ from nanobot.channels.loading import menu
 from nanobot.channels.menus import MenuSettings
 from nanobot.errors import ChannelDown
 from nanobot.messages import Address, Role
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.translations import CHINESE
 from nanobot.ports import MenuCommand, Reaction
@@ -179,6 +179,7 @@ async def test_the_menu_holds_what_its_readers_may_use() -> None:
 
 
 def test_every_command_of_the_menus_is_explained_in_each_language() -> None:
-    shown = {each.name for each in OPERATIONS if each.listed and " " not in each.name}
+    every = (*OPERATIONS, *plugin_operations())
+    shown = {each.name for each in every if each.listed and " " not in each.name}
     assert set(CHINESE) == shown
     assert all(any(ord(sign) > 0x4E00 for sign in text) for text in CHINESE.values())

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from nanobot.cli.commands import app
 from nanobot.cli.unknown import paths_of
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.providers.answers import topics
 from nanobot.providers.base import ChatMessage, Completion, ModelRequest, TextDelta
 from nanobot.providers.embedded import EmbeddedProvider
@@ -127,7 +127,7 @@ def test_ordinary_questions_are_for_the_model(question: str) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_command_that_an_answer_names_is_there(language: str) -> None:
     shell = set(paths_of(get_command(app).commands)) | {"update"}  # type: ignore[attr-defined]
-    chat = {each.name for each in OPERATIONS} | {"help", "quit", "image"}
+    chat = {each.name for each in (*OPERATIONS, *plugin_operations())} | {"help", "quit", "image"}
     for topic in topics(language).values():
         for words in re.findall(r"`nanobot ([a-z ]+)`", topic.answer):
             assert words in shell, words
