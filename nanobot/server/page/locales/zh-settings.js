@@ -81,8 +81,7 @@ export default {
   "What the assistant hears in this group. Empty: as its channel has it.":
     "助手在这个群里听取什么。留空：与频道相同。",
   "People who are members in this group only.": "仅在此群中是成员的人。",
-  "Adapter of this channel, by default the table's name.":
-    "此频道的适配器，默认是表的名称。",
+  "Adapter of this channel, by default the table's name.": "此频道的适配器，默认是表的名称。",
   "Whether this channel is served.": "是否启用此频道。",
   "Ids of people who may do everything.": "可以做任何事的人的 id。",
   "Ids of people who may talk to the assistant. `*`: everyone.":
@@ -229,8 +228,7 @@ export default {
   "Most notifications in an hour, in each chat. 0: no limit.":
     "每个聊天每小时主动消息上限。0：不限。",
   "Most notifications in a day, in each chat. 0: no limit.": "每个聊天每天主动消息上限。0：不限。",
-  "Trigger of a package, by default the table's name.":
-    "扩展包的触发器，默认是表的名称。",
+  "Trigger of a package, by default the table's name.": "扩展包的触发器，默认是表的名称。",
   "Whether this trigger is on.": "是否启用此触发器。",
   "Further keys of the trigger.": "触发器的其他设置。",
   "Which answers are spoken too: none, those to voice messages, or all.":
@@ -339,7 +337,8 @@ export default {
   "Webhooks from other services.": "来自其他服务的 webhook。",
   "Watches this machine.": "在这台机器上监视什么。",
   "Limits notifications.": "主动消息的数量。",
-  "Notices and answers to commands in the language of each chat.": "通知和命令答复使用每个聊天的语言。",
+  "Notices and answers to commands in the language of each chat.":
+    "通知和命令答复使用每个聊天的语言。",
   "Language of notices where neither chat nor platform names one.":
     "聊天和平台都没有指明语言时，通知所用的语言。",
   "Triggers of packages.": "扩展包的触发器。",
