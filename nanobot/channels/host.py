@@ -278,7 +278,10 @@ class ChannelHost:
             await self._previews.release_preview(key)
 
     def _may_depart(self, message: OutboundMessage) -> bool:
-        """Whether the chat shows nothing that the message must replace, or wait for."""
+        """Whether the chat shows nothing that the message must replace, or wait for. Clients that
+        attach see that a run ended before they see its answer."""
+        if self._channel.capabilities.waits:
+            return False
         if self._drafts is not None and self._drafts.busy(message.key):
             return False
         return self._previews is None or not self._previews.has(message.key)

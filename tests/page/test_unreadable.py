@@ -13,7 +13,7 @@ from playwright.async_api import expect
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.store.database import schema
 from tests.page.conftest import House
-from tests.page.test_files import OURS
+from tests.page.test_files import OURS, PLUGINS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
@@ -38,7 +38,8 @@ SHOWS = {operation.name: operation.shows for operation in EVERY if operation.sho
 
 
 async def test_each_list_of_a_view_names_its_unreadable_rows() -> None:
-    views = "".join(file.read_text("utf-8") for file in OURS if "views" in file.parts)
+    files = [*(file for file in OURS if "views" in file.parts), *PLUGINS]
+    views = "".join(file.read_text("utf-8") for file in files)
     asked = set(re.findall(r'\bread\(\s*"([a-z -]+)"', views))
     named = set(re.findall(r'<\$\{Unreadable\} of="([a-z ]+)"', views))
     assert named == PLACES.keys() == (asked & SHOWS.keys()) - {"sessions export"}  # a file

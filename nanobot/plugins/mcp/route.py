@@ -36,7 +36,7 @@ _messages = msgspec.json.Decoder(JsonRpc)
 _INVALID_REQUEST = -32600
 
 
-class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True):
+class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a message was refused."""
 
     code: int
@@ -44,7 +44,7 @@ class JsonRpcError(msgspec.Struct, frozen=True, kw_only=True):
     data: Any = None
 
 
-class JsonRpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class JsonRpcAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer to a request of the Model Context Protocol, or a notification before it."""
 
     jsonrpc: Literal["2.0"]

@@ -13,7 +13,7 @@ from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Body, Fault, OpenAIServer
 from tests.doubles.terminal import CTRL_D, ENTER, Screen
 
-GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "quick-start.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "quick-start.md"
 COUNTING = "Count to a million, please."
 CAN = """I can
 
