@@ -306,11 +306,16 @@ async def test_what_it_needs_is_looked_for(site: Site, home: Home) -> None:
         assert "It needs the plugin odd" in view(parts, "needy").why
 
 
-# Fields that are called when a gateway is put together, and what shows that one failed.
-FAILING = (
-    *("operations", "tools", "triggers", "run_types", "store_hooks", "start", "policy"),
-    *("stages", "events", "remarks", "answer_checks", "prompt", "around_runs"),
+ASKED_LATER = frozenset(
+    {
+        *("checks", "commands", "fits"),  # by commands, each with a test of its own
+        *("exposures", "metrics"),  # when somebody looks
+        *("page", "routes", "deliveries"),  # where something is served over HTTP
+        "results",  # closes: the next test
+    }
 )
+# Fields that are called when a gateway is put together: a new one is among them by itself.
+FAILING = [field for field in FUNCTIONS if field not in ASKED_LATER]
 
 
 @pytest.mark.parametrize("field", FAILING)

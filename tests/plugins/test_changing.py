@@ -1,0 +1,43 @@
+"""What a plugin makes of a message that leaves never keeps the message from leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from nanobot.app.changing import contained
+from nanobot.messages import Address, OutboundKind, OutboundMessage
+
+MESSAGE = OutboundMessage(
+    key="k", address=Address("test", "1"), text="It failed.", kind=OutboundKind.NOTICE
+)
+
+
+async def hangs(_: OutboundMessage) -> OutboundMessage:
+    await asyncio.sleep(3600)
+    raise AssertionError
+
+
+async def fails(_: OutboundMessage) -> OutboundMessage:
+    raise ValueError("down")
+
+
+async def gives_nothing(_: OutboundMessage) -> Any:
+    return None
+
+
+@pytest.mark.parametrize("change", [hangs, fails, gives_nothing])
+async def test_a_message_leaves_as_it_was_if_a_plugin_cannot_change_it(change: Any) -> None:
+    async with asyncio.timeout(5):
+        assert await contained("odd", change, seconds=0.01)(MESSAGE) == MESSAGE
+
+
+async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
+    async def louder(message: OutboundMessage) -> OutboundMessage:
+        return OutboundMessage(
+            key=message.key, address=message.address, text="IT FAILED.", kind=message.kind
+        )
+
+    assert (await contained("loud", louder)(MESSAGE)).text == "IT FAILED."
