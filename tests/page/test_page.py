@@ -198,7 +198,9 @@ async def test_files_go_along_and_pictures_are_shown(house: House, tmp_path: Pat
         await expect(page.get_by_label("Answer", exact=True)).to_have_count(1)
         shown = page.locator(".message.person img")
         await expect(shown).to_have_count(1)
-        assert await shown.evaluate("image => image.complete && image.naturalWidth") == 1
+        await page.wait_for_function(
+            "image => image.complete && image.naturalWidth === 1", arg=await shown.element_handle()
+        )
         await expect(page.locator(".message.person .file")).to_contain_text("notes")
 
 

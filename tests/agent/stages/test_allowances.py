@@ -98,7 +98,7 @@ async def test_a_triage_that_fails_costs_its_requests_and_one_that_is_late_its_p
         assert rows(bot)[0] == ("failed", 1, 0, 0)
     late = Held("so far")
     scripted = ScriptedProvider(late, "acted")
-    async with gateway(scripted, options=deciding(timeout_seconds=0.01)) as bot:
+    async with gateway(scripted, options=deciding(timeout_seconds=0.5)) as bot:
         assert await say(bot) == "acted"
         state, requests, tokens_in, tokens_out = rows(bot)[0]
         assert (state, requests, tokens_out) == ("settled", 1, 2)
