@@ -91,6 +91,8 @@ APART: dict[str, dict[str, Any]] = {
     "SqlMemoryStore._some_scopes": {"after": None},
     "SqlMemoryStore.by_digest": {"digest": b"x"},
     "SqlRecords._some_approvals": {"before": None},
+    "SqlRecords._some_outbox": {"before": None, "size": 250},
+    "SqlPairingStore._some_listed": {"size": 250},
     "SqlRecords._some_asked_by": {"before": None},
     "SqlRecords._some_rules": {"before": None},
     "SqlUsageStore.standing": {"who": Account(person="", chat="", job="", model="m")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Literal
 
@@ -53,16 +54,20 @@ class SqlAccessTokens:
         alone(connection, "access_tokens")
         expired = sa.select(_a.c.digest).where(_a.c.expires_at <= token.made_at)
         _remove(connection, list(connection.scalars(expired)))
-        taken = set(connection.scalars(sa.select(_a.c.name)))
-        if len(taken) >= _MOST:
+        count = sa.select(sa.func.count()).select_from(_a)
+        if (connection.scalar(count) or 0) >= _MOST:
             raise UsageError(f"there are {_MOST:,} tokens already: revoke some first")
-        if token.name in taken:
+        if _is_taken(connection, token.name):
             if token.kind == "token":
                 raise UsageError(
                     f"there is a token called {token.name!r} already: choose another name"
                 )
-            names = (f"{token.name} {number}" for number in range(2, _MOST + 2))
-            token = msgspec.structs.replace(token, name=next(n for n in names if n not in taken))
+            # From the count on, because a browser may log in thousands of times.
+            alike = _a.c.name.startswith(f"{token.name} ", autoescape=True)
+            begin = connection.scalar(count.where(alike)) or 0
+            names = (f"{token.name} {number}" for number in itertools.count(begin + 2))
+            free = next(name for name in names if not _is_taken(connection, name))
+            token = msgspec.structs.replace(token, name=free)
         connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
         return token
 
@@ -110,6 +115,10 @@ class SqlAccessTokens:
         removed = [as_struct(each, AccessToken) for each in rows]
         _remove(connection, [token.digest for token in removed])
         return removed
+
+
+def _is_taken(connection: sa.Connection, name: str) -> bool:
+    return connection.execute(sa.select(_a.c.name).where(_a.c.name == name)).first() is not None
 
 
 def _remove(connection: sa.Connection, digests: Sequence[str]) -> None:

@@ -35,10 +35,14 @@ _INDEXED = {
 
 
 def listing(
-    connection: sa.Connection, state: str | None, limit: int, identity: int | None = None
+    connection: sa.Connection,
+    state: str | None,
+    limit: int,
+    identity: int | None = None,
+    before: int | None = None,
 ) -> list[OutboundRow]:
     """Messages by id, or by state (None: all except those that no chat is to receive), the newest
-    first.
+    first, or those older than `before`.
     """
     query = sa.select(*outbox.COLUMNS).order_by(_o.c.id.desc()).limit(limit)
     if identity is not None:
@@ -47,6 +51,8 @@ def listing(
         query = query.where(_o.c.state == state if state else _o.c.state != "direct")
         if state in _INDEXED:
             query = query.where(_INDEXED[state]).order_by(None).order_by((_o.c.id + 0).desc())
+    if before is not None:
+        query = query.where(_o.c.id < before)
     rows = connection.execute(query).all()
     return [outbox.with_parts(connection, row) for row in rows]
 

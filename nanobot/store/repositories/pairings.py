@@ -29,6 +29,8 @@ from nanobot.store.verbs import SqlStore, transaction
 
 _p = schema.pairings
 _LONGEST_NAME = 100
+_PAGE = 250
+"""Rows that a list reads in one transaction."""
 _WELCOME = "You are in. Write to me as you would to a person; /help lists the commands."
 
 _ROLE = Prepared(
@@ -165,10 +167,24 @@ class SqlPairingStore(SqlStore):
         connection.execute(sa.update(_p).where(mine).values(**values))
         return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
 
+    async def listed(self, *, state: str, limit: int) -> list[PairingView]:
+        found: list[PairingView] = []
+        while len(found) < limit:
+            size = min(limit - len(found), _PAGE)
+            some = await self._some_listed(state=state, size=size, skip=len(found))
+            found += some
+            if len(some) < size:
+                break
+        return found
+
     @transaction()
-    def listed(self, connection: sa.Connection, *, state: str, limit: int) -> list[PairingView]:
+    def _some_listed(
+        self, connection: sa.Connection, *, state: str, size: int, skip: int
+    ) -> list[PairingView]:
         now = self.writer.clock.now()
-        query = sa.select(_p).order_by(_p.c.asked_at.desc(), _p.c.sender_id).limit(limit)
+        # Not by the last row's values: they could be unreadable.
+        order = (_p.c.asked_at.desc(), _p.c.sender_id, _p.c.channel)
+        query = sa.select(_p).order_by(*order).limit(size).offset(skip)
         if state in {"asked", "expired"}:
             open_now = _p.c.expires_at > now
             query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)

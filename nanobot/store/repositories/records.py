@@ -12,7 +12,14 @@ from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.search.conversations import Filter
 from nanobot.session.approvals import Approval, RuleView
-from nanobot.session.views import AuditView, EntryView, RunView, SessionView, ToolCallView
+from nanobot.session.views import (
+    AuditView,
+    EntryView,
+    OutboxView,
+    RunView,
+    SessionView,
+    ToolCallView,
+)
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
@@ -25,6 +32,8 @@ from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _s = schema.sessions
+_PAGE = 250
+"""Messages of the outbox that a list reads in one transaction."""
 
 
 class SqlRecords(SqlStore):
@@ -39,7 +48,6 @@ class SqlRecords(SqlStore):
     run_entries = bare_verb(views.run_entries)
     deliveries = bare_verb(views.deliveries)
     cancel = verb(journal_runs.cancel, "cancel")
-    outbox = bare_verb(views.outbox_list)
     owed = bare_verb(views.one_outbox)
     arrived = bare_verb(outbox_rows.arrived)
     retry = verb(outbox_rows.retry, "retry")
@@ -51,6 +59,7 @@ class SqlRecords(SqlStore):
     judge = verb(feedback_rows.judge, "judge")
     feedback = bare_verb(feedback_rows.listing)
 
+    _some_outbox = bare_verb(views.some_outbox)
     _some_approvals = bare_verb(approval_rows.listing)
     _some_asked_by = bare_verb(approval_rows.asked_by)
     _some_rules = bare_verb(approval_rows.rules)
@@ -85,6 +94,16 @@ class SqlRecords(SqlStore):
     ) -> list[RunView]:
         lists = self._run_lists
         return await lists.runs(session=session, state=state, limit=limit, kind=kind, find=find)
+
+    async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
+        found: list[OutboxView] = []
+        while len(found) < limit:
+            size = min(limit - len(found), _PAGE)
+            some = await self._some_outbox(state, size, found[-1].id if found else None)
+            found += some
+            if len(some) < size:
+                break
+        return found
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         found: list[Approval] = []

@@ -297,8 +297,11 @@ def deliveries(connection: sa.Connection, run_id: str) -> tuple[Delivery, ...]:
     )
 
 
-def outbox_list(connection: sa.Connection, *, state: str, limit: int) -> list[OutboxView]:
-    rows = outbox.listing(connection, state or None, limit)
+def some_outbox(
+    connection: sa.Connection, state: str, size: int, before: int | None
+) -> list[OutboxView]:
+    """A page of the outbox, see outbox.listing."""
+    rows = outbox.listing(connection, state or None, size, before=before)
     return [as_outbox(row) for row in rows]
 
 
