@@ -10,6 +10,7 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import expect
 
 from tests.page.conftest import House
+from tests.sampling import few
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
@@ -71,7 +72,7 @@ async def test_a_phone_needs_no_scrolling_sideways(house: House, view: str) -> N
         assert wide <= 360
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", few(["light", "dark"]))
 @pytest.mark.parametrize("view", [*VIEWS, *(f"settings/{part}" for part in PARTS), *FURTHER])
 async def test_nobody_is_shut_out(
     house: House, view: str, scheme: Literal["light", "dark"]

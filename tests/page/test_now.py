@@ -14,6 +14,7 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import Page, Request, expect
 
 from tests.page.conftest import House
+from tests.sampling import few
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=20_000)
@@ -40,8 +41,10 @@ def asked(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 800, 1280])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    few([(w, s) for s in ("dark", "light") for w in (390, 800, 1280)], 1),
+)
 async def test_now_fits_every_screen_and_shuts_nobody_out(
     house: House, width: int, scheme: Literal["light", "dark"]
 ) -> None:

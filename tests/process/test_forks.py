@@ -12,6 +12,7 @@ import pytest
 from nanobot.errors import NanobotError
 from nanobot.server.client import connected
 from tests.process.harness import PATIENCE, World
+from tests.sampling import few
 
 READS = 'tool:list_dir:{"path": "."}\nsay:Those are all.'
 
@@ -25,13 +26,16 @@ async def listed(world: World) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "point",
-    [
-        "fork_created:after",
-        "fork_copied:before",
-        "fork_copied:after",
-        "start_model:before",
-        "finish",
-    ],
+    few(
+        [
+            "fork_copied:after",
+            "fork_created:after",
+            "fork_copied:before",
+            "start_model:before",
+            "finish",
+        ],
+        1,
+    ),
 )
 async def test_a_fork_survives_the_kill_of_its_gateway(world: World, point: str) -> None:
     world.configure()

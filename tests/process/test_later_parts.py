@@ -14,21 +14,22 @@ from tests.doubles.slack_rules import shown_text as shown_on_slack
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import PATIENCE, World
 from tests.process.platforms import LiveDiscord, told_once
+from tests.sampling import few
 
 WORDS = [f"word{number}" for number in range(1_500)]
 LONG = " ".join(WORDS)
 """Some 13,000 characters."""
 POINTS = [
     "",
+    "receipt:2:before",
     "begin_send:2:before",
     "begin_send:2:after",
-    "receipt:2:before",
     "receipt:2:after",
     "receipt:4:before",
 ]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", few(POINTS, 2))
 async def test_on_discord_the_rest_comes_in_content(world: World, point: str) -> None:
     async with LiveDiscord() as discord:
         table = f"""
@@ -76,7 +77,7 @@ class AgeingSlack(SlackServer):
         self.blocks = OLD_BLOCKS
 
 
-@pytest.mark.parametrize("point", ["", "receipt:2:before", "receipt:2:after"])
+@pytest.mark.parametrize("point", few(["", "receipt:2:before", "receipt:2:after"], 2))
 async def test_on_slack_the_rest_comes_without_markdown(world: World, point: str) -> None:
     async with AgeingSlack(start=int(time.time()) - 3600) as slack:
         table = f"""
@@ -106,7 +107,7 @@ preview = false
         assert "markdown" not in kinds[1:]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", few(POINTS, 2))
 async def test_on_telegram_no_message_of_the_older_form_comes_again_but_the_one_in_doubt(
     world: World, point: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.doubles.openai_server import Answer, Fault, error_in_stream, error_status
 from tests.process.harness import World
+from tests.sampling import few
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -17,14 +18,17 @@ def _fresh(shared: World) -> None:
 
 @pytest.mark.parametrize(
     "faults",
-    [
-        [error_status(500), error_status(503)],
-        [error_status(429, retry_after="1")],
-        [Fault(cut_after=2, answer=Answer("half an answer"))],
-        [error_in_stream("overloaded", 503)],
-        [Fault(raw=b"data: {not json}\n\n")],
-        [Fault(raw=b"")],
-    ],
+    few(
+        [
+            [error_status(500), error_status(503)],
+            [error_status(429, retry_after="1")],
+            [Fault(cut_after=2, answer=Answer("half an answer"))],
+            [error_in_stream("overloaded", 503)],
+            [Fault(raw=b"data: {not json}\n\n")],
+            [Fault(raw=b"")],
+        ],
+        3,
+    ),
     ids=["5xx", "429", "cut", "error-in-stream", "garbage", "nothing"],
 )
 async def test_a_model_that_recovers_gives_one_whole_answer(

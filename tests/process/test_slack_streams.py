@@ -14,6 +14,7 @@ from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import World
 from tests.process.platforms import slack_beside
+from tests.sampling import few
 
 WORDS = " ".join(f"word{number}" for number in range(14))
 SLOW = f"pace:0.3\nsay:{WORDS}"
@@ -70,26 +71,13 @@ async def test_tools_at_work_stand_between_the_words(world: World, slack: SlackS
     assert said(slack) == [WORDS]
 
 
-POINTS = [
-    "preview:after",
-    "receipt:before",
-    "finish:after",
-    "receipt:2:before",
-    *(
-        pytest.param(point, marks=pytest.mark.slow)
-        for point in (
-            "preview:before",
-            "receipt:after",
-            "finish:before",
-            "begin_send:before",
-            "begin_send:after",
-            "receipt:2:after",
-        )
-    ),
-]
+POINTS = (
+    *("receipt:before", "preview:after", "finish:after", "receipt:2:before", "preview:before"),
+    *("receipt:after", "finish:before", "begin_send:before", "begin_send:after", "receipt:2:after"),
+)
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", few(POINTS, 2))
 async def test_killed_anywhere_the_chat_has_the_answer_once(
     world: World, slack: SlackServer, point: str
 ) -> None:
@@ -104,7 +92,9 @@ async def test_killed_anywhere_the_chat_has_the_answer_once(
     assert REPEAT_LINE not in said(slack)[-1]
 
 
-@pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
+@pytest.mark.parametrize(
+    "method", few(["chat.startStream", "chat.appendStream", "chat.stopStream"], 1)
+)
 @pytest.mark.parametrize("drop", ["before", "after"])
 async def test_a_call_whose_fate_is_unknown_costs_no_second_message(
     world: World, slack: SlackServer, method: str, drop: Any

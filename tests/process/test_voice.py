@@ -13,6 +13,7 @@ from tests.doubles.discord_rules import IS_VOICE_MESSAGE
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.process.harness import PATIENCE, World
 from tests.process.platforms import discord_beside
+from tests.sampling import few
 
 CHAT = 1
 VOICE = """
@@ -114,13 +115,16 @@ async def test_a_failing_service_is_said_once_and_again_after_it_has_worked(worl
 
 @pytest.mark.parametrize(
     ("point", "requests"),
-    [
-        ("finish:after", 1),
-        ("voice_take:after", 1),
-        ("voice_reserve:after", 1),
-        ("voice_made:before", 2),  # nobody knows that it was made
-        ("voice_made:after", 1),
-    ],
+    few(
+        [
+            ("voice_take:after", 1),
+            ("voice_made:before", 2),  # nobody knows that it was made
+            ("finish:after", 1),
+            ("voice_reserve:after", 1),
+            ("voice_made:after", 1),
+        ],
+        2,
+    ),
 )
 async def test_a_kill_loses_no_voice_and_pays_for_none_twice_that_was_kept(
     world: World, discord: DiscordServer, point: str, requests: int

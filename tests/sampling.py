@@ -1,0 +1,20 @@
+"""Which of many like cases run with every change. The others run in `make prove`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def few(cases: Iterable[Any], always: int = 1) -> list[Any]:
+    """The cases of a parametrized test: the first so many always run, the others are slow."""
+    return [case if number < always else _slow(case) for number, case in enumerate(cases)]
+
+
+def _slow(case: Any) -> Any:
+    if hasattr(case, "marks"):
+        return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.slow)
