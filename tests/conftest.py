@@ -38,7 +38,7 @@ _WITH_PROCESSES = [
 # chance; `make prove` draws new ones (--hypothesis-profile=searching).
 # Neither judges by time: on a busy machine that would be chance as well.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("steady", UNTIMED, derandomize=True, max_examples=50)
+settings.register_profile("steady", UNTIMED, derandomize=True, max_examples=25)
 settings.register_profile("searching", UNTIMED, print_blob=True, max_examples=300)
 settings.load_profile("steady")
 

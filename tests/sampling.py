@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def few(cases: Iterable[Any], always: int = 1) -> list[Any]:
@@ -18,3 +19,8 @@ def _slow(case: Any) -> Any:
         return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
     values = case if isinstance(case, tuple) else (case,)
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def examples(count: int) -> int:
+    """How many examples of a property are tried: all in `make prove`, a quarter otherwise."""
+    return count if settings.get_current_profile_name() == "searching" else max(25, count // 4)

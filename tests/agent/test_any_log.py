@@ -23,6 +23,7 @@ from nanobot.store.journal import log as stored
 from nanobot.testing import gateway
 from tests.agent.building import RUN, asking
 from tests.agent.tooling import answered
+from tests.sampling import examples
 
 KEY = "fake:1"
 ABSURD = (-(10**400), -1, 0, 1, 10**12, 2**63, 10**400)
@@ -82,7 +83,7 @@ def entries(rows: list[tuple[str, Body | None]]) -> list[Entry]:
 QUICK = settings(phases=[Phase.generate])  # a whole log shrinks for minutes
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=examples(150))
 @given(logs, st.sampled_from(PROFILES))
 def test_any_log_renders_and_is_summed_up(
     rows: list[tuple[str, Body | None]], profile: ModelProfile

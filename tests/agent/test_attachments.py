@@ -14,6 +14,7 @@ from nanobot.providers.base import ChatMessage, ImagePart, ModelProfile, TextPar
 from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.runs import PromptSnapshot
 from tests.agent.building import asking, joined, log, reply, result, user
+from tests.sampling import examples
 
 SNAPSHOT = PromptSnapshot(system="You are nanobot.", tools=())
 SEEING = ModelProfile(name="eyes", provider="p", images=True)
@@ -182,7 +183,7 @@ def test_a_model_with_little_room_is_shown_few() -> None:
     assert shown(seen(joined(turns(5)), small)) == [0, 1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     counts=st.lists(st.integers(0, 12), min_size=1, max_size=12),
     steered=st.lists(st.integers(0, 5), max_size=4),

@@ -33,6 +33,7 @@ from tests.doubles.discord_rules import (
     nested,
     text_of,
 )
+from tests.sampling import examples
 
 HERE = Address("discord", "601")
 
@@ -277,7 +278,7 @@ def test_accidental_marks_are_shown_as_they_are(text: str) -> None:
     assert not [style for style in reader.styles if style.style != "url"]
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=examples(300))
 @given(st.lists(st.sampled_from(["**", "*", "_", "`", "[", "](", "> ", "# ", "a", "b ", "\n"])))
 def test_what_is_written_is_what_is_shown(pieces: list[str]) -> None:
     text = "".join(pieces)

@@ -14,6 +14,7 @@ from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot_channels.matrix.parts import LIMIT, Payload, content, render, replacement
 from tests.channels.hostile import texts
 from tests.doubles.matrix_rooms import oversized
+from tests.sampling import examples
 
 CHAT = Address("matrix", "!r:loopback")
 PAGE = Path(__file__).parents[2] / "docs" / "channels" / "matrix.md"
@@ -97,7 +98,7 @@ _WORDS = ["<b>", "word ", "\\", '"' * 50, "&" * 40, "1. ", "    ", "http://x.org
 _PIECES = st.sampled_from([*_MARKS, *_WORDS, "\U0001f600" * 30])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(_PIECES, max_size=20) | texts(50, 1_000).map(list), st.sampled_from([1, 1, 1, 100]))
 def test_whatever_is_written_fits_and_is_allowed(pieces: list[str], times: int) -> None:
     text = "".join(pieces) * times

@@ -20,6 +20,7 @@ from nanobot_channels.slack import parts as slack_parts
 from nanobot_channels.slack.text import without_mention
 from nanobot_channels.telegram import parts as _telegram
 from tests.channels.hostile import hostile, repeated, texts
+from tests.sampling import examples
 
 RENDERERS = (
     discord_parts.render,
@@ -108,7 +109,7 @@ def letters(text: str) -> set[str]:
     return {char for char in text if char.isalnum()}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(texts(100, 500, 2_000, 6_000))
 def test_no_renderer_loses_a_letter_of_a_hostile_text(text: str) -> None:
     for render in RENDERERS:

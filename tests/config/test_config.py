@@ -27,6 +27,7 @@ from nanobot.config.settings.channels import ChatSettings
 from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 from nanobot.plugins.events.settings import EventsSettings
+from tests.sampling import examples
 
 
 @pytest.fixture
@@ -585,7 +586,7 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, max_size=8).map("\n".join))
 @settings(
-    max_examples=300,
+    max_examples=examples(300),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_text_either_loads_or_is_refused_in_words(tmp_path: Path, text: str) -> None:

@@ -35,6 +35,7 @@ from tests.doubles.anthropic_rules import missing_thoughts, problem_with
 from tests.doubles.anthropic_server import AnthropicServer, refusal
 from tests.doubles.openai_server import Answer, Body
 from tests.providers.asking import KEY
+from tests.sampling import examples
 
 MODEL = "claude-haiku-4-5"
 LOOK = ToolSpec("look", "Look at a file. " * 40, {"type": "object", "properties": {}})
@@ -245,7 +246,7 @@ MESSAGES = st.one_of(
 
 
 @given(st.lists(MESSAGES, max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_conversation_is_taken_and_begins_with_the_shorter_one(
     messages: list[ChatMessage],
 ) -> None:

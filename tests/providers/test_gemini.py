@@ -21,6 +21,7 @@ from tests.doubles.gemini_rules import SIGNATURES, problem_with
 from tests.doubles.gemini_server import GeminiServer
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.providers.asking import KEY
+from tests.sampling import examples
 
 MODEL = "gemini-3.8-flash"
 LOOK = ToolSpec("look", "Look at a file.", {"type": "object", "properties": {"path": {}}})
@@ -160,7 +161,7 @@ MESSAGES = st.one_of(
 
 
 @given(st.lists(MESSAGES, max_size=12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_conversation_is_made_one_that_the_api_takes(messages: list[ChatMessage]) -> None:
     assert problem_with(sent(*messages), MODEL) is None
 
@@ -197,7 +198,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["p", "q"]), SCHEMAS, max_size=2))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_schemas_of_other_programs_are_made_ones_that_the_api_takes(
     properties: dict[str, Any],
 ) -> None:

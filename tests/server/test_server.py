@@ -15,6 +15,7 @@ from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ConfigError
 from nanobot.server.application import Route
 from nanobot.server.wire import answer
+from tests.sampling import examples
 from tests.server.serving import PATIENCE, Bench, exchange
 
 GET = b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -162,7 +163,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(LINES | st.binary(max_size=40), max_size=12))
 async def test_whatever_bytes_come_there_is_no_500_and_no_end_of_it(lines: list[bytes]) -> None:
     bench = Bench()
@@ -174,7 +175,7 @@ async def test_whatever_bytes_come_there_is_no_500_and_no_end_of_it(lines: list[
     assert bench.told.texts == []
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.binary(max_size=300), st.sampled_from(["json", "x-www-form-urlencoded", "\u00ff"]))
 async def test_whatever_a_sender_signs_gets_an_answer(body: bytes, kind: str) -> None:
     bench = Bench()

@@ -28,6 +28,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.worker import PLACES, working
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import pdf
+from tests.sampling import examples
 from tests.tools.browsing import CALL
 
 
@@ -267,7 +268,7 @@ async def test_a_picture_is_told_by_format_and_extent(
     assert await desk.read(desk.put("x", data)) == f"[{described}, {len(data):,} bytes]"
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF0000WEBP", b""]),
     st.binary(max_size=60),

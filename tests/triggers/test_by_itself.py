@@ -45,6 +45,7 @@ from nanobot.triggers.cron.jobs import Job
 from nanobot.triggers.cron.schedule import coming
 from nanobot.triggers.supervisor import supervise
 from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
+from tests.sampling import examples
 
 EVENING = at("2026-03-10T19:30")
 ENDS = {"done", "failed", "skipped", "missed", "cancelled"}
@@ -272,7 +273,7 @@ async def test_whatever_happens_by_itself_is_done_once_and_told_once(
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 2**32))
 async def test_whatever_happens_by_itself_over_many_lives(
     tmp_path_factory: pytest.TempPathFactory, seed: int

@@ -15,6 +15,7 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received, safe_name
 from tests.pictures import jpeg, png
+from tests.sampling import examples
 
 AT = 1_800_000_000.0
 DAY = "received/2027-01-15"
@@ -206,7 +207,7 @@ def test_a_long_name_is_cut_and_keeps_its_ending() -> None:
     assert len(safe.encode()) <= 120
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=300), st.sampled_from(["", "image/jpeg", "a/b", "../x"]))
 @example("con", "image/jpeg")
 @example("." * 300, "")

@@ -21,6 +21,7 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.memory.remembering import WordEmbedder
+from tests.sampling import examples
 from tests.store.conftest import sqlite
 
 names = st.sampled_from(["666", "7", "A", "a", "..", "", "a/b", "*", "%", "MEMORY.md", "owner"])
@@ -46,7 +47,7 @@ def test_no_scope_sees_or_changes_another(plan: list[tuple[str, str, str]]) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(steps)
 def test_no_scope_sees_or_changes_another_whatever_they_do(
     plan: list[tuple[str, str, str]],

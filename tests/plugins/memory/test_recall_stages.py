@@ -27,6 +27,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder, bodies
 from tests.plugins.memory.doubles import FakeMemory, asking, recalling
+from tests.sampling import examples
 
 OWN = "owner"
 
@@ -166,7 +167,7 @@ TURNS = st.lists(st.tuples(TEXTS, st.none() | TEXTS, TEXTS), min_size=1, max_siz
 
 
 @given(TURNS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_with_recalled_entries_each_call_begins_with_the_one_before(
     turns: list[tuple[str, str | None, str]],
 ) -> None:

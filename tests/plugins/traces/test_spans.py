@@ -37,6 +37,7 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.telemetry.ids import trace_id
 from nanobot.telemetry.otlp import JSON, PROTOBUF
 from tests.agent.test_any_log import floats, texts, values
+from tests.sampling import examples
 
 PROFILE = ModelProfile(
     name="gpt-6-luna", provider="gemini", price=Price(prompt=1e-6, completion=2e-6)
@@ -173,7 +174,7 @@ entries = st.lists(
 
 
 @given(runs, entries, st.sampled_from([JSON, PROTOBUF]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_whatever_the_log_holds_is_a_trace_that_a_collector_reads(
     made: Run, found: list[Entry], kind: str
 ) -> None:

@@ -17,6 +17,7 @@ from nanobot.tools.sandbox.hosts import HostList, NetworkAccess, entry_of, is_en
 from nanobot.tools.sandbox.proxy import EgressProxy
 from nanobot.tools.sandbox.proxy_request import ProxyRefusal, parse_request
 from tests.doubles.web_server import PRIVATE, PUBLIC, Page, WebServer
+from tests.sampling import examples
 
 PERMITTED = Addresses([PUBLIC])
 
@@ -240,7 +241,7 @@ _piece = (
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.lists(_piece, max_size=24).map("".join))
 def test_no_text_makes_a_head_that_two_readers_would_read_differently(text: str) -> None:
     head = (text + "\r\n\r\n").encode("latin-1")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import UsageError
 from nanobot.triggers.cron.schedule import Cron, Schedule, coming, parse
+from tests.sampling import examples
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -79,7 +80,7 @@ def read(text: str) -> Schedule | str:
         return str(error)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(EXPRESSIONS)
 @example("0 0 1 JUL *")
 @example("0 0 L jul MONL")
@@ -99,7 +100,7 @@ def test_every_form_of_every_field_is_taken_as_cronsim_takes_it_or_refused_in_a_
         assert coming(schedule, BEGIN.timestamp(), 4) == theirs
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cased(MONTHS), cased(DAYS))
 def test_every_name_is_taken(month: str, day: str) -> None:
     for text in (f"0 0 1 {month} *", f"0 0 * {month} {day}", f"0 0 * * {day}#1"):

@@ -14,6 +14,7 @@ from nanobot.errors import UsageError
 from nanobot.triggers.cron.schedule import Once, coming, parse, split
 from nanobot.triggers.cron.spoken import chinese_text
 from nanobot.triggers.cron.wording import in_words
+from tests.sampling import examples
 
 ZONE = "Europe/Berlin"
 NOW = datetime(2026, 11, 23, 10, 30, tzinfo=ZoneInfo(ZONE)).timestamp()
@@ -312,7 +313,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(WORDS), max_size=8), st.sampled_from([" ", ""]))
 def test_any_words_are_understood_or_refused(words: list[str], between: str) -> None:
     text = between.join(words)
@@ -324,7 +325,7 @@ def test_any_words_are_understood_or_refused(words: list[str], between: str) -> 
     assert schedule.next(NOW) is not None
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(max_size=30))
 def test_any_text_is_understood_or_refused(text: str) -> None:
     try:

@@ -23,6 +23,7 @@ from nanobot.testing.platform import FakeChannel
 from nanobot.triggers.cron.editing import JobRequest, Requester
 from nanobot.triggers.cron.jobs import LATE_SECONDS, Job
 from nanobot.triggers.cron.schedule import coming
+from tests.sampling import examples
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp()
 OWNER = Requester(
@@ -115,7 +116,7 @@ async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: i
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**32))
 async def test_many_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:
     await lives(seed)

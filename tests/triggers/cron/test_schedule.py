@@ -24,6 +24,7 @@ from nanobot.triggers.cron.schedule import (
     restored,
     split,
 )
+from tests.sampling import examples
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 # Both halves of the year, changes at midnight, at 24:00, by politics, and none at all. Those that
@@ -105,7 +106,7 @@ def possible(text: str) -> bool:
     return True
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(EXPRESSIONS, st.sampled_from(ZONES), st.integers(2_024 * 12, 2_034 * 12), st.integers(1, 25))
 def test_any_expression_comes_when_cronsim_says(text: str, zone: str, month: int, day: int) -> None:
     assume(possible(text))
@@ -267,7 +268,7 @@ def test_a_zone_that_is_none_is_refused_with_the_nearest(zone: str, near: str) -
     assert near in str(raised.value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet="0123456789*/,-#LW? monfri@h.", max_size=24))
 def test_what_is_accepted_both_others_accept(text: str) -> None:
     try:
