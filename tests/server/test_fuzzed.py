@@ -12,6 +12,7 @@ from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from tests.sampling import few
 from tests.server.housing import Client, house
 
 _ASKED = 1_200
@@ -57,7 +58,7 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)[:400]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", few(range(2)))
 async def test_no_operation_breaks_whatever_it_is_given(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     operations = [each for each in (*OPERATIONS, *plugin_operations()) if each.listed]
