@@ -6,6 +6,7 @@ from benchmarks.figures import Scenario
 from benchmarks.scenarios import (
     alone,
     backlog,
+    backup,
     clock,
     grown,
     history,
@@ -38,6 +39,7 @@ SCENARIOS: dict[str, Scenario] = {
         alone.IMPORTS,
         store.STORE,
         grown.GROWN,
+        backup.BACKUP,
         clock.CRON,
         watched.WATCHED,
         traced.TRACED,
