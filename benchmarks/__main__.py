@@ -59,18 +59,26 @@ def _arguments() -> argparse.Namespace:
     about = "\n".join(f"  {name:10}{one.about}" for name, one in SCENARIOS.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measure nanobot, and beside it the smallest gateway there could be.",
+        description="Measure nanobot and the smallest possible gateway.",
         epilog=f"names:\n{about}\n\ndocs/benchmarks.md says how to read the figures.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure (all)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there")
-    parser.add_argument("--runs", type=int, help="how often; medians are shown (3, pairs 9)")
     parser.add_argument(
-        "--against", metavar="REV", help="install this revision, too, and measure both by turns"
+        "names", nargs="*", metavar="NAME", help="what to measure (default: everything)"
     )
-    parser.add_argument("--quick", action="store_true", help="a few turns each: to try it, only")
-    parser.add_argument("--folder", type=Path, help="where to put files: a real disk, not memory")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every value to this file")
+    parser.add_argument(
+        "--runs", type=int, help="number of runs; the table shows medians (3, with --against 9)"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="REV",
+        help="install this revision, too, and measure both in alternation",
+    )
+    parser.add_argument("--quick", action="store_true", help="a few turns of each, only to try it")
+    parser.add_argument(
+        "--folder", type=Path, help="the folder for files: on a real disk, not in memory"
+    )
     chosen = parser.parse_args()
     if unknown := [name for name in chosen.names if name not in SCENARIOS]:
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")

@@ -73,10 +73,18 @@ def test_what_could_not_be_measured_is_left_out_of_the_table() -> None:
     assert row.ratio == 4.0
 
 
-def test_every_scenario_says_what_it_measures_and_is_documented() -> None:
+def test_the_help_says_of_every_scenario_what_it_measures() -> None:
+    ended = bench("--help")
+    assert "python -m benchmarks --help" in DOCUMENT
     for name, scenario in SCENARIOS.items():
         assert len(scenario.about) > 40, name
-        assert f"### `{name}`" in DOCUMENT, name
+        assert f"  {name:10}{scenario.about}\n" in ended.stdout, name
+
+
+def test_every_figure_on_the_page_is_of_a_scenario() -> None:
+    shown = re.findall(r"^\| `(\w+)` \| .+ \| ", DOCUMENT, re.MULTILINE)
+    assert len(shown) > 10
+    assert set(shown) <= set(SCENARIOS)
 
 
 def test_the_imports_of_every_command_that_ends_by_itself_are_measured() -> None:

@@ -32,9 +32,8 @@ _IMPORTED = re.compile(r"^import time:.*\|\s*([\w.]+)$", re.MULTILINE)
 
 
 async def commands(stage: Stage, subject: Subject) -> Sample:
-    """`nanobot --help` and `nanobot --version` from start to end, and how many of the modules
-    that only a gateway needs they import (there should be none). The floor is the same Python
-    doing nothing at all.
+    """`nanobot --help` and `nanobot --version`, and how many modules they import that only a
+    gateway needs. The floor is Python doing nothing.
 
     People and shells call these all day, and whatever they import is in every other command too.
     """
@@ -105,8 +104,8 @@ EVERY: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 async def imports(stage: Stage, subject: Subject) -> Sample:
-    """What every command imports in an empty home, in seconds of importing, and how many commands
-    import a chat library or litellm (none should). The floor is the same Python doing nothing."""
+    """The seconds that every command spends on imports in an empty home, and how many commands
+    import a chat library, litellm or the web tools. The floor is Python doing nothing."""
     if subject is Subject.FLOOR:
         told = await _run(stage.home(), "-X", "importtime", "-c", "pass")
         return {" ".join(command): _seconds(told) for command in EVERY}
@@ -156,8 +155,7 @@ COMMANDS = Scenario(
 
 
 async def size(stage: Stage, _: Subject) -> Sample:
-    """What the default install takes on disk without the embedded model: nanobot and everything
-    it requires, as installed in the environment that runs this; and how much of it is ours.
+    """Disk space of nanobot with its requirements, without extras and without the embedded model.
 
     Left out where the environment does not tell. There is no floor.
     """

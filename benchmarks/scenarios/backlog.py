@@ -24,8 +24,8 @@ MODEL_SECONDS = 0.05
 
 
 async def backlog(stage: Stage, subject: Subject) -> Sample:
-    """A start with one waiting message in each of 10,000 chats, and a model that takes 50 ms: how
-    long a person waits who writes now, from the first poll to the answer.
+    """A start with one waiting message in each of 10,000 chats and a model of 50 ms: seconds to the
+    first poll, and from there to the answer to a new message.
 
     Lanes of owners, what came since the start and the backlog take turns.
     """

@@ -26,9 +26,8 @@ OWNER = Requester(
 
 
 async def cron(stage: Stage, _: Subject) -> Sample:
-    """24 hours of jobs that are due once a day each, spread over its minutes, with the clock moved
-    by hand and the store on disk: ms to add one, ms of a look at which nothing is due, ms of CPU
-    of a look, ms for each job that is done, and seconds for the whole day.
+    """A day of 10,000 jobs with a simulated clock: the cost of adding a job, of a check with no job
+    due, and of a job that is due.
 
     The service looks at the store when something is due, and every 30 s at least. Each job puts its
     text into a chat: row, entry, message and next time in one transaction.

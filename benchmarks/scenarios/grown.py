@@ -29,8 +29,7 @@ _BUDGETS = Budgets(BudgetSettings(cost_per_day=1_000_000.0))
 
 async def grown(stage: Stage, _: Subject) -> Sample:
     """A store of 100,000 messages, 10,000 chats, 10,000 jobs and 10,000 memories: the longest
-    transaction of each verb, in ms of the store's thread. All of them share it, so nobody is
-    answered sooner.
+    transaction of each verb. With SQLite all share one thread, so other chats may wait that long.
 
     Each verb is called five times, for different chats: the one with a tenth of all messages, one
     that nobody has written in for a year, and new ones.

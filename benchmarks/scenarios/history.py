@@ -23,9 +23,8 @@ PAUSE = 0.01
 
 
 async def history(stage: Stage, subject: Subject) -> Sample:
-    """One chat that grows to 3,000 messages (half of them answers): the overhead of its turns,
-    the bytes they send to the disk and how often they wait for it, at 10, 200, 1,000 and 3,000
-    messages.
+    """One chat grows to 3,000 messages: the overhead of a turn, the bytes that it writes to disk
+    and its fsyncs, at 10, 200, 1,000 and 3,000 messages.
 
     A gateway that reads or writes the whole conversation in each turn is quick in a benchmark of
     ten messages and slow in a life. Each figure is of the 50 turns up to its point, which is one

@@ -15,9 +15,8 @@ QUIET = 2.0
 
 
 async def start(stage: Stage, subject: Subject) -> Sample:
-    """From the start of the process to its first poll, and to the answer of a message that was
-    waiting for it: cold with a home that holds only the configuration, warm with the same home a
-    second time.
+    """From the start of the process to its first poll, and to the answer to a waiting message, with
+    a fresh home and with a used one.
 
     An update or a crash is over when the second of these is. The files of Python and the modules
     are in the system's cache both times.
@@ -55,8 +54,8 @@ START = Scenario(
 
 
 async def memory(stage: Stage, subject: Subject) -> Sample:
-    """Resident memory of all processes of the gateway, two seconds after it is up and after 200
-    turns in four chats, and the CPU it takes while nobody says anything, for half a minute.
+    """Resident memory of all gateway processes after the first poll and after 200 turns in four
+    chats, and their CPU during half a minute without messages.
 
     It runs all day on small machines, and mostly nobody says anything.
     """

@@ -42,10 +42,9 @@ _BYTES = """['navigation', 'resource'].flatMap((kind) => performance.getEntriesB
 
 
 async def page(stage: Stage, _: Subject) -> Sample:
-    """The page of a gateway in the same process over a store that is years old, in chromium on
-    loopback: ms until something is painted and until the conversations are drawn, with nothing
-    known and with its files kept; kB transferred for all of it. Left out where there is no browser.
-    """
+    """Chromium opens the page over a store that is years old, without and with files in its cache:
+    ms to the first paint and to the first conversations, and kB transferred. Skipped without a
+    browser."""
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if browser is None or find_spec("playwright") is None:
         print("page: no chromium or no playwright here, so it is left out", file=sys.stderr)

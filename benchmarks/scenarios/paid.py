@@ -31,8 +31,9 @@ _BYTES = 4
 
 
 async def paid(stage: Stage, _: Subject) -> Sample:
-    """A task of ten rounds with a tool: the input tokens that each provider charges, as a share of
-    those that were sent."""
+    """A task of ten rounds through the real clients: the share of the input tokens that a provider
+    charges. Reading a token from the cache costs a tenth; writing one to Anthropic's costs a
+    quarter more."""
     logger.disable("nanobot")
     try:
         return {

@@ -10,8 +10,8 @@ from tests.agent.prefix import sent_again
 
 
 async def prefix(stage: Stage, _: Subject) -> Sample:
-    """A session of 50 turns with tools: the share of the bytes of each request that the request
-    before began with, in its order. Providers charge a fraction for what they have seen before."""
+    """A session of 50 turns with tools: the share of each request's bytes that repeat the start of
+    the previous one. Providers charge a fraction for these."""
     logger.disable("nanobot")
     try:
         return {"again": 100 * await sent_again(stage.folder / "prefix")}

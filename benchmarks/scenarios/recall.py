@@ -29,8 +29,8 @@ Asking = Callable[[str], Awaitable[Sequence[int]]]
 
 
 async def recall(_: Stage, __: Subject) -> Sample:
-    """Of 50 questions about 36 notes in English and Chinese, for how many the right note is among
-    the first five: by words, by meaning (with the small model that runs here) and by both merged.
+    """50 questions about 36 notes in English and Chinese: the share whose note is among the first
+    five results, by words, by meaning with the small local model, and by both.
 
     The questions are of two kinds, with words of the note and without; see benchmarks/notes.py.
     """

@@ -30,8 +30,8 @@ _RENDERERS: dict[str, Callable[[OutboundMessage], object]] = {
 
 
 async def rendering(stage: Stage, _: Subject) -> Sample:
-    """The processor's time for 100,000 characters made of marks, brackets, table rows and the like,
-    the worst of some fifty such texts, over that for an ordinary answer in Markdown."""
+    """The CPU time of the worst of fifty texts of 100,000 characters (marks, brackets, table rows),
+    relative to an ordinary answer."""
     sample = {}
     for name, render in _RENDERERS.items():
         ordinary = _seconds(render, repeated(_ORDINARY, SIZE))

@@ -46,9 +46,9 @@ DIGEST = "0" * 64
 
 
 async def store(stage: Stage, subject: Subject) -> Sample:
-    """The verbs of the Journal over a SQLite file with full sync, without gateway, channel or
-    model: ms for each, and transactions per second, one after another and 50 chats at once. The
-    floor is the smallest durable step there is: 1 KB at the end of a file, and fdatasync.
+    """The Journal's verbs over SQLite with full sync, without a gateway: ms for each, and
+    transactions per second, one after another and for 50 chats at once. The floor appends 1 KB to a
+    file with fdatasync.
 
     A turn is six of these (and three more for each round of tools), so this is the part of a
     turn that keeping it costs. Chats at once share commits, which is why they get more done.

@@ -18,8 +18,8 @@ AT_ONCE = 32
 
 
 async def turn(stage: Stage, subject: Subject) -> Sample:
-    """One person, one message after another, a model that answers at once: from the moment an
-    update is there to be polled to the moment its answer arrives at sendMessage.
+    """One person writes one message after another, and the model answers at once: from the moment
+    when the gateway can poll an update until its answer arrives at sendMessage.
 
     This is what a gateway adds to the model's time in every turn. CPU is that of all processes of
     the gateway; calls are all calls of the Bot API, polls too.
@@ -52,9 +52,8 @@ TURN = Scenario(
 
 
 async def tools(stage: Stage, subject: Subject) -> Sample:
-    """Turns in which the model reads a file ten times before it answers, less turns in which it
-    answers at once, divided by ten: one more model call, one call of read_file, and whatever the
-    gateway keeps of them.
+    """The model reads a file ten times before it answers. A turn without tools is subtracted, and
+    the rest divided by ten: one round of a model call, a tool call and their log entries.
 
     Work is made of such rounds, so this is what a gateway adds to every step of it.
     """
@@ -86,8 +85,8 @@ TOOLS = Scenario(
 
 
 async def many(stage: Stage, subject: Subject) -> Sample:
-    """Fifty people who never wrote before write at once, and the model takes two seconds: from
-    the first message to the last answer.
+    """Fifty new people write at once, and the model takes two seconds: from the first message to
+    the last answer.
 
     Two seconds and a little means that nobody waits for anybody else.
     """
@@ -112,8 +111,8 @@ MANY = Scenario(
 
 
 async def flood(stage: Stage, subject: Subject) -> Sample:
-    """Two hundred people at once, each five messages, the next one as soon as the answer to the
-    last has arrived, and a model that answers at once: turns per second.
+    """Two hundred people write five messages each, the next one after each answer, and the model
+    answers at once: turns per second.
 
     The gateway is never idle here, so this is what one machine can serve. How busy the doubles
     were is shown beside it: at 100 % it would be them who were measured.
@@ -146,8 +145,8 @@ FLOOD = Scenario(
 
 
 async def doubles(stage: Stage, _: Subject) -> Sample:
-    """What Telegram and the model can do alone: pairs of one model call and one sendMessage, one
-    pair after another and 32 at once, from a client that does nothing else.
+    """The doubles alone: pairs of one model call and one sendMessage, one after another and 32 at
+    once. Figures near these do not measure the gateway.
 
     A gateway cannot be faster than this, and figures near it are not the gateway's. The client
     takes as much CPU as the doubles do, so their limit is above the rate shown.

@@ -29,12 +29,9 @@ api_base = "http://127.0.0.1:9/v1"
 
 
 async def terminal(stage: Stage, subject: Subject) -> Sample:
-    """From the start of `nanobot agent` in a terminal to its prompt, with a fresh home and with one
-    that was used before; from Enter to the first word of a model that answers at once; one message
-    from the shell, answered, answered by the embedded model (to its first word), and at a port
-    where nothing listens; `nanobot --help` and `nanobot status`. The floor is the same Python doing
-    nothing at all.
-    """
+    """Waiting times in a terminal: to the prompt of `nanobot agent`, with a fresh home and a used
+    one; from Enter to the first word; one message from the shell (answered, by the embedded model,
+    and failing); `nanobot --help` and `nanobot status`. The floor is Python doing nothing."""
     if subject is Subject.FLOOR:
         return {"--help": await _ended(stage.home(), ["-c", "pass"])}
     home = stage.home()

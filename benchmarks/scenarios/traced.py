@@ -50,9 +50,8 @@ class _Half:
 
 
 async def traced(stage: Stage, _: Subject) -> Sample:
-    """The same turns without and with traces, in pairs by turns, over a model that answers at once
-    and a collector that takes everything; the CPU is counted until it has all of them.
-    """
+    """The same turns without and with traces, in pairs: the time and CPU that traces add, and the
+    spans of a turn."""
     halves: dict[bool, list[_Half]] = {False: [], True: []}
     for number in range(PAIRS):
         for on in (False, True) if number % 2 else (True, False):

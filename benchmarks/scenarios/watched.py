@@ -31,12 +31,9 @@ _SESSION = "/api/sessions/web:desk"
 
 
 async def watched(stage: Stage, _: Subject) -> Sample:
-    """A gateway over a store that is years old, asked over HTTP by clients in the same process: ms
-    of CPU to bring one token to one of 200 watchers of a streamed answer, both sides, and seconds
-    until the last of them has the whole; ms for the first window, one in the middle and one more
-    page of the longest conversation, and for the list of conversations; ms of the first request,
-    which loads what answers.
-    """
+    """HTTP over a store that is years old: the first request, windows of the longest conversation,
+    the list of conversations. Then 200 clients watch an answer: CPU for a token and a client, and
+    seconds until the last client has the whole answer."""
     home, held = stage.home(), Held()
     await fill_home(home, Size(*stage.effort.filled))
     async with _served(home, ScriptedProvider(held)) as parts, _client() as client:
