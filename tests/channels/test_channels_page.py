@@ -126,6 +126,6 @@ def shown(rate: Rate | None) -> str:
 
 
 def test_the_line_of_a_repeat_is_quoted() -> None:
-    quoted = re.search(r'line "\((.+?) \.\.\.\)"', PAGE)
+    quoted = re.search(r'line\s+"\((.+?) \.\.\.\)"', PAGE)
     assert quoted
     assert REPEAT_LINE.startswith(f"({quoted[1]}")
