@@ -119,3 +119,21 @@ async def test_an_open_conversation_is_renamed_and_deleted(house: House, width: 
         await expect(names.filter(has_text=f"Done {width}")).to_have_count(0)
         rows = json.loads((await house.world.run("sessions", "list", "--json")).output)
         assert key not in {row["key"] for row in rows}
+
+
+async def test_what_is_not_there_is_not_asked_for_again_whenever_something_changes(
+    house: House,
+) -> None:
+    """The page of a run whose conversation was deleted, while others talk."""
+    gone = "01m8cz68k34cgq6n200tpc767v"
+    async with house.looking(f"runs/{gone}") as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        await expect(page.get_by_role("alert")).to_be_visible()
+        asked.clear()
+        await conversation(house, "busy", "say:One.", "say:Two.")
+        await page.get_by_role("link", name="All runs").click()
+        await expect(page.locator("main tbody tr").first).to_be_visible()
+        house.complaints = [each for each in house.complaints if gone not in each]
+        assert not [url for url in asked if gone in url]
+        assert [url for url in asked if "/api/runs/list" in url]

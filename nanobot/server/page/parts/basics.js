@@ -182,9 +182,9 @@ export const Head = ({ title, children, about }) => html`
 
 /**
  * A question on its way: what was watched and how often something had changed when it was asked,
- * and whether it has to be asked again.
+ * whether it has to be asked again, and whether what it asks for is not there (any more).
  * @typedef {{
- *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean,
+ *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean, gone: boolean,
  *   ask: (signal: AbortSignal) => Promise<any>,
  * }} Flight
  */
@@ -218,7 +218,14 @@ export function useFetched(fetching, changing, every = 0) {
   );
   const [turn, setTurn] = useState(0);
   const flight = useRef(
-    /** @type {Flight} */ ({ control: null, watched: [], seen: 0, stale: false, ask: fetching }),
+    /** @type {Flight} */ ({
+      control: null,
+      watched: [],
+      seen: 0,
+      stale: false,
+      gone: false,
+      ask: fetching,
+    }),
   );
   const one = flight.current;
   one.ask = fetching;
@@ -229,20 +236,27 @@ export function useFetched(fetching, changing, every = 0) {
       .ask(control.signal)
       .then(
         (value) => control.signal.aborted || setState({ value, error: undefined }),
-        (error) => control.signal.aborted || setState((before) => ({ ...before, error })),
+        (error) => {
+          if (control.signal.aborted) return;
+          one.gone = error.status === 404;
+          setState((before) => ({ ...before, error }));
+        },
       )
       .finally(() => {
         if (one.control !== control) return;
         one.control = null;
-        if (one.stale) start();
+        if (one.stale && !one.gone) start();
       });
   };
   // Asked before the next frame is drawn, and not after it.
   useLayoutEffect(() => {
     // What is on its way is awaited if only time has passed: a busy gateway would never be heard.
-    const later = one.control !== null && isLater(one, watched);
-    Object.assign(one, { watched, seen: changed.value });
-    if (later) {
+    const later = isLater(one, watched);
+    const { gone } = one;
+    Object.assign(one, { watched, seen: changed.value, gone: false });
+    if (later && gone) {
+      one.gone = true; // a change elsewhere brings nothing back
+    } else if (later && one.control !== null) {
       one.stale = true;
     } else {
       one.control?.abort();
