@@ -23,7 +23,7 @@ from nanobot.providers.base import ModelProfile
 from nanobot.session.approvals import Approval, digest
 from nanobot.session.provenance import Provenance
 from nanobot.session.runs import RunUsage
-from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.jobs import Plan
 
 Row: TypeAlias = dict[str, Any]
 

@@ -18,6 +18,7 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
@@ -42,12 +43,11 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.triggers.cron.jobs import OpenTime, Plan
+from nanobot.triggers.jobs import OpenTime, Plan
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -68,7 +68,7 @@ class Verbs:
         self._journal = SqlJournal(database, writer)
         self._records = SqlRecords(database, writer, eraser)
         self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
-        self._jobs = SqlJobStore(database, writer)
+        self._jobs = SqlJobs(database, writer)
         self._memories = SqlMemoryStore(database, writer, eraser)
         self._remembering = SqlRemembering(database, writer)
         self._pairings = SqlPairingStore(database, writer)

@@ -10,13 +10,13 @@ from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
+from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
+from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.cron.editing import JobRequest, Requester
-from nanobot.triggers.cron.service import LOOK_SECONDS, CronService
+from nanobot.triggers.service import LOOK_SECONDS, CronService
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
 DAY = 86_400.0
@@ -41,13 +41,17 @@ async def cron(stage: Stage, _: Subject) -> Sample:
         crash="",
     )
     try:
-        service = CronService(
-            SqlJobStore(opened.database, opened.writer), Bus(opened.journal), clock
-        )
-        adding = await _add(service, stage.effort.jobs)
+        jobs = SqlJobs(opened.database, opened.writer)
+        service = CronService(jobs, Bus(opened.journal), clock)
+        service.timetable = jobs
+        editor = JobEditor(jobs, clock, "UTC", service.announce)
+        adding = await _add(editor, stage.effort.jobs)
         await service.fire()
         begin, used = time.perf_counter(), time.process_time()
-        idle, busy = await _day(service, clock, stage.effort.jobs)
+        idle, busy = await _day(service, clock)
+        done = len(await editor.history("", 10 * stage.effort.jobs))
+        if done != stage.effort.jobs:
+            raise BenchmarkError(f"of {stage.effort.jobs} jobs {done} were done")
         return {
             "add": adding * 1e3,
             "idle": statistics.median(idle) * 1e3,
@@ -59,8 +63,8 @@ async def cron(stage: Stage, _: Subject) -> Sample:
         await opened.close()
 
 
-async def _add(service: CronService, jobs: int) -> float:
-    editor, seconds = service.editor("UTC"), []
+async def _add(editor: JobEditor, jobs: int) -> float:
+    seconds: list[float] = []
     for number in range(jobs):
         minute = number * 1_440 // jobs
         wish = JobRequest(
@@ -76,19 +80,15 @@ async def _add(service: CronService, jobs: int) -> float:
     return statistics.median(seconds)
 
 
-async def _day(service: CronService, clock: ManualClock, jobs: int) -> tuple[list[float], ...]:
+async def _day(service: CronService, clock: ManualClock) -> tuple[list[float], ...]:
     """The looks at which nothing was due, and the others: seconds of each."""
     idle: list[float] = []
     busy: list[float] = []
-    done = 0
     while clock.now() < MIDNIGHT + DAY:
         clock.advance(LOOK_SECONDS)
         begin = time.perf_counter()
         fired = await service.fire()
         (busy if fired.owes else idle).append(time.perf_counter() - begin)
-    done = len(await service.editor("UTC").history("", 10 * jobs))
-    if done != jobs:
-        raise BenchmarkError(f"of {jobs} jobs {done} were done")
     return idle, busy
 
 

@@ -24,7 +24,6 @@ from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     archives_of,
     blobs_of,
-    editor_of,
     eraser_of,
     prompt_of,
     reports_of,
@@ -83,7 +82,8 @@ from nanobot.tools.shell.allowed_hosts import AllowedHosts
 from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.clocks import known_zone
+from nanobot.triggers.service import CronService
 from nanobot.triggers.supervisor import supervise
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -150,7 +150,6 @@ class _Assembly:
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
-        self.editor = editor_of(config, self.cron, machine.zone, self.chats)
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.walls = walls_of(config)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
@@ -216,7 +215,7 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.skills, self.cron, self.editor, self.channels, self.eraser)
+        offers.add_by_type(self.skills, self.cron, self.chats, self.channels, self.eraser)
         offers.add_by_type(self.walls)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
@@ -283,7 +282,7 @@ class _Assembly:
             pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             budgets=self.budgets,
             spending=SqlUsageStore(store.database),
-            job_editor=self.editor,
+            jobs=self.cron,
             tools=self.tools,
             context_preview=agent.preview,
             skills=self.skills,
@@ -302,6 +301,7 @@ class _Assembly:
             ),
             facts=facts,
             clock=clock,
+            zone=known_zone(self.machine.zone),
             began=self.machine.began,
             remarks=answers.remarks_of(self.plugged),
             partial_elsewhere=self.peer_state.partial,
@@ -328,7 +328,6 @@ class _Assembly:
             taint=self.taint,
             blobs=self.blobs,
             chats=self.chats,
-            jobs=self.editor,
             skills=self.skills,
         )
         for tool in builtin_tools(dependencies):

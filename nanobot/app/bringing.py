@@ -40,7 +40,7 @@ from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 
 

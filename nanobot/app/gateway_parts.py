@@ -24,7 +24,7 @@ from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 from nanobot.workspace.received import Received
 
 if TYPE_CHECKING:

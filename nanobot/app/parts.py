@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptAddition, PromptBuilder, PromptParts
 from nanobot.app.trouble_reports import TroubleReports
-from nanobot.app.zones import says_nothing
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
@@ -27,8 +26,6 @@ from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.triggers.cron.editing import JobEditor
-from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
@@ -139,9 +136,3 @@ def blobs_of(config: Config) -> Blobs:
     from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
 
     return ObjectBlobs(config.blobs)
-
-
-def editor_of(config: Config, cron: CronService, zone: str, chats: Collection[str]) -> JobEditor:
-    """The editor of jobs. It asks for a time zone if none is given or configured."""
-    known = bool(config.agent.zone) or not says_nothing(zone)
-    return cron.editor(zone, chats, zone_known=known)

@@ -11,7 +11,6 @@ from nanobot.app.settings import exec_options
 from nanobot.config.loader import Config
 from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
-from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.privacy import kept_apart
@@ -21,7 +20,6 @@ from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.shell.process import process_tool
 from nanobot.tools.skill import skill_tool
-from nanobot.triggers.cron.editing import JobEditor
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.skills import Skills
@@ -39,7 +37,6 @@ class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
     taint: TaintedFiles
     blobs: Blobs
     chats: Collection[str]
-    jobs: JobEditor
     skills: Skills
 
 
@@ -50,7 +47,6 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
     sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
     return [
         ask_tool(),
-        cron_tool(needs.jobs),
         *workspace_tools(needs.files, taint, needs.blobs, needs.chats),
         skill_tool(needs.skills),
         exec_tool(sandbox, config.workspace, options, commands, taint, needs.hosts),

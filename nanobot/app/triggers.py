@@ -11,8 +11,8 @@ from nanobot.config.loader import Config
 from nanobot.messages import Origin
 from nanobot.seam.entry_points import Plugins
 from nanobot.triggers.base import Publisher, Trigger, Watching
-from nanobot.triggers.cron.service import CronService
 from nanobot.triggers.plugins import opened
+from nanobot.triggers.service import CronService
 
 
 def triggers_of(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.cron.editing import JobEditor
+    from nanobot.triggers.service import CronService
     from nanobot.workspace.skills import Skills
 
 
@@ -53,7 +53,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
-    monotonic clock. `partial_elsewhere`: what a run of another process has said so far."""
+    monotonic clock. `zone`: the one whose clocks people see. `partial_elsewhere`: what a run of
+    another process has said so far."""
 
     bus: Bus
     worker: Worker
@@ -67,7 +68,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     budgets: Budgets
     spending: UsageStore
-    job_editor: JobEditor
+    jobs: CronService
     tools: ToolRegistry
     context_preview: ContextPreview
     skills: Skills
@@ -76,6 +77,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock
+    zone: str
     began: float
     remarks: Remarks = NO_REMARKS
     partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
@@ -102,7 +104,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def shown_at(self) -> Now:
         """Now, by the clocks of the gateway's zone."""
-        return Now(self.now(), self.job_editor.zone)
+        return Now(self.now(), self.zone)
 
     def uptime(self) -> float:
         """Seconds since the start."""

@@ -15,7 +15,7 @@ from nanobot.session.keys import TASKS
 from nanobot.session.quarantine import Quarantined, QuarantinedContent
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence
-from nanobot.triggers.cron.jobs import Fired
+from nanobot.triggers.jobs import Fired
 
 MOST_NAMED = 5
 Command: TypeAlias = str
@@ -135,5 +135,5 @@ async def restore_quarantined(
     if row.session:
         task = row.session.startswith(f"{TASKS.word}:")
         engine.bus.wake(row.session, RunKind.TASK if task else RunKind.CHAT)
-    engine.job_editor.announce(Fired())
+    engine.jobs.announce(Fired())
     return row

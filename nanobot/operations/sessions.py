@@ -21,7 +21,7 @@ from nanobot.operations.waterfall import waterfall_lines
 from nanobot.search.conversations import Filter
 from nanobot.session.views import EntryView, SessionPage, SessionView
 from nanobot.text import Sentence
-from nanobot.triggers.cron.schedule import moment
+from nanobot.triggers.clocks import moment
 
 _QUOTED = 2_000
 
@@ -163,7 +163,7 @@ async def _entry_at(context: OperationContext, row: SessionView, at: str) -> int
         if not 1 <= int(at[:18]) <= row.entries:
             raise UsageError(f"The log of {row.key} has entries 1 to {row.entries}, not {at[:18]}.")
         return int(at)
-    until = moment(at, context.engine.job_editor.zone)
+    until = moment(at, context.engine.zone)
     first, last = 0, row.entries
     while first < last:
         middle = (first + last) // 2

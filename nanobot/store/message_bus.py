@@ -25,7 +25,7 @@ from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.cron.jobs import JobStore
+from nanobot.triggers.jobs import JobStore
 
 _LOOK_SECONDS = 2.0
 

@@ -57,7 +57,7 @@ from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
@@ -141,7 +141,6 @@ class FakeGateway:
         self.spending = process.spending
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
-        self.job_editor = self.cron.editor(options.settings.zone)
         self.tools = ToolRegistry()
         for tool in tools:
             self.tools.register(tool)
@@ -203,7 +202,7 @@ class FakeGateway:
             pairing=Pairing(self.process.pairings, clock),
             budgets=options.budgets,
             spending=self.spending,
-            job_editor=self.job_editor,
+            jobs=self.cron,
             tools=self.tools,
             context_preview=agent.preview,
             skills=skills,
@@ -221,6 +220,7 @@ class FakeGateway:
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,
             clock=clock,
+            zone=options.settings.zone,
             began=clock.monotonic() - 60.0,
         )
 

@@ -32,7 +32,7 @@ from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
-from nanobot.triggers.cron.jobs import JobStore
+from nanobot.triggers.jobs import JobStore
 
 T = TypeVar("T")
 

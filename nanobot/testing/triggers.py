@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from nanobot.errors import StoreUnwritable
 from nanobot.testing.promises import soon, that
 from nanobot.triggers.base import Trigger
-from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.jobs import Taken
 
 MAX_TEXT = 50_000
 

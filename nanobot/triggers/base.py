@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.jobs import Taken
 
 
 class Publisher(Protocol):

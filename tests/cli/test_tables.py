@@ -12,6 +12,7 @@ from nanobot.cli.tables import columns, page, table
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
 from nanobot.operations.rendering import SHOWN, Now, as_text, short_ids
+from nanobot.plugins.cron import jobs
 from nanobot.plugins.hooks import views as webhooks
 from nanobot.plugins.memory import port
 from nanobot.plugins.memory.port import MemoryView
@@ -19,7 +20,6 @@ from nanobot.search import conversations
 from nanobot.session import approvals, views
 from nanobot.session.provenance import Provenance
 from nanobot.session.views import SessionView, ToolCallView
-from nanobot.triggers.cron import jobs
 from nanobot.workspace import skills
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)

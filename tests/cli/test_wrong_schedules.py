@@ -8,8 +8,8 @@ import time
 import pytest
 
 from tests.cli.running import run_in
+from tests.plugins.cron.wrong_schedules import MAKERS, assert_refused, wrong_schedules
 from tests.process.harness import World
-from tests.triggers.cron.wrong_schedules import MAKERS, assert_refused, wrong_schedules
 
 
 @pytest.mark.parametrize(

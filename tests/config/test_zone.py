@@ -37,7 +37,7 @@ async def test_every_part_goes_by_the_configured_zone(tmp_path: Path) -> None:
     assert zone_of_home(config.agent, environ) == "Asia/Tokyo"
     assert run_settings(config.agent, environ).zone == "Asia/Tokyo"
     async with Gateway(config, environ, channels=False).serving("test", lambda _: None) as parts:
-        assert parts.engine.job_editor.zone == "Asia/Tokyo"
+        assert parts.engine.zone == "Asia/Tokyo"
         assert parts.engine.budgets.zone == "Asia/Tokyo"
 
 

@@ -9,11 +9,11 @@ import pytest
 from nanobot.errors import StoreUnwritable
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.session.entries import ModelCallEntry
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.tooling import bodies
+from tests.plugins.cron.scheduling import gateway
 
 
 async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
@@ -35,9 +35,10 @@ async def test_a_command_is_known_however_it_is_spelled(text: str) -> None:
     [(OWNER, ["/new", "/stop", "/model", "/cron", "/status"]), (MEMBER, ["/new", "/stop"])],
 )
 async def test_the_first_tap_is_answered_with_two_lines_and_five_commands_with_an_example(
-    sender: str, commands: list[str], bot: FakeGateway
+    sender: str, commands: list[str]
 ) -> None:
-    first, second, blank, *lines = (await answer(bot, "/start a-link", sender)).splitlines()
+    async with gateway() as bot:
+        first, second, blank, *lines = (await answer(bot, "/start a-link", sender)).splitlines()
     assert first.startswith("Hello!")
     assert (len(second) < 100, blank) == (True, "")
     assert len(lines) <= 5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter, parsed
 
 NAMED = [
     pytest.param(operation, parameter, id=f"{operation.name} {parameter.name}")
-    for operation in OPERATIONS
+    for operation in (*OPERATIONS, *plugin_operations())
     for parameter in operation.parameters
     if not parameter.rest and operation.in_lane is None
 ]
@@ -40,7 +40,7 @@ def test_each_value_may_be_in_quotes_with_blanks(
 
 
 def test_quotes_within_a_text_are_left_to_it() -> None:
-    edit = next(operation for operation in OPERATIONS if operation.name == "cron edit")
+    edit = next(each for each in plugin_operations() if each.name == "cron edit")
     parameters = edit.parameters
     assert parsed(parameters, 'tea schedule="0 9 * * *" Say "hello" to = "all"') == {
         "job": "tea",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nanobot.messages import Role
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
 
@@ -73,8 +73,9 @@ async def by_socket(client: Client, **request: Any) -> Any:
 @pytest.mark.parametrize("role", ["member", "guest"])
 async def test_no_operation_of_others_is_reached_by_any_way(served: House, role: str) -> None:
     program = await served.program("kid", role)
-    names = [each.name for each in OPERATIONS] + [each.alias for each in OPERATIONS if each.alias]
-    by_name = {name: op for op in OPERATIONS for name in (op.name, op.alias) if name}
+    every = (*OPERATIONS, *plugin_operations())
+    names = [each.name for each in every] + [each.alias for each in every if each.alias]
+    by_name = {name: op for op in every for name in (op.name, op.alias) if name}
     for name in names:
         operation = by_name[name]
         if operation.may(Role(role)):

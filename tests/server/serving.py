@@ -21,7 +21,7 @@ from nanobot.server.web_server import WebServer
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.jobs import Taken
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from tests.plugins.cron.wrong_schedules import assert_refused, ends_itself, wrong_schedules
 from tests.server.housing import Client
-from tests.triggers.cron.wrong_schedules import assert_refused, ends_itself, wrong_schedules
 
 
 async def test_over_http(owner: Client) -> None:

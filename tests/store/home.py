@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import UNLIMITED
+from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
@@ -21,7 +22,6 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -93,9 +93,9 @@ class Home:
         writer = StoreContext(self.clock, self.ids, "reader")
         return SqlConversations(self.database, writer, redact)
 
-    def jobs(self, owner: str = "us") -> SqlJobStore:
+    def jobs(self, owner: str = "us") -> SqlJobs:
         """Scheduled jobs."""
-        return SqlJobStore(self.database, StoreContext(self.clock, self.ids, owner))
+        return SqlJobs(self.database, StoreContext(self.clock, self.ids, owner))
 
     def pairings(self) -> SqlPairingStore:
         """Who asked to be let in, and who was."""

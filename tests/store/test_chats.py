@@ -9,7 +9,7 @@ from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.session.inbox import Admission
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.cron.jobs import Plan
+from nanobot.triggers.jobs import Plan
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, asked, begun, let_in, rendered, said, told
 

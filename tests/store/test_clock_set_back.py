@@ -14,12 +14,12 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.plugins.voice.store import _is_due
 from nanobot.store.database import schema
 from nanobot.store.journal.inbox import MOST_HELD_SECONDS, held_yet
-from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import OWNER
-from nanobot.triggers.cron.jobs import RETRIES
+from nanobot.triggers.jobs import RETRIES
+from tests.plugins.cron.scheduling import gateway
 
 BEGIN = 1_800_000_000.0
 DAY = 86_400.0

@@ -21,16 +21,17 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
+from nanobot.plugins.cron.jobs import OccurrenceView, following
+from nanobot.plugins.cron.schedule import parse
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.repositories.occurrences import open_of
-from nanobot.triggers.cron.editing import JobRequest, Requester
-from nanobot.triggers.cron.jobs import KEPT_SECONDS, Fired, Job, OccurrenceView, Plan, following
-from nanobot.triggers.cron.schedule import parse
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.jobs import KEPT_SECONDS, Fired, Job, Plan
+from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 
 CHAT = Address("fake", "1")
@@ -64,7 +65,7 @@ async def add(home: Home, described: Plan, key: str = "") -> Job:
 async def look(home: Home, after: float = 0.0, *, owner: str = "us") -> Fired:
     """What a process does, some seconds later, that settles what has ended and does what is due."""
     home.clock.advance(after)
-    return await CronService(home.jobs(owner), Bus(home.journal()), home.clock).fire()
+    return await service_over(home.jobs(owner), Bus(home.journal()), home.clock).fire()
 
 
 async def statuses(home: Home, job: Job) -> list[str]:
@@ -313,9 +314,9 @@ async def test_a_job_is_done_on_request_once_a_call(home: Home) -> None:
 
 async def test_what_a_trigger_publishes_is_kept_once_and_in_order(home: Home) -> None:
     hook = plan(home, name="hook:ci", overlap="queue", waiting=2)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
+    publisher = service_over(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
-    again = CronService(home.jobs("us"), Bus(home.journal()), home.clock).publisher(hook)
+    again = service_over(home.jobs("us"), Bus(home.journal()), home.clock).publisher(hook)
     assert await again.publish("Build 1 failed.", key="1") == "known"
     assert await again.publish("Build 2 failed.", key="2") == "taken"
     job = await home.jobs().find("hook:ci")
@@ -343,7 +344,7 @@ async def test_an_erased_message_of_a_job_is_gone_from_what_was_scheduled_too(ho
 async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> None:
     hook = plan(home, name="hook:ci", overlap="queue", waiting=100)
     home.clock.set_by(0.1234)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
+    publisher = service_over(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     for number in range(60):
         home.clock.advance(0.001 * (number % 3 == 0))
         assert await publisher.publish(f"Build {number}.", key=str(number)) == "taken"
@@ -354,7 +355,7 @@ async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> 
 
 async def test_past_its_limit_a_trigger_hears_that_nothing_was_kept(home: Home) -> None:
     hook = plan(home, name="hook:ci", overlap="queue", waiting=2)
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
+    publisher = service_over(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     keys = [await publisher.publish("Once more.", key=str(n)) for n in (1, 2, 3)]
     assert keys == ["taken", "taken", "full"]
     job = await home.jobs().find("hook:ci")
@@ -570,8 +571,8 @@ async def test_a_run_whose_job_cannot_be_read_any_more_ends_and_others_are_settl
 
 
 async def test_a_zone_that_is_gone_can_be_changed_and_the_job_resumed(home: Home) -> None:
-    service = CronService(home.jobs(), Bus(home.journal()), home.clock)
-    editor = service.editor("UTC")
+    service = service_over(home.jobs(), Bus(home.journal()), home.clock)
+    editor = JobEditor(home.jobs(), home.clock, "UTC", service.announce)
     person = Requester(role=Role.OWNER, sender_id="1001", address=CHAT, session_key="fake:1")
     job = await add(home, plan(home, "30 * * * *"))
     await damage(home, job, "its zone is gone")
@@ -664,9 +665,9 @@ async def test_a_job_of_a_chat_that_threw_the_bot_out_is_paused_and_its_owner_to
     assert await statuses(home, other) == ["done"] * 3
     (text,) = await told(home, private)
     assert "was paused: fake:-7 cannot be reached" in text
-    service = CronService(home.jobs(), Bus(home.journal()), home.clock)
+    service = service_over(home.jobs(), Bus(home.journal()), home.clock)
     person = Requester(role=Role.MEMBER, sender_id="1001", address=private, session_key="fake:1001")
-    await service.editor("UTC").resume(person, str(job.id))
+    await JobEditor(home.jobs(), home.clock, "UTC", service.announce).resume(person, str(job.id))
     await look(home, HOUR)
     assert (await statuses(home, job))[-1] == ("done" if send else "running")
 
@@ -687,7 +688,7 @@ async def test_what_a_trigger_publishes_for_a_chat_that_is_gone_is_noted_and_not
     home: Home,
 ) -> None:
     hook = plan(home, name="hook:ci", overlap="queue")
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
+    publisher = service_over(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     await refused(home)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
     job = await home.jobs().find("hook:ci")
@@ -703,7 +704,7 @@ async def test_a_damaged_row_does_not_stop_a_trigger_that_the_configuration_desc
     home: Home, how: str
 ) -> None:
     hook = plan(home, name="hook:ci", overlap="queue")
-    publisher = CronService(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
+    publisher = service_over(home.jobs(), Bus(home.journal()), home.clock).publisher(hook)
     assert await publisher.publish("Build 1 failed.", key="1") == "taken"
     job = await home.jobs().find("hook:ci")
     await damage(home, job, how)

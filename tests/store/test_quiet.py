@@ -23,6 +23,7 @@ from nanobot.messages import (
     Role,
     Sender,
 )
+from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.plugins.quiet.store import limiter
@@ -33,12 +34,11 @@ from nanobot.store.database import schema
 from nanobot.store.digests import DIGEST
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.cron.jobs import Plan
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.jobs import Plan
+from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_memory
 
 CHAT = Address("fake", "1")
@@ -54,8 +54,8 @@ class Told:
         hooks = store_hooks(quiet=limiter(QuietHours(settings)))
         writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None, hooks)
         self.journal = SqlJournal(home.database, writer)
-        self.jobs = SqlJobStore(home.database, writer)
-        self.cron = CronService(self.jobs, Bus(self.journal), home.clock)
+        self.jobs = SqlJobs(home.database, writer)
+        self.cron = service_over(self.jobs, Bus(self.journal), home.clock)
         self.texts: list[str] = []
         self.posted = 0
 

@@ -78,8 +78,8 @@ GIVEN: dict[str, Any] = {
 }
 """What a reading verb is asked for, by the names of its parameters. A new name needs a line."""
 APART: dict[str, dict[str, Any]] = {
-    "SqlJobStore.find": {"which": "no such job"},
-    "SqlJobStore._some_listed": {"state": "others"},
+    "SqlJobs.find": {"which": "no such job"},
+    "SqlJobs._some_listed": {"state": "others"},
     "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
     "Eraser._erase_quotes": {"names": []},
     "Eraser._search": {"place": blob_references.Place()},

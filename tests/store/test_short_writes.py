@@ -241,7 +241,7 @@ class Crowded:
         apart: dict[str, dict[str, Any]] = {
             "SqlJournal.account": {"identity": "x"},
             "SqlTriggerState.keep": {"body": b"{}"},
-            "SqlJobStore.realign": {"after": 0},
+            "SqlJobs.realign": {"after": 0},
             "Eraser._remove_slice": {"place": session_removal.Place()},
             "SqlJournal.bury": {"scope": "one"},
             "SqlPushSubscriptions.keep": {"new": subscription},
@@ -256,7 +256,7 @@ class Crowded:
             "SqlJournal.answer": {"identity": self.approval},
             "SqlJournal._claim": {"key": "telegram:16", "run_id": "another"},
             "SqlRecords.cancel": {"run_id": "parked", "ending": aborted},
-            "SqlJobStore.add": {"plan": msgspec.structs.replace(plan(self.home), name="new")},
+            "SqlJobs.add": {"plan": msgspec.structs.replace(plan(self.home), name="new")},
             "Eraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
             "SqlRecords.mark_read": {"entry": None},

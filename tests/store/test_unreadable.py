@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import Account
 from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
+from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.session.runs import PromptSnapshot
@@ -33,7 +34,6 @@ from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -111,7 +111,7 @@ class Parts:
         eraser = Eraser(guard, writer)
         self.journal = self.store.journal
         self.records = SqlRecords(guard, writer, eraser)
-        self.jobs = SqlJobStore(guard, writer)
+        self.jobs = SqlJobs(guard, writer)
         self.pairings = SqlPairingStore(guard, writer)
         self.tokens = SqlAccessTokens(guard)
         self.memories = SqlMemoryStore(guard, writer, eraser)

@@ -20,6 +20,10 @@ from hypothesis import strategies as st
 from nanobot.app.trigger_plans import plan_of
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.cron.editing import JobRequest, Requester
+from nanobot.plugins.cron.jobs import when
+from nanobot.plugins.cron.schedule import coming
+from nanobot.plugins.cron.store.absences import count_of
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
@@ -33,17 +37,14 @@ from nanobot.plugins.quiet.store import limiter
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
 from nanobot.store.digests import DIGEST
-from nanobot.store.repositories.job_absences import count_of
 from nanobot.store.repositories.trigger_state import SqlTriggerState
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, last_text
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.cron.editing import JobRequest, Requester
-from nanobot.triggers.cron.jobs import Job
-from nanobot.triggers.cron.schedule import coming
+from nanobot.triggers.jobs import Job
 from nanobot.triggers.supervisor import supervise
+from tests.plugins.cron.scheduling import editor_of, gateway
 from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
 from tests.sampling import examples
 
@@ -133,7 +134,7 @@ class Outside:
             await self.channel.pop()
             for schedule, send in SCHEDULES:
                 wish = JobRequest(schedule=schedule, text=f"job {schedule}", send=send, to="fake:1")
-                self.jobs.append(await bot.job_editor.add(ELSEWHERE, wish))
+                self.jobs.append(await editor_of(bot).add(ELSEWHERE, wish))
 
     async def killed(self) -> None:
         """One process that is killed right before or right after one of its commits."""
@@ -185,7 +186,7 @@ class Outside:
                 self.clock.advance(10.0)
                 await bot.settle()
             for job in self.jobs[:2]:
-                await bot.job_editor.pause(ELSEWHERE, str(job.id))
+                await editor_of(bot).pause(ELSEWHERE, str(job.id))
             (self._workspace / "HEARTBEAT.md").unlink()
             for _ in range(30):
                 self.clock.advance(10.0)
@@ -201,7 +202,7 @@ def everything_was_done_once(world: Outside, ended_at: float) -> None:
     assert {row.status for row in rows} <= ENDS
     assert all(row.ended_at is not None for row in rows)
     for job in world.jobs:
-        due = coming(job.plan.when(), job.created_at, 20_000)
+        due = coming(when(job.plan), job.created_at, 20_000)
         expected = [time for time in due if time <= ended_at]
         had = []
         for row in (row for row in rows if row.job_id == job.id):

@@ -6,7 +6,7 @@ import asyncio
 
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.jobs import Taken
 from nanobot.triggers.supervisor import supervise
 
 

@@ -49,7 +49,7 @@ from nanobot.providers.vision import VisionModels
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender(OWNER_ID, THE_OWNER)

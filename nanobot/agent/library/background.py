@@ -8,7 +8,7 @@ from contextlib import suppress
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.session.states import RunKind
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 
 
 class Background:

@@ -12,7 +12,6 @@ from nanobot.seam.installed import provided
 from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
-from nanobot.tools.cron import cron_tool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
@@ -22,7 +21,7 @@ from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -30,6 +29,8 @@ from nanobot.workspace.skills import Skills
 
 WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")
 """Makes the tools for the web."""
+SCHEDULING: Interface[Callable[[CronService, str], AnyTool]] = Interface(name="scheduling")
+"""Has a service fire jobs by the clock, and makes the tool that schedules them, in a time zone."""
 
 
 def keeper(workspace: Path, blobs: Path | None) -> Received:
@@ -78,5 +79,8 @@ def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: CronServ
     names = {spec.name for spec in tools.specs()}
     if starter is not None and "spawn" not in names:
         tools.register(spawn_tool(starter))
-    if cron is not None and "cron" not in names:
-        tools.register(cron_tool(cron.editor(local_zone(environment()))))
+    scheduling = None if cron is None else provided(SCHEDULING)
+    if cron is not None and scheduling is not None:
+        tool = scheduling(cron, local_zone(environment()))
+        if tool.name not in names:
+            tools.register(tool)

@@ -6,7 +6,7 @@ from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.service import CronService
 
 
 def shared_bus(

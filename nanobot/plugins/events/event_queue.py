@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 
 from nanobot.plugins.events.sensor import SensorEvent
-from nanobot.triggers.cron.jobs import SILENT
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.jobs import SILENT
 
 HOUR = 3_600.0
 GATHER_SECONDS = 1.0

@@ -23,8 +23,8 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.cron.jobs import Plan, Taken
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.jobs import Plan, Taken
+from nanobot.triggers.service import CronService
 
 
 def fits(config: Config) -> list[Finding]:

@@ -24,7 +24,7 @@ from nanobot.plugins.events.sensor import Sensor, SensorOff, SensorUnreadable
 from nanobot.ports import Clock
 from nanobot.supervision import Work, side_by_side
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.state import TriggerState
 
 _LAZY_SECONDS = 30.0

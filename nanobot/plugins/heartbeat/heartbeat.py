@@ -25,9 +25,9 @@ from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.cron.hours import Hours
-from nanobot.triggers.cron.jobs import SILENT
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.hours import Hours
+from nanobot.triggers.jobs import SILENT
 from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"

@@ -21,8 +21,8 @@ from nanobot.providers.base import Models
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.cron.hours import hours_of, zone_given
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.hours import hours_of, zone_given
+from nanobot.triggers.service import CronService
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:

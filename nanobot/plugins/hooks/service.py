@@ -16,8 +16,8 @@ from nanobot.session.keys import HOOKS
 from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
-from nanobot.triggers.cron.jobs import Plan
-from nanobot.triggers.cron.service import CronService
+from nanobot.triggers.jobs import Plan
+from nanobot.triggers.service import CronService
 from nanobot.triggers.state import TriggerState
 
 HOOKS_WAITING = 1_000

@@ -38,7 +38,7 @@ from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.supervision import Looks
 from nanobot.text import clean
-from nanobot.triggers.cron.jobs import silent
+from nanobot.triggers.jobs import silent
 
 QUIET_SECONDS = 60.0
 

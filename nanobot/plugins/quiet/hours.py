@@ -12,8 +12,8 @@ import msgspec
 
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.store.digests import begun
-from nanobot.triggers.cron.hours import Hours, hours_of, zone_given
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.hours import Hours, hours_of, zone_given
 
 HOUR, DAY = 3_600.0, 86_400.0
 MOST_LISTED = 25

@@ -22,7 +22,7 @@ from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures
 from nanobot.text import Sentence
-from nanobot.triggers.cron import jobs
+from nanobot.triggers import jobs
 
 Column: TypeAlias = tuple[str, str]
 

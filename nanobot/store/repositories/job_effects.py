@@ -24,7 +24,7 @@ from nanobot.store.journal import admission, inbox, log, outbox, runs
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.occurrences import Occurrence
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.cron.jobs import Fired, Job, session_of
+from nanobot.triggers.jobs import Fired, Job, session_of
 
 _i = schema.inbound
 

@@ -13,7 +13,8 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
-from nanobot.triggers.cron.jobs import Job, Plan
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.jobs import Job, Plan
 
 _j = schema.jobs
 
@@ -65,6 +66,18 @@ def _job(row: Any, plan: Plan) -> Job:
         reason=row.reason or "",
         plan=plan,
     )
+
+
+def job_values(writer: StoreContext, plan: Plan) -> dict[str, Any]:
+    """The columns of a job with this plan."""
+    return {
+        "name": plan.name,
+        "owner": plan.by,
+        "channel": plan.address.channel,
+        "chat_id": plan.address.chat_id,
+        "changed_at": writer.clock.now(),
+        "body": msgspec.json.encode(plan),
+    }
 
 
 def job_of(connection: sa.Connection, job_id: int) -> Job:

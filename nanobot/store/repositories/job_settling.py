@@ -17,7 +17,7 @@ from nanobot.store.repositories.job_effects import Effects, Slice
 from nanobot.store.repositories.job_rows import job_of
 from nanobot.store.repositories.occurrences import Occurrence
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.cron.jobs import RETRIES, Fired, OpenTime, repeats, silent
+from nanobot.triggers.jobs import RETRIES, Fired, OpenTime, repeats, silent
 
 _out = schema.outbound
 

@@ -12,7 +12,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.triggers.cron.jobs import RETRIES, OpenTime
+from nanobot.triggers.jobs import RETRIES, OpenTime
 
 _o = schema.occurrences
 _i = schema.inbound

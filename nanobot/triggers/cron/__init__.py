@@ -1,1 +1,1 @@
-"""Scheduled jobs: schedules, actions, and the service that fires them."""
+"""The documented import path of `CronService`."""

@@ -12,12 +12,12 @@ from nanobot.plugins.heartbeat.heartbeat import FILE_LIMIT, NAME, to_do, trouble
 from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PostEntry, UserEntry
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, last_text
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.tooling import bodies
+from tests.plugins.cron.scheduling import editor_of, gateway
 from tests.plugins.heartbeat.beating import ASKED, at, beaten, configured, heart, wanted
 
 NOON = at("2026-03-10T12:00")
@@ -64,7 +64,7 @@ async def test_nothing_to_say_is_not_said_not_kept_in_the_chat_and_marks_nothing
         assert bodies(bot, PostEntry) == []
         assert len(bot.channel.sent) == 1
         assert await bot.records.sessions(limit=9, unread=True) == []
-        (job,) = await bot.job_editor.history("heartbeat", 9)
+        (job,) = await editor_of(bot).history("heartbeat", 9)
         assert (job.name, job.status) == (NAME, "done")
 
 
@@ -159,7 +159,7 @@ async def test_a_beat_that_still_works_is_not_followed_by_another(tmp_path: Path
         await bot.cron.fire()
         assert (await bot.channel.pop()).text == "late"
         assert await beaten(bot, beats) == ""
-        assert len(await bot.job_editor.history("heartbeat", 9)) == 2
+        assert len(await editor_of(bot).history("heartbeat", 9)) == 2
 
 
 async def test_in_quiet_hours_there_is_no_beat(tmp_path: Path) -> None:

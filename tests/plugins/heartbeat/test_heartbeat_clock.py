@@ -21,8 +21,8 @@ from nanobot.plugins.heartbeat.heartbeat import (
 )
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.cron.hours import hours_of
-from nanobot.triggers.cron.jobs import Taken
+from nanobot.triggers.hours import hours_of
+from nanobot.triggers.jobs import Taken
 from tests.plugins.heartbeat.beating import at, wanted
 
 CHAT = Address("fake", "1")

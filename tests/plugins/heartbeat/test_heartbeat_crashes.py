@@ -16,11 +16,11 @@ from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database import schema
 from nanobot.store.digests import DIGEST
-from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
+from tests.plugins.cron.scheduling import gateway
 from tests.plugins.heartbeat.beating import at, beaten, heart, wanted
 
 NOON = at("2026-03-10T12:00")

@@ -25,7 +25,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
 from nanobot.tools.redact import secrets_of
-from nanobot.triggers.cron.jobs import KEPT_SECONDS
+from nanobot.triggers.jobs import KEPT_SECONDS
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "webhooks.md").read_text("utf-8")
 CI = HookSettings(style="github", secret="a secret", to="fake:1", prompt="Look at {what}.")

@@ -37,7 +37,7 @@ from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
 from nanobot.workspace import folder as workspace
 
 _MOST_LISTED = 20

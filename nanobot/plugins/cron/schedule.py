@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
 from nanobot.errors import UsageError
+from nanobot.plugins.cron.clock_changes import next_elapsed, next_fixed
+from nanobot.plugins.cron.expression import Expression, expression_of
+from nanobot.plugins.cron.phrases import Incomplete, Interval, Later, Meaning, Repeats
+from nanobot.plugins.cron.spoken import EXAMPLES, phrase_at
 from nanobot.text import pattern
-from nanobot.triggers.cron.clock_changes import instant, next_elapsed, next_fixed
-from nanobot.triggers.cron.expression import Expression, expression_of
-from nanobot.triggers.cron.phrases import Incomplete, Interval, Later, Meaning, Repeats
-from nanobot.triggers.cron.spoken import EXAMPLES, phrase_at
+from nanobot.triggers.clocks import moment, zone_of
 
 LEAST_SECONDS = 10.0
 MOST_SECONDS = 10 * 366 * 86_400.0
@@ -227,64 +224,6 @@ def _times(schedule: Schedule, after: float) -> Iterator[float]:
     while time is not None:
         yield time
         time = schedule.next(time)
-
-
-@lru_cache(maxsize=1)
-def _zones() -> dict[str, str]:
-    return {name.casefold(): name for name in available_timezones()}
-
-
-def _of_that_name(name: str) -> ZoneInfo | None:
-    """The zone with exactly this name, found without listing all zones, which reads hundreds of
-    files. None if the list has to decide.
-    """
-    # not zones: "posixrules" and "right/..." are files in the same folder
-    if not name[:1].isupper():
-        return None
-    zone = _loaded(name)
-    # If the file system ignores case, only the list knows the right spelling.
-    return zone if zone is not None and _loaded(name.swapcase()) is None else None
-
-
-def _loaded(name: str) -> ZoneInfo | None:
-    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo(name)
-    return None
-
-
-@lru_cache(maxsize=700)
-def zone_of(name: str) -> ZoneInfo:
-    """A zone of the IANA database. Raises UsageError that names the most similar zone."""
-    if (zone := _of_that_name(name)) is not None:
-        return zone
-    zones = _zones()
-    if name.casefold() in zones:
-        return ZoneInfo(zones[name.casefold()])
-    near = get_close_matches(name.casefold()[:80], zones, n=3, cutoff=0.6)
-    by_city = [full for full in zones if full.rpartition("/")[2] == name.casefold().strip()]
-    candidates = list(dict.fromkeys([*by_city, *near]))[:3]
-    hint = (
-        f"; did you mean {' or '.join(zones[candidate] for candidate in candidates)}?"
-        if candidates
-        else "."
-    )
-    raise UsageError(f"there is no zone {name[:60]!r}: write it as in Europe/Berlin{hint}")
-
-
-def moment(text: str, zone: str, example: str = "2030-12-24T18:00") -> float:
-    """The unix seconds of a time in ISO 8601, in the zone unless it has an offset. Raises
-    UsageError that suggests a valid time.
-    """
-    try:
-        time = datetime.fromisoformat(text)
-        unix = instant(time, zone_of(zone)) if time.tzinfo is None else time.timestamp()
-        return float(math.ceil(unix))
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"{text[:60]!r} is not a time: there is no such day or hour, or it is written in "
-            f"another "
-            f"form than `{example}` or `{example}:00+01:00`."
-        ) from error
 
 
 def _at(written: str, zone: str, now: float) -> Once:

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Role
+from nanobot.plugins.cron.editing import JobRequest, Requester
+from nanobot.plugins.cron.jobs import LATE_SECONDS, when
+from nanobot.plugins.cron.schedule import coming
+from nanobot.plugins.cron.store.absences import count_of
 from nanobot.store.database import schema
-from nanobot.store.repositories.job_absences import count_of
-from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.cron.editing import JobRequest, Requester
-from nanobot.triggers.cron.jobs import LATE_SECONDS, Job
-from nanobot.triggers.cron.schedule import coming
+from nanobot.triggers.jobs import Job
+from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of
 from tests.sampling import examples
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC).timestamp()
@@ -69,7 +70,7 @@ async def life(
     async with gateway(ScriptedProvider(), FakeChannel(), home=home) as bot:
         if jobs is None:
             jobs = [
-                await bot.job_editor.add(OWNER, _wish(schedule, zone, rng))
+                await editor_of(bot).add(OWNER, _wish(schedule, zone, rng))
                 for schedule in SCHEDULES
             ]
 
@@ -84,7 +85,7 @@ async def life(
             bot.process.after = reach
         else:
             bot.process.before = reach
-        await bot.process.jobs.realign(0) if not bot.process.dead else None
+        await jobs_of(bot.process).realign(0) if not bot.process.dead else None
         while not bot.process.dead:
             try:
                 await bot.cron.fire()
@@ -149,7 +150,7 @@ async def lives(seed: int) -> None:
 
 def _times_of(job: Job, row: Any) -> list[float]:
     """The times that a row is for."""
-    more = coming(job.plan.when(), row.scheduled_at, count_of(row.body) - 1)
+    more = coming(when(job.plan), row.scheduled_at, count_of(row.body) - 1)
     return [row.scheduled_at, *more]
 
 
@@ -157,7 +158,7 @@ def due(job: Job, until: float) -> list[float]:
     """All its times up to then."""
     count = 10
     while True:
-        times = coming(job.plan.when(), job.created_at, count)
+        times = coming(when(job.plan), job.created_at, count)
         if len(times) < count or times[-1] > until:
             return [time for time in times if time <= until]
         count *= 4
@@ -181,7 +182,7 @@ async def test_a_crash_around_the_firing_does_it_once(
     async with MemoryHome(ManualClock(NOON)) as home:
         channel = FakeChannel()
         async with gateway(home=home, channel=channel) as bot:
-            job = await bot.job_editor.add(OWNER, JobRequest(schedule="+1m", text="Tea", send=send))
+            job = await editor_of(bot).add(OWNER, JobRequest(schedule="+1m", text="Tea", send=send))
             home.clock.advance(60)  # type: ignore[attr-defined]
 
             def reach(verb: str) -> None:
@@ -202,5 +203,5 @@ async def test_a_crash_around_the_firing_does_it_once(
                 await bot.cron.fire()
                 await bot.settle()
             assert (await bot.channel.pop()).text == ("Tea" if send else "echo: Tea")
-            (occurrence,) = await bot.job_editor.history(str(job.id), 9)
+            (occurrence,) = await editor_of(bot).history(str(job.id), 9)
             assert occurrence.status == "done"

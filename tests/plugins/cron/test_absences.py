@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import OWNER
+from tests.plugins.cron.scheduling import gateway, jobs_of
 
 BEGIN = 1_790_000_000.0
 SLEPT = 3 * 86_400.0
@@ -56,7 +56,7 @@ async def test_three_days_of_every_ten_seconds_are_one_row_and_few_runs(
         assert "nanobot was not running" in counted[0]
         assert len(rows) < 120
         assert home.do(lambda c: c.scalar(sa.text("SELECT count(*) FROM runs"))) <= runs
-        shown = await bot.process.jobs.history(job_id=1, limit=200)
+        shown = await jobs_of(bot.process).history(job_id=1, limit=200)
         assert any(f"{missed:,} times" in (row.error or "") for row in shown)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError
-from nanobot.triggers.cron.hours import Hours, hours_of, zone_given
+from nanobot.triggers.hours import Hours, hours_of, zone_given
 
 ZONES = (
     "UTC",

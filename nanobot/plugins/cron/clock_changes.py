@@ -8,24 +8,16 @@ its time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
+
+from nanobot.triggers.clocks import both, clocks_change, instant, shown_at
 
 Following: TypeAlias = Callable[[datetime], datetime | None]
 """Returns the first time of a schedule after another, both in local time (naive)."""
 
 _MOMENT = timedelta(seconds=1)
-
-
-def instant(shown: datetime, zone: ZoneInfo, *, last: bool = False) -> float:
-    """When clocks show this naive time (unix seconds), for the first time or the `last`. If clocks
-    skip it, the end of the gap.
-    """
-    first, second = _both(shown, zone)
-    if first <= second:
-        return second if last else first
-    return _change(second - 1, first, zone)
 
 
 def next_fixed(following: Following, after: float, zone: ZoneInfo) -> float | None:
@@ -35,8 +27,8 @@ def next_fixed(following: Following, after: float, zone: ZoneInfo) -> float | No
     if here.fold:
         # Clocks show this for the second time: every time up to the change is already past.
         first = here.replace(fold=0)
-        change = _change(first.timestamp(), after, zone)
-        shown = _shown(change, UTC) + (first.utcoffset() or timedelta()) - _MOMENT
+        change = clocks_change(first.timestamp(), after, zone)
+        shown = shown_at(change, UTC) + (first.utcoffset() or timedelta()) - _MOMENT
     while shown is not None:
         shown = following(shown)
         time = None if shown is None else instant(shown, zone)
@@ -54,8 +46,8 @@ def next_elapsed(following: Following, after: float, zone: ZoneInfo) -> float | 
     if here.fold or again <= after:
         return time
     # Clocks will be set back: earlier times then come again, possibly before `time`.
-    change = _change(after, again, zone)
-    repeated = _next_shown(following, _shown(change, zone) - _MOMENT, change - 1, zone)
+    change = clocks_change(after, again, zone)
+    repeated = _next_shown(following, shown_at(change, zone) - _MOMENT, change - 1, zone)
     return min((at for at in (time, repeated) if at is not None), default=None)
 
 
@@ -66,38 +58,12 @@ def _next_shown(
     `shown`.
     """
     while (time := following(shown)) is not None:
-        first, second = _both(time, zone)
+        first, second = both(time, zone)
         if first > second:
-            shown = _shown(_change(second - 1, first, zone), zone) - _MOMENT
+            shown = shown_at(clocks_change(second - 1, first, zone), zone) - _MOMENT
             continue
         for at in (first, second):
             if at > after:
                 return at
         shown = time
     return None
-
-
-def _both(shown: datetime, zone: ZoneInfo) -> tuple[float, float]:
-    """A naive time by the clocks before a change and by those after it. Within a gap, the first of
-    the two is later.
-    """
-    here = shown.replace(tzinfo=zone)
-    return here.timestamp(), here.replace(fold=1).timestamp()
-
-
-def _change(low: float, high: float, zone: ZoneInfo) -> float:
-    """The second after `low`, up to `high`, at which clocks change."""
-    before, after = int(low), -int(-high // 1)
-    offset = datetime.fromtimestamp(after, zone).utcoffset()
-    while after - before > 1:
-        middle = (before + after) // 2
-        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
-            after = middle
-        else:
-            before = middle
-    return float(after)
-
-
-def _shown(time: float, zone: tzinfo) -> datetime:
-    """The local time at that moment, naive."""
-    return datetime.fromtimestamp(time, zone).replace(tzinfo=None, fold=0)

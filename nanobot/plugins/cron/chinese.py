@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from nanobot.triggers.cron.phrases import (
+from nanobot.plugins.cron.phrases import (
     NO_TIME,
     NO_WORKDAY_OF_MONTH,
     Days,

@@ -15,8 +15,7 @@ import msgspec
 
 from nanobot.errors import ConfigError, UsageError
 from nanobot.text import pattern
-from nanobot.triggers.cron.clock_changes import instant
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import instant, zone_of
 
 _TIME = pattern(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _DAY = timedelta(days=1)

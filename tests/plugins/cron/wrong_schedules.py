@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.schedule import parse
+from nanobot.plugins.cron.schedule import parse
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

@@ -18,8 +18,8 @@ from nanobot.store.database.prepared import Prepared
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.job_effects import Effects
 from nanobot.store.repositories.occurrences import NewOccurrence
-from nanobot.triggers.cron.jobs import Job
-from nanobot.triggers.cron.schedule import zone_of
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.jobs import Job
 
 _o = schema.occurrences
 

@@ -12,19 +12,19 @@ import pytest
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
+from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.cron.tool import cron_tool
 from nanobot.session.entries import PostEntry, ToolResultEntry, UserEntry
 from nanobot.session.states import RunKind
-from nanobot.store.repositories.jobs import SqlJobStore
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER
-from nanobot.tools.cron import cron_tool
-from nanobot.triggers.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
-from nanobot.triggers.cron.jobs import Fired, OpenTime
-from nanobot.triggers.cron.service import LOOK_SECONDS, CronService
+from nanobot.triggers.jobs import Fired, OpenTime
+from nanobot.triggers.service import LOOK_SECONDS
 from tests.agent.tooling import bodies
+from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of, service_over
 
 CHAT = Address("fake", "1")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
@@ -88,8 +88,8 @@ async def test_a_model_of_its_own_and_fewer_tools_hold_for_a_jobs_runs() -> None
     async with at_noon() as home:
         opening = gateway(home=home)
         async with opening as bot:
-            bot.tools.register(cron_tool(bot.job_editor))
-            await bot.job_editor.add(
+            bot.tools.register(cron_tool(editor_of(bot)))
+            await editor_of(bot).add(
                 asker(), JobRequest(schedule="+20m", text="Look", model="test/other", tools="none")
             )
             await later(bot, 1_200)
@@ -111,9 +111,9 @@ async def test_what_has_expired_is_not_done_however_long_nobody_was_there() -> N
     async with at_noon() as home, gateway(home=home) as bot:
         await answer(bot, "/cron add name=walk expires=+10d every day Walk")
         await later(bot, 60 * 86_400)
-        (job,) = await bot.job_editor.listed(asker(), state="", limit=9)
+        (job,) = await editor_of(bot).listed(asker(), state="", limit=9)
         assert (job.state, job.next_at) == ("done", None)
-        assert await bot.job_editor.history("walk", 9) == []
+        assert await editor_of(bot).history("walk", 9) == []
         assert len(bot.channel.sent) == 1
 
 
@@ -199,7 +199,7 @@ async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
         "Done.",
     )
     async with at_noon() as home, gateway(provider, home=home) as bot:
-        bot.tools.register(cron_tool(bot.job_editor))
+        bot.tools.register(cron_tool(editor_of(bot)))
         assert await answer(bot, "tea?") == "Done."
         added, listed, paused, resumed, removed, unnamed, wrong = (
             entry.text for entry in bodies(bot, ToolResultEntry)
@@ -215,7 +215,7 @@ async def test_the_model_makes_jobs_looks_at_them_and_removes_them() -> None:
 
 async def test_a_call_that_is_made_again_after_a_crash_adds_no_second_job() -> None:
     async with at_noon() as home:
-        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda _: None)
+        book = JobEditor(jobs_of(Process(home)), home.clock, "UTC", lambda _: None)
         wish = JobRequest(schedule="+20m", text="Tea")
         first = await book.add(asker(key="run-1:1:0"), wish)
         assert await book.add(asker(key="run-1:1:0"), wish) == first
@@ -228,26 +228,26 @@ async def test_a_jobs_run_makes_nothing_that_repeats_and_no_endless_chain() -> N
     provider = ScriptedProvider(asks_for("cron", action="add", schedule="@daily", message="x"))
     async with at_noon() as home:
         async with gateway(provider, home=home) as bot:
-            bot.tools.register(cron_tool(bot.job_editor))
-            await bot.job_editor.add(asker(), JobRequest(schedule="+1h", text="begin"))
+            bot.tools.register(cron_tool(editor_of(bot)))
+            await editor_of(bot).add(asker(), JobRequest(schedule="+1h", text="begin"))
             await later(bot, 3_600)
             assert "cannot create a repeating job" in bodies(bot, ToolResultEntry, "cron:1")[0].text
         async with gateway(ScriptedProvider(*script), home=home) as bot:
-            bot.tools.register(cron_tool(bot.job_editor))
-            await bot.job_editor.add(asker(), JobRequest(schedule="+1h", text="begin again"))
+            bot.tools.register(cron_tool(editor_of(bot)))
+            await editor_of(bot).add(asker(), JobRequest(schedule="+1h", text="begin again"))
             for _ in range(9):
                 await later(bot, 3_600)
-            jobs = await bot.job_editor.listed(asker(), state="", limit=50)
+            jobs = await editor_of(bot).listed(asker(), state="", limit=50)
             assert max(job.plan.depth for job in jobs) == MOST_DEPTH
             assert all(job.state == "done" for job in jobs)
         for change in ("resume", "trigger"):
             with pytest.raises(UsageError, match="only people may"):
-                await getattr(bot.job_editor, change)(asker(origin=Origin.CRON), "1")
+                await getattr(editor_of(bot), change)(asker(origin=Origin.CRON), "1")
 
 
 async def test_members_look_after_their_own_jobs_only() -> None:
     async with at_noon() as home:
-        book = JobEditor(Process(home).jobs, home.clock, "UTC", lambda _: None)
+        book = JobEditor(jobs_of(Process(home)), home.clock, "UTC", lambda _: None)
         mine = await book.add(asker(MEMBER, Role.MEMBER), JobRequest(schedule="+1h", text="mine"))
         theirs = await book.add(asker(), JobRequest(schedule="+1h", text="theirs"))
         member = asker(MEMBER, Role.MEMBER)
@@ -261,7 +261,7 @@ async def test_members_look_after_their_own_jobs_only() -> None:
 async def test_a_jobs_run_has_the_role_and_the_taint_of_whoever_asked_for_it() -> None:
     async with at_noon() as home, gateway(home=home) as bot:
         member = asker(MEMBER, Role.MEMBER, tainted=True)
-        await bot.job_editor.add(member, JobRequest(schedule="+1h", text="Look"))
+        await editor_of(bot).add(member, JobRequest(schedule="+1h", text="Look"))
         await later(bot, 3_600)
         (message,) = bodies(bot, UserEntry, "cron:1")
         assert (message.role, message.sender_id, message.tainted) == (Role.MEMBER, MEMBER, True)
@@ -273,7 +273,7 @@ async def test_one_timer_fires_on_time_and_at_once_after_a_change() -> None:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
         assert clock.sleeps[-1] == LOOK_SECONDS
-        await bot.job_editor.add(asker(), JobRequest(schedule="+20s", text="Tea", send=True))
+        await editor_of(bot).add(asker(), JobRequest(schedule="+20s", text="Tea", send=True))
         await bot.settle()
         assert clock.sleeps[-1] == 20
         clock.advance(20)
@@ -287,14 +287,14 @@ async def test_a_clock_that_jumps_is_noticed_within_half_a_minute() -> None:
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
-        await bot.job_editor.add(asker(), JobRequest(schedule="every hour", text="Look", send=True))
+        await editor_of(bot).add(asker(), JobRequest(schedule="every hour", text="Look", send=True))
         await bot.settle()
         for jump in (5.5 * 3_600, -9.0 * 3_600):
             clock.set_by(jump)
             clock.advance(LOOK_SECONDS)
             await bot.settle()
         assert "[Late" in (await bot.channel.pop()).text
-        (job,) = await bot.job_editor.listed(asker(), state="", limit=9)
+        (job,) = await editor_of(bot).listed(asker(), state="", limit=9)
         assert job.next_at is not None
         assert 0 < job.next_at - clock.now() <= 3_600
         timer.cancel()
@@ -305,52 +305,52 @@ async def test_the_end_of_a_run_is_noted_at_once() -> None:
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
         timer = tasks.create_task(bot.cron.run())
         await clock.asleep()
-        job = await bot.job_editor.add(asker(), JobRequest(schedule="+10s", text="Look"))
+        job = await editor_of(bot).add(asker(), JobRequest(schedule="+10s", text="Look"))
         await bot.settle()
         clock.advance(10)
         assert (await bot.channel.pop()).text == "echo: Look"
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "done"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "done"
         timer.cancel()
 
 
 async def test_an_end_elsewhere_that_nobody_told_of_is_noted_within_seconds() -> None:
     clock = ManualClock(NOON, instant=False)
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
-        scheduler = CronService(bot.process.jobs, Bus(bot.process.journal), clock)
+        scheduler = service_over(jobs_of(bot.process), Bus(bot.process.journal), clock)
         timer = tasks.create_task(scheduler.run())
         await clock.asleep()
-        job = await bot.job_editor.add(asker(), JobRequest(schedule="+10s", text="Look"))
+        job = await editor_of(bot).add(asker(), JobRequest(schedule="+10s", text="Look"))
         scheduler.look_at_all()
         await bot.settle()
         clock.advance(10)
         await bot.settle()
         bot.bus.wake(f"cron:{job.id}", RunKind.TASK)  # it runs there
         await bot.settle()
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "running"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "running"
         clock.advance(3)
         await bot.settle()
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "done"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "done"
         timer.cancel()
 
 
 async def test_what_another_process_began_and_ended_is_noted_within_seconds() -> None:
     clock = ManualClock(NOON, instant=False)
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
-        scheduler = CronService(bot.process.jobs, Bus(bot.process.journal), clock)
+        scheduler = service_over(jobs_of(bot.process), Bus(bot.process.journal), clock)
         timer = tasks.create_task(scheduler.run())
         await clock.asleep()
-        job = await bot.job_editor.add(asker(), JobRequest(schedule="every hour", text="Look"))
+        job = await editor_of(bot).add(asker(), JobRequest(schedule="every hour", text="Look"))
         bot.cron.on_announced = scheduler.look_at_all
-        await bot.job_editor.trigger(asker(), str(job.id))
+        await editor_of(bot).trigger(asker(), str(job.id))
         await bot.settle()
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "running"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "running"
         clock.advance(3)
         await bot.settle()
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "done"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "done"
         timer.cancel()
 
 
-class Between(SqlJobStore):
+class Between(SqlJobs):
     """Jobs of which `then` is called once when a look at all of them has been taken."""
 
     then: Callable[[], Awaitable[None]] | None = None
@@ -366,11 +366,10 @@ class Between(SqlJobStore):
 async def test_what_begins_while_all_is_looked_at_is_waited_for() -> None:
     clock = ManualClock(NOON, instant=False)
     async with MemoryHome(clock) as home, gateway(home=home) as bot, asyncio.TaskGroup() as tasks:
-        job = await bot.job_editor.add(asker(), JobRequest(schedule="every hour", text="Look"))
-        kept = bot.process.jobs
-        assert isinstance(kept, SqlJobStore)
+        job = await editor_of(bot).add(asker(), JobRequest(schedule="every hour", text="Look"))
+        kept = jobs_of(bot.process)
         jobs = Between(kept.database, kept.writer)
-        scheduler = CronService(jobs, bot.bus, clock)
+        scheduler = service_over(jobs, bot.bus, clock)
 
         async def triggered() -> None:
             _, fired = await jobs.trigger(job.id, at=None, key="", text="")
@@ -379,5 +378,5 @@ async def test_what_begins_while_all_is_looked_at_is_waited_for() -> None:
         jobs.then = triggered
         timer = tasks.create_task(scheduler.run())
         assert (await bot.channel.pop()).text == "echo: Look"
-        assert (await bot.job_editor.history(str(job.id), 9))[0].status == "done"
+        assert (await editor_of(bot).history(str(job.id), 9))[0].status == "done"
         timer.cancel()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from nanobot.triggers.cron import chinese, english
-from nanobot.triggers.cron.phrases import Phrase, reach
+from nanobot.plugins.cron import chinese, english
+from nanobot.plugins.cron.phrases import Phrase, reach
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _MOST = 200

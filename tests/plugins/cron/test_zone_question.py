@@ -7,21 +7,21 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from nanobot.session.entries import ToolResultEntry
-from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome
-from nanobot.testing.machine import ManualClock
-from nanobot.testing.model import ScriptedProvider, asks_for
-from nanobot.testing.platform import OWNER
-from nanobot.tools.cron import cron_tool
-from nanobot.triggers.cron.zone_question import (
+from nanobot.plugins.cron.tool import cron_tool
+from nanobot.plugins.cron.zone_question import (
     _ANYWHERE,
     _LANGUAGES,
     ZoneQuestion,
     likely_zones,
     question,
 )
+from nanobot.session.entries import ToolResultEntry
+from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.testing.platform import OWNER
 from tests.agent.tooling import bodies
+from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
@@ -33,7 +33,7 @@ async def _answer(bot: FakeGateway, text: str) -> str:
 
 def _unknown(bot: FakeGateway) -> None:
     """The gateway of a machine that says UTC."""
-    bot.job_editor.zone_question = ZoneQuestion(bot.process.jobs)
+    editor_of(bot).zone_question = ZoneQuestion(jobs_of(bot.process))
 
 
 async def test_the_first_job_asks_and_its_remedy_works() -> None:
@@ -69,7 +69,8 @@ async def test_the_model_is_told_to_ask() -> None:
         MemoryHome(ManualClock(NOON)) as home,
         gateway(ScriptedProvider(call, "Done."), home=home) as bot,
     ):
-        bot.tools.register(cron_tool(bot.cron.editor("UTC", zone_known=False)))
+        _unknown(bot)
+        bot.tools.register(cron_tool(editor_of(bot)))
         await _answer(bot, "tea every day")
         (result,) = (entry.text for entry in bodies(bot, ToolResultEntry))
         assert "\nAsk the person: The times are in UTC" in result

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.schedule import (
+from nanobot.plugins.cron.schedule import (
     Cron,
     Every,
     Once,

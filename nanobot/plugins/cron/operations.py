@@ -9,14 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import TERMINAL, Address, Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.operations.rendering import Now
+from nanobot.plugins.cron.editing import MOST_PREVIEWED, JobEditor, JobRequest, Requester
+from nanobot.plugins.cron.jobs import JobView, OccurrenceView, viewed
+from nanobot.plugins.cron.wording import in_words, said_back
 from nanobot.text import Sentence
-from nanobot.triggers.cron.editing import MOST_PREVIEWED, JobRequest, Requester
-from nanobot.triggers.cron.jobs import Job, JobView, OccurrenceView, viewed
-from nanobot.triggers.cron.schedule import zone_of
-from nanobot.triggers.cron.wording import in_words, said_back
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.jobs import Job
 
 _WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or its name.")]
 _OneJob: TypeAlias = Annotated[Rest, Meta(description="Its number, or its name.")]
@@ -149,7 +150,7 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> list[JobView]:
     """List the scheduled jobs."""
-    editor = context.engine.job_editor
+    editor = context.of(JobEditor)
     jobs = await editor.listed(_requester(caller), state=state, find=find, limit=limit)
     return [viewed(job) for job in jobs]
 
@@ -169,8 +170,8 @@ async def add_job(
     """
     schedule = settings.schedule or ""
     if not schedule:
-        schedule, text = context.engine.job_editor.in_text(text, settings.zone or "")
-    request, editor = _request(settings, schedule, text), context.engine.job_editor
+        schedule, text = context.of(JobEditor).in_text(text, settings.zone or "")
+    request, editor = _request(settings, schedule, text), context.of(JobEditor)
     job = await editor.add(_requester(caller), request)
     asked = editor.zone_question
     question = await asked.about(job, zone_named=bool(settings.zone)) if asked else ""
@@ -190,7 +191,7 @@ async def edit_job(
     Its next time is computed from now.
     """
     request = _request(settings, settings.schedule, text)
-    return _changed(await context.engine.job_editor.edit(_requester(caller), job, request))
+    return _changed(await context.of(JobEditor).edit(_requester(caller), job, request))
 
 
 def _running(job: JobView, _: Now) -> Sentence:
@@ -200,13 +201,13 @@ def _running(job: JobView, _: Now) -> Sentence:
 @operation("cron run", text=_running, example="3")
 async def run_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Run a job now; its schedule is unchanged."""
-    return viewed(await context.engine.job_editor.trigger(_requester(caller), job))
+    return viewed(await context.of(JobEditor).trigger(_requester(caller), job))
 
 
 @operation("cron pause", role=Role.MEMBER, text=_job_text, example="3")
 async def pause_job(context: OperationContext, caller: Caller, job: _OneJob) -> JobView:
     """Pause a job until it is resumed."""
-    return viewed(await context.engine.job_editor.pause(_requester(caller), job))
+    return viewed(await context.of(JobEditor).pause(_requester(caller), job))
 
 
 @operation("cron resume", text=_job_text, example="3")
@@ -215,7 +216,7 @@ async def resume_job(context: OperationContext, caller: Caller, job: _OneJob) ->
 
     A one-time job whose time has passed runs at once.
     """
-    return _changed(await context.engine.job_editor.resume(_requester(caller), job))
+    return _changed(await context.of(JobEditor).resume(_requester(caller), job))
 
 
 @operation("cron remove", role=Role.MEMBER, text=_job_text, example="3")
@@ -224,7 +225,7 @@ async def remove_job(context: OperationContext, caller: Caller, job: _OneJob) ->
 
     Its pending runs are removed, too. An active run is not stopped.
     """
-    return viewed(await context.engine.job_editor.remove(_requester(caller), job))
+    return viewed(await context.of(JobEditor).remove(_requester(caller), job))
 
 
 @operation("cron history", reads=True, role=Role.MEMBER, example="3", shows=("occurrences",))
@@ -235,7 +236,7 @@ async def list_occurrences(
     limit: Limit = 20,
 ) -> list[OccurrenceView]:
     """Show the history of a job's runs."""
-    return await context.engine.job_editor.history(job, limit, _requester(caller))
+    return await context.of(JobEditor).history(job, limit, _requester(caller))
 
 
 def _due_text(due: list[DueView], _: Now) -> Sentence:
@@ -259,7 +260,7 @@ async def preview_schedule(
     count: Annotated[int, Meta(ge=1, le=MOST_PREVIEWED, description="How many times.")] = 5,
 ) -> list[DueView]:
     """Show the next times of a schedule."""
-    book = context.engine.job_editor
+    book = context.of(JobEditor)
     info = zone_of(zone or book.zone)
     schedule, due = book.preview(text, info.key, begin, count)
     rule = in_words(schedule, info.key, text)
@@ -272,4 +273,12 @@ async def preview_schedule(
             zone=info.key,
         )
         for time in times
+    ]
+
+
+def operations() -> list[Operation]:
+    """The operations of scheduled jobs."""
+    return [
+        *(list_jobs, add_job, edit_job, run_job, pause_job, resume_job, remove_job),
+        *(list_occurrences, preview_schedule),
     ]

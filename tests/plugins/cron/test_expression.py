@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.schedule import Cron, Schedule, coming, parse
+from nanobot.plugins.cron.schedule import Cron, Schedule, coming, parse
 from tests.sampling import examples
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from nanobot.triggers.cron.phrases import (
+from nanobot.plugins.cron.phrases import (
     NO_WORKDAY_OF_MONTH,
     Days,
     Interval,

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.cron.schedule import parse, split
+from nanobot.plugins.cron.tool import cron_tool
 from nanobot.session.entries import ToolResultEntry
-from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import OWNER
-from nanobot.tools.cron import cron_tool
-from nanobot.triggers.cron.schedule import parse, split
 from tests.agent.tooling import bodies
-from tests.triggers.cron.wrong_schedules import assert_refused, ends_itself, wrong_schedules
+from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of
+from tests.plugins.cron.wrong_schedules import assert_refused, ends_itself, wrong_schedules
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
@@ -28,7 +28,7 @@ async def _answer(bot: FakeGateway, text: str) -> str:
 
 
 async def _jobs(bot: FakeGateway) -> list[str]:
-    jobs = await bot.process.jobs.listed(state="", by="", find="", limit=500)
+    jobs = await jobs_of(bot.process).listed(state="", by="", find="", limit=500)
     return [job.plan.schedule for job in jobs if job.state != "system"]
 
 
@@ -62,7 +62,7 @@ async def test_by_the_tool_of_the_model() -> None:
         MemoryHome(ManualClock(NOON)) as home,
         gateway(ScriptedProvider(*calls, "Done."), home=home) as bot,
     ):
-        bot.tools.register(cron_tool(bot.job_editor))
+        bot.tools.register(cron_tool(editor_of(bot)))
         assert await _answer(bot, "remind me") == "Done."
         results = [entry.text for entry in bodies(bot, ToolResultEntry)]
         assert len(results) == len(schedules)

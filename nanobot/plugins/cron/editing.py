@@ -11,29 +11,13 @@ from msgspec import Meta
 from nanobot.addresses import chat_of, session_at
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import WEB, Address, Origin, Role, RunOptions
+from nanobot.plugins.cron.jobs import Jobs, OccurrenceView, following, when
+from nanobot.plugins.cron.schedule import Every, Once, Schedule, coming, parse, split
+from nanobot.plugins.cron.zone_question import ZoneQuestion
 from nanobot.ports import Clock
 from nanobot.session import keys
-from nanobot.triggers.cron.jobs import (
-    Fired,
-    Job,
-    JobStore,
-    Misfire,
-    OccurrenceView,
-    Overlap,
-    Plan,
-    following,
-)
-from nanobot.triggers.cron.schedule import (
-    Every,
-    Once,
-    Schedule,
-    coming,
-    moment,
-    parse,
-    split,
-    zone_of,
-)
-from nanobot.triggers.cron.zone_question import ZoneQuestion
+from nanobot.triggers.clocks import known_zone, moment, zone_of
+from nanobot.triggers.jobs import Fired, Job, Misfire, Overlap, Plan
 
 MOST_JOBS = 100
 """Maximum jobs of a person who is not an owner."""
@@ -97,7 +81,7 @@ class JobEditor:
 
     def __init__(
         self,
-        jobs: JobStore,
+        jobs: Jobs,
         clock: Clock,
         zone: str,
         announce: Callable[[Fired], None],
@@ -108,10 +92,7 @@ class JobEditor:
         self._clock = clock
         self.announce = announce
         self.zone_question: ZoneQuestion | None = None
-        try:
-            self.zone = zone_of(zone).key
-        except UsageError:
-            self.zone = "UTC"
+        self.zone = known_zone(zone)
 
     async def add(self, requester: Requester, request: JobRequest) -> Job:
         """Add a job. Raises UsageError if it is not possible."""
@@ -188,7 +169,7 @@ class JobEditor:
         if job.state != "paused":
             raise UsageError(f"the job {job.plan.name} is {job.state}, not paused.")
         _readable(job)
-        schedule, now = job.plan.when(), self._clock.now()
+        schedule, now = when(job.plan), self._clock.now()
         next_at = schedule.at if isinstance(schedule, Once) else self._next(job.plan, now)
         return await self._keep(job, state="active", next_at=next_at, reason="")
 

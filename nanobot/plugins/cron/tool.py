@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from nanobot.errors import ToolError, UsageError
+from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
+from nanobot.plugins.cron.jobs import viewed
+from nanobot.plugins.cron.schedule import Every, parse
+from nanobot.plugins.cron.wording import said_back
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.triggers.cron.editing import JobEditor, JobRequest, Requester
-from nanobot.triggers.cron.jobs import Job, viewed
-from nanobot.triggers.cron.schedule import Every, parse, zone_of
-from nanobot.triggers.cron.wording import said_back
+from nanobot.triggers.clocks import zone_of
+from nanobot.triggers.jobs import Job
 
 _LISTED = 50
 _TEXT_CHARS = 80

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nanobot.errors import UsageError
 from nanobot.propagation import received
-from nanobot.triggers.cron.jobs import Fired, JobStore, Plan, Taken
+from nanobot.triggers.jobs import Fired, JobStore, Plan, Taken
 
 
 class JobPublisher:

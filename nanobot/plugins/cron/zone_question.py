@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from nanobot.triggers.cron.jobs import Job, JobStore
-from nanobot.triggers.cron.schedule import Every
-from nanobot.triggers.cron.spoken import chinese_text
+from nanobot.plugins.cron.jobs import Jobs, when
+from nanobot.plugins.cron.schedule import Every
+from nanobot.plugins.cron.spoken import chinese_text
+from nanobot.triggers.jobs import Job
 
 # By letters used only in this language; the first match counts.
 _LANGUAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -75,12 +76,12 @@ class ZoneQuestion:
     people's zone.
     """
 
-    def __init__(self, jobs: JobStore) -> None:
+    def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
 
     async def about(self, job: Job, *, zone_named: bool) -> str:
         """The question to show with a job that was just added; "" if it is not needed."""
-        if zone_named or isinstance(job.plan.when(), Every):
+        if zone_named or isinstance(when(job.plan), Every):
             return ""
         jobs = await self._jobs.listed(state="", by="", find="", limit=_SHOWN)
         if any(other.id != job.id and other.state != "system" for other in jobs):

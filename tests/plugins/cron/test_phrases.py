@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import UsageError
-from nanobot.triggers.cron.schedule import Once, coming, parse, split
-from nanobot.triggers.cron.spoken import chinese_text
-from nanobot.triggers.cron.wording import in_words
+from nanobot.plugins.cron.schedule import Once, coming, parse, split
+from nanobot.plugins.cron.spoken import chinese_text
+from nanobot.plugins.cron.wording import in_words
 from tests.sampling import examples
 
 ZONE = "Europe/Berlin"

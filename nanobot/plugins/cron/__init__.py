@@ -1,0 +1,16 @@
+"""Scheduled jobs: the assistant does things at a time, or regularly."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="cron",
+    summary="Scheduled jobs.",
+    objects="nanobot.plugins.cron.service:objects",
+    operations="nanobot.plugins.cron.operations:operations",
+    groups={"cron": "Scheduled jobs."},
+    tools="nanobot.plugins.cron.service:tools",
+    reserves=("cron",),
+    provides={"scheduling": "nanobot.plugins.cron.service:scheduling"},
+)

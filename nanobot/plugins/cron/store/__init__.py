@@ -1,0 +1,1 @@
+"""Scheduled jobs over SQL: stored, fired by the clock, paused."""

@@ -1,0 +1,115 @@
+"""Fires jobs: every due time gets exactly one row, in the transaction that creates its message or
+run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address
+from nanobot.plugins.cron.jobs import (
+    LATE_SECONDS,
+    decide,
+    due_at,
+    following,
+    skipped_to,
+    worded,
+)
+from nanobot.plugins.cron.store import notices
+from nanobot.plugins.cron.store.absences import Absence
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.prepared import Prepared
+from nanobot.store.journal import chats
+from nanobot.store.repositories import job_pausing
+from nanobot.store.repositories.job_effects import Effects, Slice
+from nanobot.store.repositories.job_firing import NOT_DONE, do, unended_of
+from nanobot.store.repositories.job_rows import as_job
+from nanobot.store.unit import StoreContext
+from nanobot.triggers.jobs import Fired, Job, admits
+
+_j = schema.jobs
+
+_AT_ONCE = 50
+
+_DUE = Prepared(
+    sa.select(_j)
+    .where(schema.JOB_ACTIVE, _j.c.next_due <= sa.bindparam("now"))
+    .order_by(_j.c.next_due)
+    .limit(_AT_ONCE)
+)
+_NEXT_DUE = Prepared(sa.select(sa.func.min(_j.c.next_due)).where(schema.JOB_ACTIVE))
+_MOVE = Prepared(
+    sa.update(_j)
+    .where(_j.c.id == sa.bindparam("i"))
+    .values(
+        next_at=sa.bindparam("at"),
+        next_due=sa.bindparam("due"),
+        state=sa.bindparam("s"),
+        changed_at=sa.bindparam("now"),
+    )
+)
+
+
+def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
+    """Fire due jobs, and tell the owners of jobs that were paused."""
+    alone(connection, "cron")
+    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    for row in _DUE.execute(connection, now=effects.now).all():
+        if not slice_.step():
+            break
+        unreachable = chats.unreachable(connection, Address(row.channel, row.chat_id))
+        if unreachable is not None:
+            notices.pause(effects, row, _refused(row, unreachable), "skipped")
+            continue
+        with effects.contained(f"job {row.id}") as (own, caught):
+            _do_due(own, row, slice_)
+        if caught.error is not None:
+            notices.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
+    next_due = _NEXT_DUE.scalar(connection)
+    more = next_due is not None and next_due <= effects.now
+    # Owners get one notice for all jobs that were paused together.
+    return effects.fired(next_due=next_due, more=more or notices.tell(effects))
+
+
+def _refused(row: Any, reason: str) -> str:
+    return f"{row.channel}:{row.chat_id} cannot be reached ({reason})"
+
+
+def _do_due(effects: Effects, row: Any, slice_: Slice) -> None:
+    """Handle the due times of a job, each with its row, within the limits of the transaction."""
+    job = as_job(row)
+    plan = job.plan
+    at: float | None = skipped_to(plan, row.next_at, effects.now)
+    absence = Absence(effects, job)
+    while at is not None and due_at(job.id, at, plan.jitter) <= effects.now:
+        after = following(plan, at)
+        _do_time(effects, job, at, after, absence)
+        at = after
+        if not slice_.step():
+            break
+    absence.close()
+    due = None if at is None else due_at(job.id, at, plan.jitter)
+    state = "active" if at is not None else "done"
+    _MOVE.execute(effects.connection, i=job.id, at=at, due=due, s=state, now=effects.now)
+
+
+def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence: Absence) -> None:
+    plan, due = job.plan, due_at(job.id, at, job.plan.jitter)
+    following_due = None if after is None else due_at(job.id, after, plan.jitter)
+    if decide(plan, due, following_due, effects.now) == "missed":
+        absence.add(at, "missed", "nanobot was not running")
+        return
+    if effects.now - due >= LATE_SECONDS and _waits_for_another(effects, job):
+        absence.add(at, "skipped", NOT_DONE)
+        return
+    absence.close()
+    do(effects, job, at, worded(plan, plan.text, due, effects.now))
+
+
+def _waits_for_another(effects: Effects, job: Job) -> bool:
+    """Whether a running occurrence of a job blocks further ones."""
+    unended = 0 if job.plan.send else len(unended_of(effects.connection, job))
+    return admits(job.plan, unended) == "skip"

@@ -1,0 +1,217 @@
+"""Scheduled jobs over SQL: stored, listed and changed. Other modules contain the execution."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.cron.jobs import OccurrenceView, due_at, following
+from nanobot.plugins.cron.store import firing, notices
+from nanobot.plugins.cron.store.absences import count_of
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.database.results import as_struct
+from nanobot.store.journal import chats
+from nanobot.store.repositories import job_pausing
+from nanobot.store.repositories.job_effects import Effects, Slice
+from nanobot.store.repositories.job_rows import as_job, job_values, plan_of, shown_job
+from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import bare_verb, verb
+from nanobot.triggers.jobs import Job, Plan
+
+_j = schema.jobs
+_o = schema.occurrences
+_i = schema.inbound
+
+_AT_ONCE = 200
+
+
+def _listed(
+    connection: sa.Connection, *, state: str, by: str, limit: int, find: str, skip: int
+) -> tuple[list[Job], int | None]:
+    """The next jobs of a state that contain the words, after the first `skip`, and how many to skip
+    next, None at the end. "others": jobs that are neither active nor removed.
+    """
+    which = schema.JOB_ACTIVE if state == "active" else _j.c.state == state
+    if state == "others":
+        which = _j.c.state.not_in(("active", "removed"))
+    query = sa.select(_j).where(which).order_by(_j.c.next_due, _j.c.id).limit(_AT_ONCE)
+    if by:
+        query = query.where(_j.c.owner == by)
+    rows = connection.execute(query.offset(skip)).all()
+    jobs = (shown_job(row) for row in rows if _may_mention(row, find))
+    found = list(itertools.islice((job for job in jobs if _mentions(job, find)), limit))
+    return found, skip + len(rows) if len(rows) == _AT_ONCE else None
+
+
+def _may_mention(row: Any, words: str) -> bool:
+    """Whether the words occur anywhere in a row: decoding every job takes longer."""
+    return not words or words.casefold() in f"{row.name} {row.body.decode()}".casefold()
+
+
+def _mentions(job: Job, words: str) -> bool:
+    text = f"{job.plan.name}\n{job.plan.text}"
+    return not words or words.casefold() in text.casefold()
+
+
+def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
+    due = None if next_at is None else due_at(job_id, next_at, plan.jitter)
+    return job_values(writer, plan) | {"next_at": next_at, "next_due": due}
+
+
+def _add(
+    connection: sa.Connection,
+    writer: StoreContext,
+    plan: Plan,
+    next_at: float | None,
+    key: str,
+    most: int,
+) -> Job:
+    # Two at once would each find the name free and room for one more.
+    alone(connection, "cron")
+    if key:
+        existing = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
+        if existing is not None:
+            return shown_job(existing)
+    _name_is_free(connection, plan.name, 0)
+    mine = sa.select(sa.func.count()).where(
+        _j.c.owner == plan.by, _j.c.state.in_(("active", "paused"))
+    )
+    if (connection.scalar(mine) or 0) >= most:
+        raise UsageError(f"there are {most} jobs for {plan.by} already: remove one first.")
+    values = _values(writer, 0, plan, next_at) | {
+        "state": "active",
+        "call_key": key or None,
+        "created_at": writer.clock.now(),
+    }
+    identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
+    due = _values(writer, identity, plan, next_at)["next_due"]
+    connection.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
+    return _job_named(connection, str(identity))
+
+
+def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
+    same = sa.select(_j.c.id).where(
+        _j.c.name == name, _j.c.state.in_(("active", "paused", "system")), _j.c.id != but
+    )
+    if connection.execute(same).first() is not None:
+        raise UsageError(f"there is a job called {name!r} already: choose another name.")
+
+
+def _job_named(connection: sa.Connection, which: str) -> Job:
+    named = which.strip().removeprefix("#")
+    by_id = named.isascii() and named.isdigit() and len(named) < 16
+    rows: Sequence[Any] = []
+    if by_id:
+        rows = connection.execute(sa.select(_j).where(_j.c.id == int(named))).all()
+    if not rows:
+        query = sa.select(_j).where(_j.c.name == which.strip())
+        rows = connection.execute(query.order_by(_j.c.state == "removed", _j.c.id.desc())).all()
+    if not rows or (rows[0].state == "removed" and not by_id):
+        raise UnknownId(f"there is no job {which[:60]!r}; `cron list` shows which there are.")
+    return shown_job(rows[0])
+
+
+def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
+    alone(connection, "cron")
+    if job.state in {"active", "paused"}:
+        _name_is_free(connection, job.plan.name, job.id)
+    values = _values(writer, job.id, job.plan, job.next_at)
+    values |= {"state": job.state, "reason": job.reason or None}
+    if not job.readable:
+        del values["body"]
+    was = connection.scalar(sa.select(_j.c.state).where(_j.c.id == job.id))
+    if (was, job.state) == ("paused", "active"):
+        # Resuming a job asserts that its chat can be reached; if not, the job is paused again.
+        chats.reached(connection, job.plan.address)
+    connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
+    if job.state == "removed":
+        Effects(connection, writer).drop_waiting(job, "removed")
+
+
+def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
+    query = (
+        sa.select(_o, _j.c.name, _i.c.run_id)
+        .join(_j, _j.c.id == _o.c.job_id)
+        .join(_i, _i.c.id == _o.c.inbound_id, isouter=True)
+        .limit(limit)
+    )
+    if job_id is None:
+        query = query.order_by(_o.c.fired_at.desc())
+    else:
+        query = query.where(_o.c.job_id == job_id).order_by(_o.c.scheduled_at.desc())
+    rows = connection.execute(query)
+    return [as_struct(row, OccurrenceView, count=count_of(row.body)) for row in rows]
+
+
+def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int | None:
+    alone(connection, "cron")
+    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after)
+    rows = connection.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
+    for row in rows:
+        if not slice_.step():
+            return after
+        after = row.id
+        with effects.contained(f"job {row.id}") as (own, caught):
+            _bring_forward(own, row)
+        if caught.error is not None:
+            notices.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
+    return after if len(rows) == _AT_ONCE else None
+
+
+def _bring_forward(effects: Effects, row: Any) -> None:
+    job = as_job(row)
+    if job.next_at is None or job.plan.once:
+        return
+    earlier = following(job.plan, effects.now)
+    if earlier is not None and earlier < job.next_at:
+        due = due_at(job.id, earlier, job.plan.jitter)
+        change = sa.update(_j).where(_j.c.id == job.id)
+        effects.connection.execute(change.values(next_at=earlier, next_due=due))
+
+
+def _depth(connection: sa.Connection, run_id: str) -> int:
+    query = (
+        sa.select(_j.c.body)
+        .join(_o, _o.c.job_id == _j.c.id)
+        .join(_i, _i.c.id == _o.c.inbound_id)
+        .where(
+            _i.c.run_id == run_id,
+            _o.c.session_key == _i.c.session_key,
+            schema.OCCURRENCE_OPEN,
+        )
+    )
+    body = connection.scalar(query)
+    return 0 if body is None else plan_of(body).depth
+
+
+class SqlJobs(SqlJobStore):
+    """See cron.jobs.Jobs: the same code for SQLite and PostgreSQL."""
+
+    add = verb(_add, "cron_add")
+    find = bare_verb(_job_named)
+    _some_listed = bare_verb(_listed)
+    changed = verb(_changed, "cron_change")
+    fire = verb(firing.fire, "cron_fire")
+    history = bare_verb(_history)
+    realign = verb(_realign, "cron_realign")
+    depth = bare_verb(_depth)
+
+    async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
+        found: list[Job] = []
+        # Due jobs come from their index; one sort of all jobs would read every one of them.
+        for each in (state,) if state else ("active", "others"):
+            skip: int | None = 0
+            while skip is not None and len(found) < limit:
+                wanted = limit - len(found)
+                some, skip = await self._some_listed(
+                    state=each, by=by, limit=wanted, find=find, skip=skip
+                )
+                found += some
+        return found
