@@ -12,5 +12,6 @@ PLUGIN = Plugin(
     groups={"cron": "Scheduled jobs."},
     tools="nanobot.plugins.cron.service:tools",
     reserves=("cron",),
+    checks="nanobot.plugins.cron.checks:checks",
     provides={"scheduling": "nanobot.plugins.cron.service:scheduling"},
 )

@@ -13,7 +13,6 @@ from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.opening import check
 
-_JOBS = sa.select(sa.func.count()).select_from(schema.jobs).where(schema.jobs.c.state == "active")
 _OWNED = (
     sa.select(schema.pairings.c.channel)
     .where(schema.pairings.c.state == "approved", schema.pairings.c.role == "owner")
@@ -23,15 +22,14 @@ _OWNED = (
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """A usable store. `revision` None: it does not exist yet. `current`: it needs no migration.
-    `size` in bytes, 0 if it is not a file. `jobs`: the number of active jobs; `owned`: the channels
-    with a paired owner. Both are set only if the tables are those of this program.
+    `size` in bytes, 0 if it is not a file. `owned`: the channels with a paired owner, set only if
+    the tables are those of this program.
     """
 
     where: str
     revision: str | None
     current: bool
     size: int
-    jobs: int = 0
     owned: frozenset[str] = frozenset()
 
 
@@ -66,7 +64,6 @@ def _postgres(url: str) -> Inspection:
 
 class _Seen(msgspec.Struct, frozen=True):
     revision: str | None
-    jobs: int = 0
     owned: frozenset[str] = frozenset()
 
 
@@ -76,8 +73,7 @@ def _looked_at(connection: sa.Connection) -> _Seen:
         migrate.verify(connection, revision)
     if revision is None or revision != migrate.OURS.head:
         return _Seen(revision)
-    jobs = int(connection.execute(_JOBS).scalar_one())
-    return _Seen(revision, jobs, frozenset(connection.execute(_OWNED).scalars()))
+    return _Seen(revision, frozenset(connection.execute(_OWNED).scalars()))
 
 
 def _inspected(where: str, size: int, seen: _Seen) -> Inspection:
@@ -86,6 +82,5 @@ def _inspected(where: str, size: int, seen: _Seen) -> Inspection:
         revision=seen.revision,
         current=seen.revision in (None, migrate.OURS.head),
         size=size,
-        jobs=seen.jobs,
         owned=seen.owned,
     )

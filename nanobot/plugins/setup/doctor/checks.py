@@ -16,7 +16,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.app.home import close_to_others, open_to_others
-from nanobot.app.zones import guessed, says_nothing, zone_of_home
+from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.operations.home import Finding
@@ -80,7 +80,7 @@ async def everything(
     if isinstance(kept, Finding):
         yield kept
     else:
-        for finding in _store(config, environ, kept, rows=rows):
+        for finding in _store(config, kept, rows=rows):
             yield finding
     yield await _model(config, environ)
     yield await _sandbox(config)
@@ -250,21 +250,8 @@ def _inspected(config: Config) -> Inspection | Finding:
         return Finding(about="store", level="broken", text=str(error))
 
 
-def _store(
-    config: Config, environ: Mapping[str, str], kept: Inspection, *, rows: bool
-) -> list[Finding]:
-    result = [_kept(kept), *(stored_rows(config.database_url) if rows else ())]
-    zone = zone_of_home(config.agent, environ)
-    if kept.jobs and not config.agent.zone and says_nothing(zone):
-        text = f"agent.zone is not set and this machine says {zone}: {kept.jobs} job(s) use it"
-        remedy = f"`nanobot config set agent.zone {_example(environ)}`, then restart"
-        result.append(Finding(about="zone", level="warning", text=text, remedy=remedy))
-    return result
-
-
-def _example(environ: Mapping[str, str]) -> str:
-    zone = guessed(environ)
-    return "Europe/Berlin" if says_nothing(zone) else zone
+def _store(config: Config, kept: Inspection, *, rows: bool) -> list[Finding]:
+    return [_kept(kept), *(stored_rows(config.database_url) if rows else ())]
 
 
 def _kept(findings: Inspection) -> Finding:

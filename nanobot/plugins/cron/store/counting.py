@@ -1,0 +1,21 @@
+"""The number of jobs in a store, also while a gateway uses it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.migrate import OURS
+from nanobot.store.maintenance import reading
+from nanobot.store.repositories.inspection import inspect
+
+_ACTIVE = sa.select(sa.func.count()).select_from(schema.jobs).where(schema.JOB_ACTIVE)
+
+
+def active_jobs(url: str) -> int:
+    """How many jobs are due at some time. 0 if there is no store, or one of another version. Raises
+    StoreError."""
+    if inspect(url).revision != OURS.head:
+        return 0
+    with reading(url) as connection:
+        return connection.scalar(_ACTIVE) or 0
