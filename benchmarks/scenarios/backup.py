@@ -18,7 +18,7 @@ _LIMIT_SECONDS = 120.0
 
 async def backup(stage: Stage, subject: Subject) -> Sample:
     """`nanobot db backup` of a store of 100,000 messages while twenty people talk without a pause:
-    seconds it takes, MB it copies, and the longest answer meanwhile, beside that without it."""
+    seconds it takes, MB it copies, and the longest answer meanwhile and before."""
     home = stage.home()
     await fill_home(home, Size(*stage.effort.filled))
     async with stage.gateway(subject, home):
