@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, partial
+from nanobot.store.database.tables import Id, metadata, next_id, partial
 
 JOB_ACTIVE = sa.text("jobs.state = 'active'")
 JOB_NOTICE = sa.text("jobs.notice_due")
@@ -31,7 +31,7 @@ notifications = sa.Table(
 jobs = sa.Table(
     "jobs",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("jobs"),
     sa.Column("name", sa.Text, nullable=False, index=True),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("owner", sa.Text, nullable=False, index=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, partial
+from nanobot.store.database.tables import Id, metadata, next_id, partial
 
 # Partial indexes: SQLite uses one only for a query with exactly the same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
@@ -107,7 +107,7 @@ prompt_uses = sa.Table(
 inbound = sa.Table(
     "inbound",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("inbound"),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
@@ -169,7 +169,7 @@ partial("runs_of_people", RUN_OF_PERSON, runs.c.channel, runs.c.chat_id, runs.c.
 outbound = sa.Table(
     "outbound",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("outbound"),
     sa.Column("key", sa.Text, nullable=False, unique=True),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
@@ -221,7 +221,7 @@ channel_leases = sa.Table(
 moved_chats = sa.Table(
     "moved_chats",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("moved_chats"),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("platform_id", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
@@ -243,7 +243,7 @@ unreachable_chats = sa.Table(
 approvals = sa.Table(
     "approvals",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("approvals"),
     sa.Column("session_key", sa.Text, nullable=False, index=True),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
@@ -255,7 +255,7 @@ partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)
 approval_rules = sa.Table(
     "approval_rules",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("approval_rules"),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("tool", sa.Text, nullable=False),
     sa.Column("subject", sa.Text, nullable=False),

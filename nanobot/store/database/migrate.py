@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,7 @@ from sqlalchemy.engine.mock import MockConnection
 from nanobot.errors import StoreTooNew
 from nanobot.store.database import fingerprint, schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.tables import is_numbered
 
 _TABLES = "tables"  # processes that start together migrate one after the other
 
@@ -83,6 +86,26 @@ def create(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+@contextmanager
+def _numbered_by(dialect: sa.Dialect) -> Iterator[None]:
+    """PostgreSQL's own sequences number rows there: SQLAlchemy makes one only for a column without
+    a default."""
+    theirs = [
+        column
+        for table in schema.metadata.tables.values()
+        for column in table.columns
+        if dialect.name == "postgresql" and is_numbered(column)
+    ]
+    defaults = [column.default for column in theirs]
+    for column in theirs:
+        column.default = None
+    try:
+        yield
+    finally:
+        for column, default in zip(theirs, defaults, strict=True):
+            column.default = default
+
+
 _known_definitions: dict[str, tuple[str, ...]] = {}
 
 
@@ -99,7 +122,8 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
             statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
 
         recorder = MockConnection(dialect, note)
-        schema.metadata.create_all(recorder, checkfirst=False)
+        with _numbered_by(dialect):
+            schema.metadata.create_all(recorder, checkfirst=False)
         _VERSION.create(recorder, checkfirst=False)
         for row in (
             sa.insert(_VERSION).values(version_num=OURS.head),

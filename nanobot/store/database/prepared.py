@@ -51,6 +51,8 @@ class Prepared:
     __slots__ = ("_compiled", "_inserts", "_numbered", "statement")
 
     def __init__(self, statement: sa.Executable) -> None:
+        if isinstance(statement, sa.Insert) and not statement.exported_columns:
+            statement = statement.inline()  # an id is returned where it is asked for
         self.statement = statement
         self._compiled: _Compiled | None = None
         self._numbered: Any = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata
+from nanobot.store.database.tables import metadata, next_id
 
 # `said`: a tool as its server describes it now; `accepted`: as an owner accepted it, or empty. Both
 # are JSON of the description and the schema.
@@ -24,7 +24,7 @@ mcp_tools = sa.Table(
 background_commands = sa.Table(
     "background_commands",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("background_commands"),
     sa.Column("session_key", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, partial
+from nanobot.store.database.tables import Id, metadata, next_id, partial
 
 CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 
@@ -13,7 +13,7 @@ CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 model_call_costs = sa.Table(
     "model_call_costs",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("model_call_costs"),
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("call", sa.Integer, nullable=False),
     sa.Column("root", sa.Text, nullable=False, index=True),
@@ -55,7 +55,7 @@ usage_totals = sa.Table(
 usage_changes = sa.Table(
     "usage_changes",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("usage_changes"),
     sa.Column("day", sa.Text, nullable=False),
     sa.Column("level", sa.Text, nullable=False),
     sa.Column("name", sa.Text, nullable=False),
