@@ -12,12 +12,20 @@ import msgspec
 MAX_TEXT = 1_000_000
 """Characters of one message; longer ones are refused with a word to the sender."""
 
-Sentence: TypeAlias = Annotated[str, msgspec.Meta(extra={"sentence": True})]
+SENTENCE, OWN, SHAPE, WORDS = "sentence", "own", "shape", "words"
+"""What the declaration of a field can say under `extra`: its text is a `Sentence`; the field of
+that name has its `Spans` of nanobot's own words; its JSON object has the fields of that type; its
+text is one of those words of nanobot's, which people see translated and programs do not."""
+
+Sentence: TypeAlias = Annotated[str, msgspec.Meta(extra={SENTENCE: True})]
 """A text that nanobot says to people, from its own code: `nanobot.texts` translates it. What
 people, models and platforms write is never declared so."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """Parts of a text, each with its start and end."""
+
+OwnText: TypeAlias = Annotated[str, msgspec.Meta(extra={OWN: "own"})]
+"""A text in a struct whose field `own` has the parts that are nanobot's own words."""
 
 # C0 and C1 controls but for tab and newline, and halves of surrogate pairs: no chat needs them,
 # and the store, the model's JSON or a terminal would trip over them.

@@ -56,7 +56,7 @@ class Compaction:
         ms = max(int((self._clock.monotonic() - began) * 1000), 0)
         result = summed(clean(answer.text))
         if not result.summary:
-            why = f"no summary of older messages: {answer.error or 'the model answer nothing'}"
+            why = f"no summary of older messages: {answer.error or 'the model gave no answer'}"
             logger.warning("run {}: {}", active.run.id, why)
             note = AuxiliaryFailedEntry(stage="summary", text=why, ms=ms, usage=answer.usage)
             await active.record([note], [answer.settled])

@@ -6,12 +6,14 @@ owner lets in exactly the person who showed it to them.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.ports import Clock
+from nanobot.text import WORDS
 
 VALID_SECONDS = 3_600.0
 REPEAT_SECONDS = 300.0
@@ -31,7 +33,7 @@ class PairingView(msgspec.Struct, frozen=True, kw_only=True):
 
     who: str
     name: str
-    state: str
+    state: Annotated[str, Meta(extra={WORDS: ("asked", "expired", "approved", "revoked")})]
     role: Role | None
     code: str
     asked_at: float

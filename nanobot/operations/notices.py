@@ -8,19 +8,21 @@ from typing import Protocol
 import msgspec
 
 from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.text import OwnText, Spans
 
 
 class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
     """A message of the gateway that no log contains: the answer to a command, or a refusal.
     `said` is the message that it answers, `by` that message's sender; both are empty if it
-    answers none."""
+    answers none. `own`: where nanobot's own words are in an English `text` (start and end)."""
 
     id: int
     key: str
     at: float
     said: str
     by: str
-    text: str
+    text: OwnText
+    own: Spans = ()
 
 
 class Notices(Protocol):

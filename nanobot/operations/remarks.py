@@ -13,6 +13,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.session.entries import Body, Entry
 from nanobot.session.views import EntryView, Remark
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.session.views import Records
@@ -28,7 +29,7 @@ _CHARS = 500
 class Noted(msgspec.Struct, frozen=True, kw_only=True):
     """One remark as a plugin gives it. `entry`: the entry that it is about; 0: the run."""
 
-    text: str
+    text: Sentence
     entry: int = 0
 
 

@@ -276,6 +276,7 @@ async def list_notices(
             said="" if message is None else message.text,
             by="" if message is None else called(message.sender.name, message.sender.id),
             text=answer.text,
+            own=answer.own_words,
         )
         for number, at, answer, message in rows
     ]

@@ -59,6 +59,9 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     after: Annotated[
         str, Meta(description="The id of the last item that is known; empty: from a snapshot on.")
     ] = ""
+    language: Annotated[
+        str, Meta(description="The language of nanobot's sentences, before Accept-Language.")
+    ] = ""
 
 
 class LastEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,8 +14,10 @@ from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import caller_of, problem_of
 from nanobot.server.session_routes import session_of
 from nanobot.server.streams import Item
+from nanobot.server.translated_items import item_in_language
 from nanobot.server.watching import Watching
-from nanobot.server.wire import QUIET
+from nanobot.server.wire import QUIET, wanted
+from nanobot.texts import known_language
 
 PATIENCE_SECONDS = 30.0
 """The longest that one write to a client that does not read may take."""
@@ -44,6 +46,7 @@ class EventRoutes:
             except NanobotError as error:
                 raise problem_of(error) from None
             after = request.headers.get("Last-Event-ID") or request.query.get("after", "")
+            language = known_language(request.query.get("language", "")) or wanted(request)
             response = web.StreamResponse(headers=_HEADERS)
             response.content_type = "text/event-stream"
             await response.prepare(request)
@@ -51,19 +54,24 @@ class EventRoutes:
                 return response
             with suppress(TimeoutError):  # the client does not read
                 async with aclosing(self._watching.follow(key, after, whose)) as items:
-                    await self._write(request, response, items)
+                    await self._write(request, response, language, items)
             return response
 
         return follow
 
     async def _write(
-        self, request: web.Request, response: web.StreamResponse, items: AsyncIterator[list[Item]]
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        language: str,
+        items: AsyncIterator[list[Item]],
     ) -> None:
         await _written(response, b"retry: 1000\n\n")
         async for batch in items:
             if not batch and not await self._admission.still(request):
                 return
-            await _written(response, b"".join(map(_event, batch)) or b":\n\n")
+            said = [_event(item_in_language(item, language)) for item in batch]
+            await _written(response, b"".join(said) or b":\n\n")
 
 
 def _event(item: Item) -> bytes:

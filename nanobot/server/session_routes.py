@@ -21,9 +21,10 @@ from nanobot.server.admission import principal_of
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.streams import Streams
-from nanobot.server.wire import answer
+from nanobot.server.wire import answer, named_language, wanted
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT, without_controls
+from nanobot.texts import in_language
 from nanobot.workspace.received import FOLDER
 
 _MOST_ENTRIES = 500
@@ -122,13 +123,21 @@ class Conversations:
         for name in ("before", "after"):
             if (value := getattr(window, name)) is not None:
                 arguments[name] = value
-        return answer(200, await self._operations.call("sessions show", arguments))
+        return await self._called(request, "sessions show", arguments)
 
     async def _notices(self, request: web.Request) -> web.StreamResponse:
         key = session_of(request)
         span = query_of(request, Span)
         arguments = {"session": key, "since": span.since, "limit": span.limit}
-        return answer(200, await self._operations.call("sessions notices", arguments))
+        return await self._called(request, "sessions notices", arguments)
+
+    async def _called(
+        self, request: web.Request, name: str, arguments: dict[str, Any]
+    ) -> web.StreamResponse:
+        result = await self._operations.call(name, arguments)
+        return answer(
+            200, in_language(result, self._operations.named(name).returns, wanted(request))
+        )
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         key, caller = session_of(request), caller_of(principal_of(request))
@@ -136,10 +145,12 @@ class Conversations:
             message = msgspec.convert(await sent(request), NewMessage)
         except msgspec.ValidationError as error:
             raise UsageError(str(error)) from None
-        return answer(200, await self.say(key, caller, message))
+        return answer(200, await self.say(key, caller, message, named_language(request)))
 
-    async def say(self, key: str, caller: Caller, message: NewMessage) -> TakenMessage:
-        """Accept a message into a session. Raises NanobotError."""
+    async def say(
+        self, key: str, caller: Caller, message: NewMessage, language: str
+    ) -> TakenMessage:
+        """Accept a message into a session, from a client in that language. Raises NanobotError."""
         chat = chat_of(key)
         is_owner = caller.role is Role.OWNER
         members = key.startswith(f"{WEB}:{MEMBERS_CHAT}")
@@ -159,6 +170,7 @@ class Conversations:
             text=message.text,
             sent_at=self._operations.engine.now(),
             attachments=tuple(map(_attached, message.attachments)),
+            language=language,
             group=is_owner and members,  # an owner's memory does not belong to the member
         )
         (admitted,) = await self._intake(_gate(caller)).take([inbound], session=key)

@@ -1,5 +1,6 @@
 """/ws: the whole API over one connection, one JSON object per message in each direction. A request
-with a `key` is answered with the same `key`.
+with a `key` is answered with the same `key`, in the `language` that it names, else in that of the
+connection.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import BODY_LIMIT, caller_of, problem_of
 from nanobot.server.session_routes import Conversations, NewMessage, allowed
+from nanobot.server.translated_items import item_in_language
 from nanobot.server.watching import Watching
-from nanobot.server.wire import Problem, wanted
+from nanobot.server.wire import Problem, named_language, wanted
+from nanobot.texts import in_language, known_language
 
 PATIENCE_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 30.0
 _MOST_FOLLOWED = 50
 _Key: TypeAlias = Annotated[str, Meta(max_length=200)]
+_Language: TypeAlias = Annotated[str, Meta(max_length=100)]
 
 
 class Follow(msgspec.Struct, frozen=True, tag="follow", tag_field="op"):
@@ -36,6 +40,7 @@ class Follow(msgspec.Struct, frozen=True, tag="follow", tag_field="op"):
     session: str
     after: str = ""
     key: _Key = ""
+    language: _Language = ""
 
 
 class Leave(msgspec.Struct, frozen=True, tag="leave", tag_field="op"):
@@ -51,6 +56,7 @@ class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
     session: str
     message: NewMessage
     key: _Key = ""
+    language: _Language = ""
 
 
 class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
@@ -59,6 +65,7 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
     name: str
     arguments: dict[str, Any] = {}
     key: _Key = ""
+    language: _Language = ""
 
 
 _Request: TypeAlias = Follow | Leave | Say | Call
@@ -123,50 +130,57 @@ class _Connection:
                     task.cancel()
 
     async def _obey(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
-        key = ""
+        keyed = _Keyed()
         try:
             await self._route.admission.admit(self._request, page=False)
-            key = _key_of(data)
+            keyed = _keyed(data)
             request = _decoded(data)
-            result = await self._result(request, tasks)
+            result = await self._result(request, self._language(keyed), tasks)
         except Problem as problem:
-            await self._refuse(key, problem)
+            await self._refuse(keyed, problem)
         except NanobotError as error:
-            await self._refuse(key, problem_of(error))
+            await self._refuse(keyed, problem_of(error))
         else:
-            answer = {"type": "result", "key": key, "result": result}
+            answer = {"type": "result", "key": keyed.key, "result": result}
             await self._send(msgspec.json.encode(answer))
 
-    async def _refuse(self, key: _Key, problem: Problem) -> None:
-        body = problem.for_path(self._request.path, wanted(self._request))
-        await self._send(msgspec.json.encode({"type": "error", "key": key, **body}))
+    def _language(self, keyed: _Keyed) -> str:
+        return known_language(keyed.language) or wanted(self._request)
 
-    async def _result(self, request: _Request, tasks: asyncio.TaskGroup) -> Any:
+    async def _refuse(self, keyed: _Keyed, problem: Problem) -> None:
+        body = problem.for_path(self._request.path, self._language(keyed))
+        await self._send(msgspec.json.encode({"type": "error", "key": keyed.key, **body}))
+
+    async def _result(self, request: _Request, language: str, tasks: asyncio.TaskGroup) -> Any:
         match request:
-            case Follow(session, after):
-                return self._follow(session, after, tasks)
+            case Follow():
+                return self._follow(request, language, tasks)
             case Leave(session):
                 if (task := self._followed.pop(session, None)) is not None:
                     task.cancel()
                 return task is not None
             case Say(session, message):
                 session = allowed(session, self._caller)
-                return await self._route.conversations.say(session, self._caller, message)
+                say = self._route.conversations.say
+                named = known_language(request.language) or named_language(self._request)
+                return await say(session, self._caller, message, named)
             case Call(name, arguments):
-                return await self._route.operations.call(name, arguments, self._caller)
+                result = await self._route.operations.call(name, arguments, self._caller)
+                return in_language(result, self._route.operations.named(name).returns, language)
 
-    def _follow(self, session: str, after: str, tasks: asyncio.TaskGroup) -> bool:
+    def _follow(self, request: Follow, language: str, tasks: asyncio.TaskGroup) -> bool:
+        session = request.session
         if session:
             allowed(session, self._caller)
         if session in self._followed:
             raise UsageError("you already follow that")
         if len(self._followed) >= _MOST_FOLLOWED:
             raise UsageError(f"you already follow {_MOST_FOLLOWED}: leave some first")
-        telling = self._tell(session, after)
+        telling = self._tell(session, request.after, language)
         self._followed[session] = tasks.create_task(telling, name="web: following")
         return True
 
-    async def _tell(self, session: str, after: str) -> None:
+    async def _tell(self, session: str, after: str, language: str) -> None:
         with boundary("following a session"), suppress(ConnectionError):
             whose = None if session else self._caller.sessions
             following = self._route.watching.follow(session or None, after, whose)
@@ -175,7 +189,7 @@ class _Connection:
                     if not batch and not await self._route.admission.still(self._request):
                         break
                     for item in batch:
-                        await self._send(item.data)
+                        await self._send(item_in_language(item, language).data)
         await self._socket.close()
 
     async def _send(self, data: bytes) -> None:
@@ -187,19 +201,20 @@ class _Connection:
             raise ConnectionResetError("nobody reads") from None
 
 
-class _Keyed(msgspec.Struct):
+class _Keyed(msgspec.Struct, frozen=True):
     key: _Key = ""
+    language: _Language = ""
 
 
 _keys = msgspec.json.Decoder(_Keyed)
 
 
-def _key_of(data: str | bytes) -> str:
-    """The `key` for the answer, even if the rest is not a valid request; "" if there is none."""
+def _keyed(data: str | bytes) -> _Keyed:
+    """The `key` and the language for the answer, even if the rest is not a valid request."""
     try:
-        return _keys.decode(data).key
+        return _keys.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return ""
+        return _Keyed()
 
 
 def _decoded(data: str | bytes) -> _Request:

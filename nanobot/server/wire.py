@@ -61,6 +61,11 @@ def wanted(request: web.BaseRequest) -> str:
     return language_of(request.headers.get("Accept-Language", ""))
 
 
+def named_language(request: web.BaseRequest) -> str:
+    """The same, but "" for a client that names none."""
+    return wanted(request) if "Accept-Language" in request.headers else ""
+
+
 def headers_of(request: web.Request) -> dict[str, str]:
     """Its headers by lower-case names; repeated ones as a list."""
     headers = request.headers

@@ -17,6 +17,7 @@ from nanobot.errors import RowUnreadable
 from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
 from nanobot.providers.base import FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
 from nanobot.providers.effort import Effort
+from nanobot.text import Sentence
 
 
 class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_defaults=True):
@@ -202,20 +203,20 @@ class FallbackEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fallback", o
     """A model failed, as `text` explains, and retries did not help. The run uses the next fallback
     model. `ms`: how long the failed attempt took."""
 
-    text: str
+    text: Sentence
     ms: int = 0
 
 
 class OverflowEntry(msgspec.Struct, frozen=True, kw_only=True, tag="overflow"):
     """The prompt was too long for the model. The window is cut before the next call."""
 
-    text: str
+    text: Sentence
 
 
 class FailedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     """The run ends without an answer. `text` is shown to the sender."""
 
-    text: str
+    text: Sentence
 
 
 class UndeliveredEntry(msgspec.Struct, frozen=True, kw_only=True, tag="undelivered"):
@@ -237,7 +238,7 @@ class AuxiliaryFailedEntry(
     and usage charged to the run."""
 
     stage: Literal["triage", "summary"]
-    text: str
+    text: Sentence
     ms: int = 0
     usage: Usage | None = None
 

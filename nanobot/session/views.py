@@ -6,16 +6,22 @@ is removed or changes its meaning. Times are unix seconds.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from nanobot.messages import Address, OutboundKind
 from nanobot.session.approvals import Approval, RuleView
-from nanobot.session.entries import FeedbackEntry
+from nanobot.session.entries import Body, FeedbackEntry
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.text import Sentence
+from nanobot.text import SHAPE, WORDS, Sentence
+
+_OUTBOX_STATES = (
+    *("preview", "held", "digested", "pending", "sending", "sent"),
+    *("replaced", "direct", "dead", "dropped"),
+)
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +50,7 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     at: float
     kind: str
-    body: dict[str, Any] | None
+    body: Annotated[dict[str, Any], Meta(extra={SHAPE: Body})] | None
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +59,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str
     run_id: str
-    text: str
+    text: Sentence
     entry: int = 0
     failed: bool = False
 
@@ -117,7 +123,7 @@ class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     address: str
     key: str
-    state: str
+    state: Annotated[str, Meta(extra={WORDS: _OUTBOX_STATES})]
     attempts: int
     maybe_duplicate: bool
     receipt: str | None

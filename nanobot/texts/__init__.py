@@ -10,6 +10,7 @@ from nanobot.texts.languages import (
     language_of,
     language_of_terminal,
     translated,
+    translated_parts,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "language_of",
     "language_of_terminal",
     "translated",
+    "translated_parts",
 ]

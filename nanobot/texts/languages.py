@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,24 @@ def translated(text: str, language: str, *, within: bool = False) -> str:
         return text
     known = catalogue(language)
     return known.within(text) if within else known.translated(text)
+
+
+def translated_parts(text: str, parts: Iterable[tuple[int, int]], language: str) -> str:
+    """A text with these parts of it, which are nanobot's own words, in a language."""
+    if language == ENGLISH:
+        return text
+    pieces, at = [], 0
+    for start, end in parts:
+        pieces += [text[at:start], _between_blanks(text[start:end], language)]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _between_blanks(text: str, language: str) -> str:
+    """The translation of a part, with the blanks around it."""
+    core = text.strip()
+    before, _, after = text.partition(core)
+    return f"{before}{translated(core, language, within=True)}{after}" if core else text
 
 
 def language_of(accepted: str) -> str:

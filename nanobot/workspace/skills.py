@@ -14,12 +14,13 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
-from nanobot.text import Sentence
+from nanobot.text import WORDS, Sentence
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
 from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
@@ -71,7 +72,7 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    state: str
+    state: Annotated[str, Meta(extra={WORDS: ("disabled", "ready", "lacking", "broken")})]
     source: str
     always: bool
     description: str

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,7 @@ from nanobot.operations.rendering import as_text, fields_shown, heading, label_o
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.session.states import RunState, as_people_see
+from nanobot.text import WORDS
 
 _MADE = (
     *(
@@ -78,11 +80,28 @@ def _labels(kind: Any) -> Iterator[str]:
     shown = typing.get_args(kind)[0] if typing.get_origin(kind) in (list, tuple) else kind
     if not (isinstance(shown, type) and issubclass(shown, msgspec.Struct)):
         return
+    hints = typing.get_type_hints(shown, include_extras=True)
     if shown is kind:
         yield from (label_of(field) for field in shown.__struct_fields__)
     else:
-        hints = typing.get_type_hints(shown)
         yield from (heading(name) for name in fields_shown(shown) if hints[name] is bool)
+    for name in shown.__struct_fields__ if shown is kind else fields_shown(shown):
+        yield from _words(hints[name])
+
+
+def _words(kind: Any) -> Iterator[str]:
+    """The words for a state or a kind that a value of that type can be."""
+    if typing.get_origin(kind) is typing.Literal:
+        yield from map(str, typing.get_args(kind))
+    elif isinstance(kind, type) and issubclass(kind, Enum) and kind is not RunState:
+        yield from (str(word.value) for word in kind)
+    elif hasattr(kind, "__metadata__"):
+        for note in kind.__metadata__:
+            yield from (getattr(note, "extra", None) or {}).get(WORDS, ())
+        yield from _words(kind.__origin__)
+    else:
+        for inner in typing.get_args(kind):
+            yield from _words(inner)
 
 
 def _of_commands(command: Any) -> Iterator[str]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias, get_args
 
 import msgspec
+from msgspec import Meta
 
 from nanobot.errors import UsageError
 from nanobot.plugins.cron.schedule import Schedule, coming, restored
 from nanobot.plugins.cron.wording import in_words
-from nanobot.text import Sentence
+from nanobot.text import WORDS, Sentence
 from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import Job, JobStore, Plan, Timetable
+from nanobot.triggers.jobs import Job, JobStore, Plan, State, Status, Timetable
 
 LATE_SECONDS = 60.0
 """A run that starts this much after its time is late; it counts as missed if the job does not allow
@@ -35,7 +36,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     name: str
-    state: str
+    state: Annotated[str, Meta(extra={WORDS: get_args(State)})]
     schedule: str
     zone: str
     next_at: float | None
@@ -62,7 +63,7 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     job_id: int
     name: str
     scheduled_at: float
-    status: str
+    status: Annotated[str, Meta(extra={WORDS: get_args(Status)})]
     fired_at: float
     ended_at: float | None
     attempt: int

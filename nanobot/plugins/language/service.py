@@ -13,7 +13,7 @@ from nanobot.plugins.language.chats import ChatLanguages, language_of_chat, name
 from nanobot.plugins.language.settings import LanguageSettings
 from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Admission
-from nanobot.texts import ENGLISH, translated
+from nanobot.texts import ENGLISH, translated, translated_parts
 
 
 def arrivals(tables: PluginTables) -> Callable[[Admission], Awaitable[Admission]]:
@@ -52,21 +52,9 @@ class Translator:
 
 def in_language(message: OutboundMessage, language: str) -> OutboundMessage:
     """The message with nanobot's own words and the buttons in a language."""
-    text, pieces, at = message.text, [], 0
-    for start, end in message.own_words:
-        pieces += [text[at:start], _said(text[start:end], language)]
-        at = end
-    said = "".join([*pieces, text[at:]])
+    said = translated_parts(message.text, message.own_words, language)
     choices = tuple(_choice(choice, language) for choice in message.choices)
     return msgspec.structs.replace(message, text=said, choices=choices, own=())
-
-
-def _said(text: str, language: str) -> str:
-    """The translation between the blanks around the text."""
-    core = text.strip()
-    said = translated(core, language, within=True)
-    before, _, after = text.partition(core)
-    return f"{before}{said}{after}" if core else text
 
 
 def _choice(choice: Choice, language: str) -> Choice:

@@ -4,6 +4,7 @@
  */
 
 import { access, known, may, read, socketUrl } from "./api.js";
+import { language } from "./i18n.js";
 import { signal } from "./lib.js";
 
 const FIRST_WAIT = 500;
@@ -52,7 +53,8 @@ function connect() {
   socket.addEventListener("open", () => {
     wait = FIRST_WAIT;
     following.value = true;
-    for (const [session, { after }] of followed) ask({ op: "follow", session, after });
+    for (const [session, { after }] of followed)
+      ask({ op: "follow", session, after, language: language.value });
   });
   socket.addEventListener("message", hear);
   socket.addEventListener("close", async () => {
@@ -101,7 +103,7 @@ export function follow() {
  */
 export function watch(session, listener) {
   followed.set(session, { after: "", hear: listener });
-  ask({ op: "follow", session });
+  ask({ op: "follow", session, language: language.value });
   return () => {
     followed.delete(session);
     ask({ op: "leave", session });

@@ -3,6 +3,7 @@
  */
 
 import { ApiError, readIn } from "../../api.js";
+import { language } from "../../i18n.js";
 import { useEffect, useRef, useState } from "../../lib.js";
 import { watch } from "../../live.js";
 import { after } from "../../running.js";
@@ -157,6 +158,15 @@ export function useLog(session) {
       take(page, "old");
     });
   };
+  const spoken = useRef(language.value);
+  useEffect(() => {
+    if (spoken.current === language.value) return;
+    // What is shown is read again, in the language of now.
+    spoken.current = language.value;
+    const first = now.current.entries[0]?.seq;
+    if (first)
+      alone(async () => take(await entriesOf(session, { after: first - 1, limit: MOST }), "new"));
+  }, [language.value]);
   return {
     ...log,
     near,
@@ -175,7 +185,7 @@ export function useNotices(session) {
   const [notices, setNotices] = useState(/** @type {Notice[]} */ ([]));
   const again = () =>
     readIn(session, "notices", { limit: MOST_NOTICES }).then(setNotices, () => undefined);
-  useEffect(() => void again(), [session]);
+  useEffect(() => void again(), [session, language.value]);
   return { notices, again };
 }
 
@@ -225,7 +235,7 @@ export function useRun(session, log, onNotice) {
         if (item.type !== "message" || item.message.kind === "notice") onNotice();
         return undefined;
       }),
-    [session],
+    [session, language.value],
   );
   return { run, setRun };
 }
