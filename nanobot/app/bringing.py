@@ -33,7 +33,7 @@ from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
-from nanobot.store.unit import EndHook, NotificationLimiter, StoreContext, StoreHooks
+from nanobot.store.unit import EndHook, EraseHook, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
@@ -231,21 +231,26 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     """What of plugins takes part in transactions: where runs end, and where something is said
     unasked."""
     ends: list[EndHook] = []
+    erasing: list[EraseHook] = []
     limiters: list[NotificationLimiter] = []
 
     def use(_: FoundPlugin, given: Any) -> None:
-        has = {verb: callable(getattr(given, verb, None)) for verb in ("ends", "posted", "release")}
+        verbs = ("ends", "erases", "posted", "release")
+        has = {verb: callable(getattr(given, verb, None)) for verb in verbs}
         limits = has["posted"] and has["release"]
-        if not (has["ends"] or limits):
+        if not (has["ends"] or has["erases"] or limits):
             kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, which has no function `ends`")
+            raise PluginBroken(f"it gives a {kind}, which has no function `ends` or `erases`")
         if limits and limiters:
             raise PluginBroken("another plugin already limits notifications")
         ends.extend([given] if has["ends"] else ())
+        erasing.extend([given] if has["erases"] else ())
         limiters.extend([given] if limits else ())
 
     plugged.each("store_hooks", use, {StoreContext: context})
-    return StoreHooks(ends=tuple(ends), notifications=next(iter(limiters), None))
+    return StoreHooks(
+        ends=tuple(ends), erases=tuple(erasing), notifications=next(iter(limiters), None)
+    )
 
 
 def deliveries_of(plugged: Plugged) -> dict[str, Deliveries]:
@@ -346,10 +351,14 @@ async def migrate_plugins(plugged: Plugged, database: Database) -> None:
     for found in list(plugged.on.values()):
         if found.plugin.migrations:
             with plugged.failing(found, "migrations"):
-                steps = [revision(step) for step in found.plugin.migrations]
-                await migrate_plugin(database, found.name, steps)
+                await migrate_plugin(database, found.name, revisions_of(found))
             if "migrations" in plugged.failures.get(found.name, {}):
                 plugged.drop(found.name)
+
+
+def revisions_of(found: FoundPlugin) -> list[Any]:
+    """The revisions of a plugin's tables."""
+    return [revision(step) for step in found.plugin.migrations]
 
 
 def revision(step: Any) -> Any:

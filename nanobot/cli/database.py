@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,18 +40,25 @@ def migrate(
     log are compared before it commits. The old store is not changed, and stays in use until
     database_url names the new one.
     """
+    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see above
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
         source, target = load(context.obj, unset={}).database_url, _url(to)
-        moved = maintenance.migrate_to(source, target)
+        moved = maintenance.migrate_to(source, target, plugin_revisions())
         if json:
             document(moved)
             return
         place = maintenance.where(target)
         say(f"{moved.total:,} rows are now in {place}, and every log is valid there.")
+        _tell_left(moved.left)
         say("To use it: nanobot config set database_url URL")
+
+
+def _tell_left(plugins: Sequence[str]) -> None:
+    for name in plugins:
+        say(f"The tables of the plugin {name} were left out: it is not installed here.")
 
 
 @db.command("backup", epilog=example("nanobot db backup /backup/nanobot.db"))
@@ -62,6 +70,7 @@ def backup(
 
     The store can be PostgreSQL. Files are not in the backup: also copy blobs and the workspace.
     """
+    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see above
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415
 
@@ -69,8 +78,9 @@ def backup(
         config = load(context.obj, unset={})
         name = time.strftime("nanobot-%Y%m%d-%H%M%S.db")
         target = Path(file).expanduser().absolute() if file else Path.cwd() / name
-        maintenance.back_up(config.database_url, target)
+        left = maintenance.back_up(config.database_url, target, plugin_revisions())
         say(f"Backup written to {target}.")
+        _tell_left(left)
         say(f"The backup has no files: also copy {config.blobs} and {config.workspace}.")
 
 
@@ -86,12 +96,13 @@ def restore(
     Stop every gateway first. The previous SQLite store stays in the same folder; a PostgreSQL
     database has to be empty.
     """
+    from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see above
     from nanobot.config.loader import load  # noqa: PLC0415 - see above
     from nanobot.store import maintenance  # noqa: PLC0415
 
     with errors():
         url = load(context.obj, unset={}).database_url
-        kept = maintenance.restore(url, Path(file).expanduser().absolute())
+        kept = maintenance.restore(url, Path(file).expanduser().absolute(), plugin_revisions())
         say(f"{maintenance.where(url)} now contains {file}.")
         if kept:
             say(f"The previous store is now {kept}.")

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from nanobot.errors import StoreCorrupt, StoreError, StoreUnwritable, UsageError
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.plugin_transfer import NO_PLUGINS, Revisions
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.transfer import Moved, move, patiently
@@ -44,19 +45,23 @@ class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def migrate_to(source_url: str, target_url: str) -> Moved:
-    """Copy the store of one URL into an empty database of another. The source is kept."""
+def migrate_to(
+    source_url: str, target_url: str, plugins: Mapping[str, Revisions] = NO_PLUGINS
+) -> Moved:
+    """Copy the store of one URL into an empty database of another, with the tables of these
+    plugins. The source is kept."""
     if where(source_url) == where(target_url):
         raise UsageError("--to names the database that is configured already")
     with at_rest(source_url) as source, at_rest(target_url) as target:
         return source.run_now(
-            lambda reading: target.run_now(lambda writing: move(reading, writing, _head))
+            lambda reading: target.run_now(lambda writing: move(reading, writing, _head, plugins))
         )
 
 
-def back_up(url: str, file: Path) -> None:
-    """Write a consistent copy of the store to a SQLite file, even while a gateway runs. Raises
-    UsageError if the file exists.
+def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS) -> tuple[str, ...]:
+    """Write a consistent copy of the store to a SQLite file, even while a gateway runs, with the
+    tables of these plugins. Returns the plugins whose tables are not in it. Raises UsageError if
+    the file exists.
     """
     if file.exists():
         raise UsageError(f"{file} exists: name a file that does not")
@@ -72,19 +77,21 @@ def back_up(url: str, file: Path) -> None:
     except OSError as error:
         raise StoreUnwritable(f"{unfinished} cannot be made ({error.strerror})") from error
     try:
+        left: tuple[str, ...] = ()
         if path is not None:
             _copy_sqlite(path, unfinished)
         else:
-            _dump(url, unfinished)
+            left = _dump(url, unfinished, plugins).left
         check(unfinished)
         unfinished.replace(file)
     finally:
         _remove(unfinished)
+    return left
 
 
-def restore(url: str, file: Path) -> str:
-    """Replace the store with a backup. Returns where the previous store went ("": there was none).
-    The backup is migrated and checked before anything is touched.
+def restore(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS) -> str:
+    """Replace the store with a backup, and the tables of these plugins. Returns where the previous
+    store went ("": there was none). The backup is migrated and checked before anything is touched.
     """
     check_backup(file)
     path = _file(url)
@@ -94,7 +101,7 @@ def restore(url: str, file: Path) -> str:
             at_rest(url) as target,
             at_rest(f"sqlite:///{_working_copy(file, Path(folder))}") as copy,
         ):
-            copy.run_now(lambda r: target.run_now(lambda w: move(r, w, _head)))
+            copy.run_now(lambda r: target.run_now(lambda w: move(r, w, _head, plugins)))
         return ""
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
         copy_path = _working_copy(file, path.parent)
@@ -260,14 +267,15 @@ def _copy_sqlite(path: Path, target: Path) -> None:
         raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
 
 
-def _dump(url: str, target: Path) -> None:
+def _dump(url: str, target: Path, plugins: Mapping[str, Revisions]) -> Moved:
     """Copy the contents of PostgreSQL from one snapshot."""
     copy = SqliteDatabase(target)
     try:
         with _postgres(url) as database:
             if database.run_now(migrate.current) is None:
                 raise UsageError("the database is empty: there is nothing to keep")
-            database.run_now(lambda r: copy.run_now(lambda w: move(r, w, _head)))
+            moving = lambda r: copy.run_now(lambda w: move(r, w, _head, plugins))  # noqa: E731
+            return database.run_now(moving)
     finally:
         copy.shut()
 

@@ -113,6 +113,14 @@ class EndHook(Protocol):
         ...
 
 
+class EraseHook(Protocol):
+    """Participates in the transactions that begin to remove conversations."""
+
+    def erases(self, connection: sa.Connection, session_key: str) -> None:
+        """The conversation is about to be removed; its runs and entries are still there."""
+        ...
+
+
 class Hold:
     """A caller's hold on a lane, from its call until it releases the lane."""
 
@@ -187,13 +195,15 @@ class HeldLanes:
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The participants in the transactions of the verbs. Without a `ledger` nothing is counted or
     limited, without `tasks` no background run can start, and without `notifications` unrequested
-    messages are not held back. `ends` participate when a run ends.
+    messages are not held back. `ends` participate when a run ends, `erases` when a conversation is
+    removed.
     """
 
     ledger: BudgetLedger | None = None
     tasks: TaskEnds | None = None
     notifications: NotificationLimiter | None = None
     ends: tuple[EndHook, ...] = ()
+    erases: tuple[EraseHook, ...] = ()
 
 
 class StoreContext:
@@ -228,6 +238,7 @@ class StoreContext:
         self.tasks = parts.tasks
         self.notifications = parts.notifications
         self.ends = parts.ends
+        self.erases = parts.erases
 
 
 def start_auxiliary(

@@ -16,4 +16,5 @@ PLUGIN = Plugin(
     page="nanobot.plugins.fork.page:views",
     stand_in="nanobot.plugins.fork.answering:stand_in",
     start="nanobot.plugins.fork.service:start",
+    store_hooks="nanobot.plugins.fork.store.erasing:hook",
 )

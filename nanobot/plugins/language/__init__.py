@@ -16,4 +16,5 @@ PLUGIN = Plugin(
     operations="nanobot.plugins.language.operations:operations",
     arrivals="nanobot.plugins.language.service:arrivals",
     outgoing="nanobot.plugins.language.service:outgoing",
+    store_hooks="nanobot.plugins.language.store:hook",
 )

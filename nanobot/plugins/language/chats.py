@@ -8,10 +8,14 @@ import msgspec
 
 from nanobot.messages import Address
 from nanobot.plugins.language.settings import Language
+from nanobot.ports import Clock
 from nanobot.seam.tables import PluginTables
+from nanobot.system import SystemClock
 from nanobot.texts import known_language
 
 _REMEMBERED = 10_000
+_REMEMBERED_SECONDS = 600.0
+"""After this long a report is written again: the chat may have been erased meanwhile."""
 _READ = "SELECT chosen, reported FROM language_chats WHERE chat = :chat"
 _ENSURE = (
     "INSERT INTO language_chats (chat, chosen, reported) VALUES (:chat, '', '') "
@@ -33,9 +37,10 @@ class ChatLanguages:
     """The languages of all chats, in the plugin's table. Writes happen only when something has
     changed."""
 
-    def __init__(self, tables: PluginTables) -> None:
+    def __init__(self, tables: PluginTables, clock: Clock | None = None) -> None:
         self._tables = tables
-        self._reported: dict[str, str] = {}
+        self._clock = clock or SystemClock()
+        self._reported: dict[str, tuple[str, float]] = {}
 
     async def known(self, chat: str) -> Known:
         """What is known of a chat."""
@@ -51,13 +56,15 @@ class ChatLanguages:
         """Keep the language of a sender, as the platform names it, if nanobot has texts in it. A
         group keeps the first one, so that it has one language."""
         chat, language = name_of(address), known_language(reported)
-        if not language or self._reported.get(chat) == ("group" if group else language):
+        kept, until = self._reported.get(chat, ("", 0.0))
+        now, what = self._clock.monotonic(), "group" if group else language
+        if not language or (kept == what and now < until):
             return
         await self._tables.change(_ENSURE, chat=chat)
         await self._tables.change(_REPORT_FIRST if group else _REPORT, chat=chat, language=language)
         if len(self._reported) >= _REMEMBERED:
             self._reported.clear()
-        self._reported[chat] = "group" if group else language
+        self._reported[chat] = (what, now + _REMEMBERED_SECONDS)
 
 
 def name_of(address: Address) -> str:

@@ -11,14 +11,15 @@ from nanobot.errors import StoreError
 from nanobot.messages import Choice, OutboundMessage
 from nanobot.plugins.language.chats import ChatLanguages, language_of_chat, name_of
 from nanobot.plugins.language.settings import LanguageSettings
+from nanobot.ports import Clock
 from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Admission
 from nanobot.texts import ENGLISH, translated, translated_parts
 
 
-def arrivals(tables: PluginTables) -> Callable[[Admission], Awaitable[Admission]]:
+def arrivals(tables: PluginTables, clock: Clock) -> Callable[[Admission], Awaitable[Admission]]:
     """What keeps the language that a message came with."""
-    chats = ChatLanguages(tables)
+    chats = ChatLanguages(tables, clock)
 
     async def learn(admission: Admission) -> Admission:
         message = admission.message

@@ -6,9 +6,7 @@ transaction of the target: an interruption leaves the target unchanged.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import msgspec
 import sqlalchemy as sa
@@ -16,9 +14,9 @@ import sqlalchemy as sa
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
+from nanobot.store.database.plugin_transfer import Revisions, move_plugins
+from nanobot.store.database.row_copy import Content, content_of, copy_rows
 
-_ROWS = 200
-_MODULUS = 2**128
 _NUMBERED = tuple(
     table
     for table in schema.metadata.sorted_tables
@@ -27,35 +25,14 @@ _NUMBERED = tuple(
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows moved, by table."""
+    """The rows moved, by table, those of plugins too. `left`: see PluginsMoved."""
 
     rows: dict[str, int]
+    left: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
         return sum(self.rows.values())
-
-
-class _Content:
-    """The number of rows of a table, and a sum over their contents that does not depend on their
-    order.
-    """
-
-    def __init__(self) -> None:
-        self.rows = self.total = 0
-
-    def add(self, values: list[Any]) -> None:
-        self.rows += 1
-        # PostgreSQL's text cannot contain zero bytes.
-        plain = [v.replace("\0", "") if isinstance(v, str) else v for v in values]
-        data = msgspec.json.encode(plain, enc_hook=bytes)
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        self.total = (self.total + int.from_bytes(digest, "big")) % _MODULUS
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Content) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def patiently(connection: sa.Connection) -> None:
@@ -68,27 +45,31 @@ def move(
     source: sa.Connection,
     target: sa.Connection,
     verify: Callable[[sa.Connection, str], bytes],
+    plugins: Mapping[str, Revisions],
 ) -> Moved:
     """Copy everything into an empty database, then compare: counts, contents, and, with `verify`,
-    the chain of each log. Raises UsageError if the target is not empty, and StoreCorrupt if a log
-    of the source fails verification or the copy differs.
+    the chain of each log. `plugins`: the revisions of their tables, by plugin. Raises UsageError if
+    the target is not empty, and StoreCorrupt if a log of the source fails verification or the copy
+    differs.
     """
     patiently(source)
     patiently(target)
     one_snapshot(source)
     _make_room(target)
-    copied: dict[str, _Content] = {}
+    copied: dict[str, Content] = {}
     for table in schema.metadata.sorted_tables:
-        copied[table.name] = _copy(source, target, table)
+        copied[table.name] = copy_rows(source, target, table, table)
     for table in _NUMBERED:
         _go_on_counting(source, target, table)
     for table in schema.metadata.sorted_tables:
-        if _content(target, table) != copied[table.name]:
+        if content_of(target, table) != copied[table.name]:
             raise StoreCorrupt(f"the copy of the table {table.name} differs from the original")
     for key in source.scalars(sa.select(schema.sessions.c.key)).all():
         if verify(source, key) != verify(target, key):
             raise StoreCorrupt(f"the log of {key} ends otherwise in the copy")
-    return Moved(rows={name: content.rows for name, content in copied.items() if content.rows})
+    more = move_plugins(source, target, plugins)
+    rows = {name: content.rows for name, content in copied.items() if content.rows}
+    return Moved(rows=rows | more.rows, left=more.left)
 
 
 def _make_room(target: sa.Connection) -> None:
@@ -102,33 +83,6 @@ def _make_room(target: sa.Connection) -> None:
                 f"the target is not empty ({table.name} has rows): give a database or a file that "
                 "is new"
             )
-
-
-def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-    query = sa.select(table).order_by(*table.primary_key).execution_options(yield_per=_ROWS)
-    with connection.execute(query) as rows:
-        yield from rows
-
-
-def _copy(source: sa.Connection, target: sa.Connection, table: sa.Table) -> _Content:
-    content, batch = _Content(), list[dict[str, Any]]()
-    insert = sa.insert(table)
-    for row in _rows(source, table):
-        content.add(list(row))
-        batch.append(dict(row._mapping))  # noqa: SLF001 - its public name is this
-        if len(batch) == _ROWS:
-            target.execute(insert, batch)
-            batch = []
-    if batch:
-        target.execute(insert, batch)
-    return content
-
-
-def _content(connection: sa.Connection, table: sa.Table) -> _Content:
-    content = _Content()
-    for row in _rows(connection, table):
-        content.add(list(row))
-    return content
 
 
 def _go_on_counting(source: sa.Connection, target: sa.Connection, table: sa.Table) -> None:

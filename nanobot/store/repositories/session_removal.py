@@ -85,6 +85,8 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     lane = Lane(key, row.token + 1)
     lanes.own(connection, writer, hold, lane, store_now(connection, writer))
     for session_key in keys:
+        for hook in writer.erases:
+            hook.erases(connection, session_key)
         note(connection, SESSION, session_key)
     note(connection, LOGGED, key)
     return int(row.head_seq)

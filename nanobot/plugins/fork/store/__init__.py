@@ -115,8 +115,8 @@ class SqlForks(SqlStore):
         if log.HEAD.execute(connection, k=key).first() is None:  # locked; or it was removed
             connection.execute(sa.delete(_f).where(_f.c.run_id == run_id))
             return True
-        row = connection.execute(sa.select(_f).where(_f.c.run_id == run_id)).one()
-        if row.done:
+        row = connection.execute(sa.select(_f).where(_f.c.run_id == run_id)).first()
+        if row is None or row.done:
             return True
         plan = msgspec.json.decode(row.plan, type=ForkPlan)
         source = plan.source
