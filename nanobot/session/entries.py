@@ -234,8 +234,7 @@ class DeniedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="denied"):
 class AuxiliaryFailedEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="auxiliary_failed", omit_defaults=True
 ):
-    """An auxiliary call failed, and the run continues without its result. `ms` and `usage`: time
-    and usage charged to the run."""
+    """An auxiliary call failed; the run continues without it. `ms`, `usage`: charged to the run."""
 
     stage: Literal["triage", "summary"]
     text: Sentence
