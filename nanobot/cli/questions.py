@@ -9,26 +9,33 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from nanobot.cli import output
+from nanobot.cli.widths import folded
 from nanobot.text import Sentence
 
 
 def say(text: Sentence = "") -> None:
     """A line of the dialogue, wrapped between words at the width of the terminal."""
-    text = _said(text)
+    text = said(text)
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
-        folded = textwrap.wrap(
+        output.say("\n".join(_folded(line, width, indent)))
+
+
+def _folded(line: str, width: int, indent: str) -> list[str]:
+    """The line between words; Chinese, whose characters are wide and need no blanks, anywhere."""
+    if line.isascii():
+        return textwrap.wrap(
             line,
             width,
             subsequent_indent=indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        output.say("\n".join(folded))
+    return [f"{indent}{part}" for part in folded(line.strip(), width - len(indent))]
 
 
-def _said(text: Sentence) -> str:
+def said(text: Sentence) -> str:
     """The text in the language of the terminal."""
     # Loaded by a question: most commands ask none.
     from nanobot.cli.language import terminal_language  # noqa: PLC0415
@@ -44,6 +51,8 @@ def _said(text: Sentence) -> str:
 Check: TypeAlias = Callable[[str], str]
 """Returns why an answer is not acceptable; "" if it is."""
 
+_YES, _NO = ("y", "yes", "是", "是的", "好"), ("n", "no", "否", "不", "不是")
+
 
 def ask(question: Sentence, default: str = "", check: Check | None = None) -> str:
     """A line of text; Enter alone takes the default. The question is repeated until `check` accepts
@@ -51,7 +60,7 @@ def ask(question: Sentence, default: str = "", check: Check | None = None) -> st
     """
     hint = f" [{default}]" if default else ""
     while True:
-        text = input(output.harmless(f"{_said(question)}{hint}: ")).strip() or default
+        text = input(output.harmless(f"{said(question)}{hint}: ")).strip() or default
         problem = check(text) if check else ""
         if not problem:
             return text
@@ -63,8 +72,8 @@ def ask_secret(question: Sentence, check: Check | None = None) -> str:
     as by `ask`.
     """
     while True:
-        hidden = _said("(not shown)")
-        text = getpass.getpass(output.harmless(f"{_said(question)} {hidden}: ")).strip()
+        hidden = said("(not shown)")
+        text = getpass.getpass(output.harmless(f"{said(question)} {hidden}: ")).strip()
         problem = check(text) if check and text else ""
         if not problem:
             return text
@@ -74,9 +83,9 @@ def ask_secret(question: Sentence, check: Check | None = None) -> str:
 def agree(question: Sentence, *, default: bool = True) -> bool:
     """Yes or no."""
     while True:
-        answer = ask(f"{_said(question)} ({'Y/n' if default else 'y/N'})").lower()
-        if answer in ("", "y", "yes", "n", "no"):
-            return default if not answer else answer.startswith("y")
+        answer = ask(f"{said(question)} ({'Y/n' if default else 'y/N'})").lower()
+        if answer in ("", *_YES, *_NO):
+            return default if not answer else answer in _YES
 
 
 def choose(question: Sentence, options: Sequence[Sentence], *, default: int = 0) -> int:
@@ -85,7 +94,7 @@ def choose(question: Sentence, options: Sequence[Sentence], *, default: int = 0)
     """
     say(question)
     for number, option in enumerate(options, 1):
-        say(f"  {number:>{len(str(len(options)))}}. {_said(option)}")
+        say(f"  {number:>{len(str(len(options)))}}. {said(option)}")
     while True:
         answer = ask("Number", f"{default + 1}")
         if answer.isdecimal() and 1 <= int(answer) <= len(options):

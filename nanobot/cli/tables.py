@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 from nanobot.cli.output import Line
+from nanobot.cli.widths import columns, cut, wrapped
 from nanobot.operations.rendering import Now, grid, heading, pairs
 
 _GAP = 2
@@ -43,46 +43,6 @@ def page(result: Any, now: Now, *, width: int | None) -> str:
     indent = "\n" + " " * (room + _GAP)
     lines = ((name, wrapped(value, max(width - room - _GAP, _READABLE))) for name, value in rows)
     return "\n".join(f"{name:<{room}}  {indent.join(value)}" for name, value in lines)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most this many columns, broken between words if possible."""
-    lines, words = [""], text.split(" ")
-    for word in words:
-        longer = f"{lines[-1]} {word}".lstrip()
-        if columns(longer) <= width:
-            lines[-1] = longer
-            continue
-        lines += [word] if lines[-1] else []
-        lines[-1] = word
-        while columns(lines[-1]) > width:
-            head = cut(lines[-1], width)[:-1]
-            lines[-1:] = [head, lines[-1][len(head) :]]
-    return lines
-
-
-def columns(text: str) -> int:
-    """The number of terminal columns of a text: wide characters take two."""
-    return sum(_columns(character) for character in text)
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def cut(text: str, width: int) -> str:
-    """The text, or as much of it as fits."""
-    if columns(text) <= width:
-        return text
-    kept, taken = "", 0
-    for character in text:
-        taken += _columns(character)
-        if taken > width - 1:
-            break
-        kept += character
-    return f"{kept}…"
 
 
 def _fit(widths: list[int], fields: Sequence[str], width: int) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from typer.core import TyperCommand
 
 from nanobot.cli.language import terminal_language
+from nanobot.cli.widths import folded
 from nanobot.texts import ENGLISH, translated
 
 _Context: Any = TyperCommand.context_class
 _Formatter: Any = _Context.formatter_class
 _EXTRA = re.compile(r"  \[([^\[\]]*)\]$")
-_PIECES = re.compile(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
 _AS_IT_IS = "\b\n"
 """Before a paragraph that is not wrapped again."""
 _FIRST_COLUMN = 30
@@ -75,16 +74,4 @@ def _explained(text: str) -> str:
 
 
 def _wrapped(text: str, width: int) -> str:
-    return "\n".join(_lines(text, width))
-
-
-def _lines(text: str, width: int) -> Iterator[str]:
-    line, taken = "", 0
-    for piece in _PIECES.findall(text):
-        columns = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in piece)
-        if line and taken + columns > width:
-            yield line.rstrip()
-            line, taken = ("", 0) if piece.isspace() else (piece, columns)
-        else:
-            line, taken = line + piece, taken + columns
-    yield line.rstrip()
+    return "\n".join(folded(text, width))

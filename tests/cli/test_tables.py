@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.bus import pairing
-from nanobot.cli.tables import columns, page, table
+from nanobot.cli.tables import page, table
+from nanobot.cli.widths import columns
 from nanobot.operations import runs as run_operations
 from nanobot.operations import web_access
 from nanobot.operations.rendering import SHOWN, Now, as_text, short_ids

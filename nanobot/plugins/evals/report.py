@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from nanobot.cli.tables import columns
+from nanobot.cli.widths import columns
 from nanobot.plugins.evals.evaluation import AttemptView, CaseResult, Evaluation
 
 _HEADS = ("case", "model", "passed", "cost", "time", "variance")

@@ -28,6 +28,7 @@ from nanobot.providers.model_choice import (
     local_addresses,
 )
 from nanobot.providers.model_listing import listed_models, newest
+from nanobot.text import Sentence
 
 _MOST_OFFERED = 5
 
@@ -36,7 +37,7 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
     """A usable model, and the configuration it needs."""
 
     label: str
-    why: str = ""
+    why: Sentence = ""
     keys: dict[str, str | list[str]]
     secrets: dict[str, str] = {}
     providers: dict[str, ProviderSettings] = {}

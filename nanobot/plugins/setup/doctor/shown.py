@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, Style, document, say
-from nanobot.cli.tables import wrapped
+from nanobot.cli.widths import folded, wrapped
 from nanobot.errors import ConfigError
 from nanobot.operations.home import Finding
 from nanobot.plugins.setup.doctor.checks import everything, mended
@@ -56,7 +56,8 @@ def _tell(findings: list[Finding], language: str, *, json: bool) -> None:
         return
     for finding in findings:
         text = _said(finding, language)
-        first, *more = wrapped(text, _room()) if sys.stdout.isatty() else [text]
+        lines = wrapped if language == ENGLISH else folded
+        first, *more = lines(text, _room()) if sys.stdout.isatty() else [text]
         say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
         for line in more:
             say(" " * _MARGIN + line)

@@ -15,7 +15,7 @@ import msgspec
 from nanobot.app.admin.setting_changes import SettingChanges
 from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
-from nanobot.cli.questions import ask, ask_secret, choose, say
+from nanobot.cli.questions import ask, ask_secret, choose, said, say
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
@@ -37,6 +37,7 @@ from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
+from nanobot.text import Sentence
 from nanobot.triggers.clocks import zone_of
 from nanobot.workspace import folder as workspace
 
@@ -177,7 +178,7 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Availabl
             api_key=settings.api_key or before.api_key,
             api_base=settings.api_base or before.api_base,
         )
-    say(f"Testing {answering.label} ...")
+    say(f"Trying the model {answering.label} ...")
     tried = await try_model(answering.label, providers, environ, config.home)
     say(f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities}).")
 
@@ -234,18 +235,15 @@ def _choose_model(
         choices = asyncio.run(find(environ, config.home))
         if silent_ones := silent(choices, environ):
             say(f"Not running: {', '.join(silent_ones)}.")
-    others = {
-        "a well-known provider, with its key (OpenAI, Anthropic, Gemini, OpenRouter ...)": _listed,
-        "another one: any OpenAI-compatible server, by its address": _described,
-    }
+    others = (_listed, _described)
     while True:
-        options = [f"{choice.label} ({choice.why})" for choice in choices]
-        number = choose("Which model should answer?", [*options, *others])
+        options = [_option(choice.label, choice.why) for choice in choices]
+        number = choose("Which model should answer?", [*options, *_other_ways()])
         try:
             if number < len(choices):
                 answering = choices[number]
             else:
-                answering = list(others.values())[number - len(choices)](environ)
+                answering = others[number - len(choices)](environ)
             asyncio.run(_tried(environ, config, answering))
         except (ModelError, ConfigError) as error:
             say(f"That did not work: {error}")
@@ -253,6 +251,19 @@ def _choose_model(
         plan.keys |= answering.keys
         plan.secrets |= answering.secrets
         return
+
+
+def _option(label: str, why: Sentence) -> str:
+    """A model with the reason for which it is offered."""
+    return f"{label} ({said(why)})"
+
+
+def _other_ways() -> list[Sentence]:
+    """The models that have to be described first, in the order of the functions that do."""
+    return [
+        "a well-known provider, with its key (OpenAI, Anthropic, Gemini, OpenRouter ...)",
+        "another one: any OpenAI-compatible server, by its address",
+    ]
 
 
 def _listed(environ: Mapping[str, str]) -> AvailableModel:

@@ -13,6 +13,7 @@ from nanobot.errors import NanobotError
 from nanobot.plugins.setup.new_channel import ChannelType, NewChannel, kinds, variable_of
 from nanobot.plugins.setup.probes import first_message, try_channel
 from nanobot.ports import Checked, SetupField
+from nanobot.text import Sentence
 
 _WAIT_SECONDS = 120.0
 NOBODY_YET = (
@@ -26,7 +27,7 @@ def chosen(config: Config, environ: Mapping[str, str]) -> NewChannel | None:
     say("\nA chat on your phone, or wherever else you talk:")
     types = [kind for kind in kinds() if not kind.broken]
     options = [_option(kind, environ) for kind in types]
-    number = choose("Which one?", [*options, "none for now"], default=_first(types, environ))
+    number = choose("Which one?", [*options, _none()], default=_first(types, environ))
     if number == len(types):
         return None
     kind = types[number]
@@ -34,7 +35,11 @@ def chosen(config: Config, environ: Mapping[str, str]) -> NewChannel | None:
     return NewChannel(name, kind.name, kind.setup, config)
 
 
-def _option(kind: ChannelType, environ: Mapping[str, str]) -> str:
+def _none() -> Sentence:
+    return "none for now"
+
+
+def _option(kind: ChannelType, environ: Mapping[str, str]) -> Sentence:
     variable = _variable(kind, environ)
     return f"{kind.setup.title} (${variable} is set)" if variable else kind.setup.title
 

@@ -1,0 +1,63 @@
+"""The columns that a text takes on a terminal, and lines of so many of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most this many columns, broken between words if possible."""
+    lines, words = [""], text.split(" ")
+    for word in words:
+        longer = f"{lines[-1]} {word}".lstrip()
+        if columns(longer) <= width:
+            lines[-1] = longer
+            continue
+        lines += [word] if lines[-1] else []
+        lines[-1] = word
+        while columns(lines[-1]) > width:
+            head = cut(lines[-1], width)[:-1]
+            lines[-1:] = [head, lines[-1][len(head) :]]
+    return lines
+
+
+_PIECES = re.compile(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
+
+
+def folded(text: str, width: int) -> list[str]:
+    """A Chinese text in lines of this many columns: between characters, but not within a word of
+    another language, and not before punctuation."""
+    lines, line, taken = [], "", 0
+    for piece in _PIECES.findall(text):
+        wide = columns(piece)
+        if line and taken + wide > width:
+            lines.append(line.rstrip())
+            line, taken = ("", 0) if piece.isspace() else (piece, wide)
+        else:
+            line, taken = line + piece, taken + wide
+    return [*lines, line.rstrip()]
+
+
+def columns(text: str) -> int:
+    """The number of terminal columns of a text: wide characters take two."""
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits."""
+    if columns(text) <= width:
+        return text
+    kept, taken = "", 0
+    for character in text:
+        taken += _columns(character)
+        if taken > width - 1:
+            break
+        kept += character
+    return f"{kept}…"
