@@ -172,7 +172,8 @@ class ChatDelivery:
         if move.repeat and await self._shows_mark(row.message):
             row = msgspec.structs.replace(row, message=marked(row.message))
         elif move.repeat and not whole:
-            ahead = [OutboundPart(text=REPEAT_LINE, key=f"{row.message.key}:r")]
+            line = self._sender.line(row.message.address, REPEAT_LINE, f"{row.message.key}:r")
+            ahead = [await line]
         parts = (*ahead, *await self._sender.render(row.message))
         kept = parts[:1] if whole else parts
         await self._journal.begin_send(row, kept, 0, duplicate=move.repeat and not whole)
@@ -369,7 +370,7 @@ class ChatDelivery:
             rendered = await self._sender.render(marked(message))
             if len(rendered) == 1:
                 return msgspec.structs.replace(rendered[0], key=parts[idx].key)
-        line = OutboundPart(text=REPEAT_LINE, key=f"{parts[idx].key}:r")
+        line = await self._sender.line(message.address, REPEAT_LINE, f"{parts[idx].key}:r")
         await self._sender.send_of(message, line)
         return parts[idx]
 

@@ -13,6 +13,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Outgoing
+from nanobot.channels.changes import Changes
 from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RateLimiter, RatePeers
@@ -40,6 +41,7 @@ from nanobot.ports import (
     OutboundPart,
     Streaming,
 )
+from nanobot.text import Sentence
 
 _LONG = 4_000
 
@@ -65,7 +67,8 @@ class PartSender:
         others: RatePeers = RatePeers(),  # noqa: B008 - frozen
         outgoing: Sequence[Outgoing] = (),
     ) -> None:
-        self._outgoing = outgoing
+        self._changes = Changes(outgoing)
+        self.line = self._changes.line
         self.rates = RateLimiter(clock, channel.capabilities, others)
         self.channel = self._channel = channel
         self.moved = moved
@@ -81,16 +84,14 @@ class PartSender:
         A long text is rendered on a thread: some Markdown costs its length squared, and no chat may
         wait for another's.
         """
-        for change in self._outgoing if message.own_words else ():
-            message = await change(message)
+        message = await self._changes.made(message)
         if len(message.text) > _LONG:
             return await asyncio.to_thread(self._with_keys, message)
         return self._with_keys(message)
 
     def rendered(self, message: OutboundMessage) -> list[OutboundPart]:
         """The same at once; none for a long text, with files, or with words that may change."""
-        changes = bool(self._outgoing and message.own_words)
-        if len(message.text) > _LONG or message.attachments or changes:
+        if len(message.text) > _LONG or message.attachments or self._changes.concern(message):
             return []
         return self._with_keys(message)
 
@@ -346,8 +347,7 @@ class PartSender:
         logger.warning("{}: the file {} is not sent: {}", address, _name(file), why)
         if file.text and not file.blob:
             return await self._code(address, part, file)
-        text = f"(The file {_name(file)} could not be sent: {why})"
-        line = OutboundPart(text=text, key=part.key)
+        line = await self.line(address, _not_sent(_name(file), why), part.key)
         return await self._channel.send(there, line, plain=True)
 
     async def _code(self, address: Address, part: OutboundPart, file: Attachment) -> str:
@@ -378,6 +378,10 @@ def _longest_run(text: str) -> int:
 
 def _has_content(file: Attachment) -> bool:
     return bool(file.blob or file.text) and not file.error
+
+
+def _not_sent(name: str, why: Sentence) -> Sentence:
+    return f"(The file {name} could not be sent: {why})"
 
 
 def _name(file: Attachment) -> str:

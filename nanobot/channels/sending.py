@@ -9,6 +9,7 @@ from nanobot.channels.moved_chats import MovedChats
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
 from nanobot.session.outbox import Taken
+from nanobot.text import Sentence
 
 
 class Sending(Protocol):
@@ -26,6 +27,10 @@ class Sending(Protocol):
 
     async def render(self, message: OutboundMessage) -> list[OutboundPart]:
         """The parts of a message, each with a permanently unique key."""
+        ...
+
+    async def line(self, address: Address, text: Sentence, key: str) -> OutboundPart:
+        """A line of nanobot's own, as a part of its own."""
         ...
 
     def rendered(self, message: OutboundMessage) -> list[OutboundPart]:

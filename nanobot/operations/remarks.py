@@ -117,9 +117,11 @@ async def _called(
     ]
 
 
-def remark_lines(remarks: Sequence[Remark]) -> list[str]:
+def remark_lines(remarks: Sequence[Remark]) -> list[Sentence]:
     """Remarks as lines of text."""
-    return [
-        f"! {remark.by}: {remark.text}" + (f" (entry {remark.entry})" if remark.entry else "")
-        for remark in remarks
-    ]
+    pairs = ((f"! {remark.by}: {remark.text}", _where(remark)) for remark in remarks)
+    return [" ".join(filter(None, pair)) for pair in pairs]
+
+
+def _where(remark: Remark) -> Sentence:
+    return f"(entry {remark.entry})" if remark.entry else ""

@@ -75,9 +75,9 @@ class ControlClient:
 
     # A conversation
 
-    async def attach(self, session: str) -> Hello:
-        """Attach to a session."""
-        return await self._answered(Attach(session), Hello)
+    async def attach(self, session: str, language: str = "") -> Hello:
+        """Attach to a session, for a person with that language."""
+        return await self._answered(Attach(session, language=language), Hello)
 
     def say(
         self,

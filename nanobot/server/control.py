@@ -69,9 +69,12 @@ _requests = msgspec.json.Decoder(Request)
 class _Attached:
     """One attached connection."""
 
-    def __init__(self, writer: asyncio.StreamWriter, session: str, chat: str) -> None:
+    def __init__(
+        self, writer: asyncio.StreamWriter, session: str, chat: str, language: str
+    ) -> None:
         self.session = session
         self.chat = chat
+        self.language = language
         self._writer = writer
         self._waiting: dict[str, asyncio.Future[bool]] = {}
         self._gone = False
@@ -227,7 +230,7 @@ class ControlServer:
         session = request.session
         own = session.startswith(f"{TERMINAL}:")
         chat = session.removeprefix(f"{TERMINAL}:") if own else session
-        attached = _Attached(writer, session, chat)
+        attached = _Attached(writer, session, chat, request.language)
         row = await self._engine.records.session(session)
         hello = self._hello(session)
         if row is not None:
@@ -256,6 +259,8 @@ class ControlServer:
         waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
         for approval in waiting:
             question = message(approval, Address(TERMINAL, attached.chat))
+            for change in self._bus.outgoing:
+                question = await change(question)
             attached.write(
                 ShowMessage(question.key, question.kind, question.text, question.choices)
             )
@@ -343,6 +348,7 @@ class ControlServer:
             sender=Sender(OWNER_ID, THE_OWNER),
             text=request.text,
             sent_at=self._clock.now(),
+            language=attached.language,
             options=None if request.attended else RunOptions(unattended=True, run_id=request.key),
         )
         try:

@@ -17,10 +17,12 @@ LINE_LIMIT = 16 * 1024 * 1024
 
 
 class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
-    """Attach to this session: receive its events, and the messages of chat `cli:NAME`."""
+    """Attach to this session: receive its events, and the messages of chat `cli:NAME`. `language`:
+    the person's, as the environment names it ("zh_CN.UTF-8")."""
 
     session: str
     name: str = ""
+    language: str = ""
 
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):

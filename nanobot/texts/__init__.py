@@ -9,6 +9,7 @@ from nanobot.texts.languages import (
     known_language,
     language_of,
     language_of_terminal,
+    locale_of_terminal,
     translated,
     translated_parts,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "known_language",
     "language_of",
     "language_of_terminal",
+    "locale_of_terminal",
     "translated",
     "translated_parts",
 ]

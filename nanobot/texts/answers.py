@@ -98,7 +98,7 @@ def _struct(value: Any, kind: type[msgspec.Struct], language: str) -> Any:
     is_json = isinstance(value, dict)
     given = value if is_json else msgspec.structs.asdict(value)
     changed: dict[str, Any] = {}
-    for field in _fields(kind if is_json else type(value)):
+    for field in _fields(kind if is_json else value.__class__):
         name = field.encode_name if is_json else field.name
         own = _extra(field.type, OWN)
         if name not in given:
@@ -143,7 +143,7 @@ def _collect(value: Any, info: inspect.Type, found: list[str]) -> None:
 def _collect_struct(value: Any, kind: type[msgspec.Struct], found: list[str]) -> None:
     is_json = isinstance(value, dict)
     given: Mapping[str, Any] = value if is_json else msgspec.structs.asdict(value)
-    for field in cast("inspect.StructType", _info(kind if is_json else type(value))).fields:
+    for field in cast("inspect.StructType", _info(kind if is_json else value.__class__)).fields:
         name = field.encode_name if is_json else field.name
         own = _extra(field.type, OWN)
         if own is not None:

@@ -67,12 +67,16 @@ def known_language(name: str) -> str:
     return language if language in (ENGLISH, *_LANGUAGES) else ""
 
 
-def language_of_terminal(environ: Mapping[str, str]) -> str:
-    """The language of a terminal, by the variables that all programs follow: LC_ALL, else
-    LC_MESSAGES, else LANG. `LC_ALL=C` asks for English."""
+def locale_of_terminal(environ: Mapping[str, str]) -> str:
+    """What the variables that all programs follow say of a terminal's language ("zh_CN.UTF-8"):
+    LC_ALL, else LC_MESSAGES, else LANG."""
     found = (environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    named = next(filter(None, found), "")
-    language = named.lower().partition("_")[0].partition(".")[0]
+    return next(filter(None, found), "")
+
+
+def language_of_terminal(environ: Mapping[str, str]) -> str:
+    """The language of a terminal. `LC_ALL=C` asks for English."""
+    language = locale_of_terminal(environ).lower().partition("_")[0].partition(".")[0]
     return language if language in _LANGUAGES else ENGLISH
 
 

@@ -27,7 +27,7 @@ from nanobot.errors import ConfigError, OverBudget
 from nanobot.providers.base import Price
 
 ANN = Account(person="t:1", chat="t:7", job="", model="p/m")
-PERIOD = Period("2026-01-01", 0.0, "00:00 on 2026-01-02 (UTC)")
+PERIOD = Period("2026-01-01", 0.0, "2026-01-02 00:00 (UTC)")
 
 
 def budgets(**settings: Any) -> Budgets:
@@ -41,11 +41,11 @@ def moment(text: str) -> float:
 @pytest.mark.parametrize(
     ("now", "day", "until"),
     [
-        ("2026-03-28T22:59:59+00:00", "2026-03-28", "00:00 on 2026-03-29 (Europe/Berlin)"),
-        ("2026-03-28T23:00:00+00:00", "2026-03-29", "00:00 on 2026-03-30 (Europe/Berlin)"),
-        ("2026-03-29T21:59:59+00:00", "2026-03-29", "00:00 on 2026-03-30 (Europe/Berlin)"),
-        ("2026-03-29T22:00:00+00:00", "2026-03-30", "00:00 on 2026-03-31 (Europe/Berlin)"),
-        ("2026-10-25T22:59:59+00:00", "2026-10-25", "00:00 on 2026-10-26 (Europe/Berlin)"),
+        ("2026-03-28T22:59:59+00:00", "2026-03-28", "2026-03-29 00:00 (Europe/Berlin)"),
+        ("2026-03-28T23:00:00+00:00", "2026-03-29", "2026-03-30 00:00 (Europe/Berlin)"),
+        ("2026-03-29T21:59:59+00:00", "2026-03-29", "2026-03-30 00:00 (Europe/Berlin)"),
+        ("2026-03-29T22:00:00+00:00", "2026-03-30", "2026-03-31 00:00 (Europe/Berlin)"),
+        ("2026-10-25T22:59:59+00:00", "2026-10-25", "2026-10-26 00:00 (Europe/Berlin)"),
     ],
 )
 def test_a_day_is_the_zone_s_also_when_its_clocks_change(now: str, day: str, until: str) -> None:
@@ -57,7 +57,7 @@ def test_a_day_begins_at_the_hour_that_is_set() -> None:
     limited = budgets(zone="UTC", reset_hour=6)
     assert limited.period(moment("2026-05-02T05:59:00+00:00")).day == "2026-05-01"
     period = limited.period(moment("2026-05-02T06:00:00+00:00"))
-    assert (period.day, period.until) == ("2026-05-02", "06:00 on 2026-05-03 (UTC)")
+    assert (period.day, period.until) == ("2026-05-02", "2026-05-03 06:00 (UTC)")
     assert limited.since(moment("2026-05-02T06:00:00+00:00"), 7) == "2026-04-26"
 
 
@@ -144,11 +144,10 @@ def test_how_limits_read() -> None:
     day = BudgetLimit(level="person", name="t:1", measure="tokens", amount=100_000)
     assert refusal(day, UsageSum(tokens=99_999), PERIOD) == (
         "the budget of 100,000 tokens a day for you is used up (99,999 tokens used or reserved); "
-        "it starts again at 00:00 on 2026-01-02 (UTC)"
+        "it starts again at 2026-01-02 00:00 (UTC)"
     )
     cost = BudgetLimit(level="model", name="p/m", measure="cost", amount=2.5)
     assert warning(cost, UsageSum(cost=2.0), PERIOD) == (
-        "80 % of the budget of $2.50 a day for p/m is used ($2.00), until "
-        "00:00 on 2026-01-02 (UTC)."
+        "80 % of the budget of $2.50 a day for p/m is used ($2.00), until 2026-01-02 00:00 (UTC)."
     )
     assert (shown("requests", 1), money(0.00123)) == ("1 model request", "$0.0012")

@@ -20,7 +20,7 @@ from nanobot.testing.platform import MEMBER
 from tests.agent.test_fallback import Lineup, model
 from tests.agent.tooling import Recorder, bodies
 
-RESETS = "it starts again at 00:00 on 2027-01-16 (UTC)"
+RESETS = "it starts again at 2027-01-16 00:00 (UTC)"
 
 
 def options(max_run_cost: float = 0.0, **limits: Any) -> Options:

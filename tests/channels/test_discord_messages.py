@@ -324,3 +324,24 @@ def test_any_json_is_a_message_or_a_bad_event(fields: dict[str, Any]) -> None:
             {"id": "1", "token": "t", "type": 3, "channel_id": "5"} | fields
         )
         interaction_message(interaction, interaction.place, "discord")
+
+
+async def test_a_message_has_the_language_that_was_chosen_for_its_server(
+    discord: DiscordServer, intake: FakeIntake
+) -> None:
+    discord.preferred_locale = "zh-CN"
+    async with opened(discord) as channel, receiving(channel, intake):
+        await discord.say(CHANNEL, f"<@{ME}> hello")
+        await discord.say(CHAT, "hello")
+        within, direct = await intake.received(2)
+    assert (within.address, within.language) == (GENERAL, "zh-CN")
+    assert (direct.address, direct.language) == (DM, "")
+
+
+async def test_a_server_for_which_no_language_was_chosen_says_none(
+    discord: DiscordServer, intake: FakeIntake
+) -> None:
+    async with opened(discord) as channel, receiving(channel, intake):
+        await discord.say(CHANNEL, f"<@{ME}> hello")
+        (message,) = await intake.received(1)
+    assert message.language == ""

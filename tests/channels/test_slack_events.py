@@ -235,6 +235,16 @@ async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing(b: Bench) 
     assert len(b.slack.calls_of("users.info")) == 3
 
 
+async def test_a_message_comes_with_the_language_of_its_sender(b: Bench) -> None:
+    b.slack.locales = {"U1": "zh-CN"}
+    async with b.running():
+        b.slack.say("D1", "hi", user="U1")
+        b.slack.say("D1", "hello", user="U404")
+        first, other = await received(b, 2)
+    assert (first.sender.id, first.language) == ("U1", "zh-CN")
+    assert (other.sender.id, other.language) == ("U404", "")
+
+
 async def test_a_message_does_not_wait_for_names_that_do_not_come(b: Bench) -> None:
     b.slack.fail("users.info", drop="never")
     async with b.running():

@@ -53,6 +53,7 @@ class DiscordServer(GatewayServer):
         self.reactions: dict[str, list[str]] = {}
         """The bot's own, by message; `reacted`: people's, by message and emoji."""
         self.reacted: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        self.preferred_locale = "en-US"
         self.channels: dict[str, dict[str, Any]] = {
             CHANNEL: {"id": CHANNEL, "type": 0, "guild_id": GUILD, "name": "general"},
             THREAD: {"id": THREAD, "type": 11, "guild_id": GUILD, "parent_id": CHANNEL},
@@ -240,6 +241,7 @@ class DiscordServer(GatewayServer):
         guild = {
             "id": GUILD,
             "name": "Test",
+            "preferred_locale": self.preferred_locale,
             "roles": roles,
             "channels": [channel for channel in channels if channel["type"] == 0],
             "threads": [channel for channel in channels if channel["type"] == 11],

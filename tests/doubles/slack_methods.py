@@ -35,6 +35,7 @@ class SlackMethods:
         self.me = {"user_id": "UBOT", "bot_id": "BBOT", "user": "nano", "team": "Loft"}
         self.rooms: dict[str, Room] = {"D1": Room(), "C1": Room(), "G1": Room()}
         self.people = {"U1": "Ann", "U2": "Bob"}
+        self.locales: dict[str, str] = {}
         self.files: dict[str, Stored] = {}
         self.reactions: dict[tuple[str, str], set[str]] = defaultdict(set)
         self.reacted: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(dict)
@@ -295,9 +296,10 @@ class SlackMethods:
         name = self.people.get(str(params.get("user")))
         if name is None:
             raise Refusal("user_not_found")
-        return {
-            "user": {"id": params["user"], "name": name.lower(), "profile": {"real_name": name}}
-        }
+        user = {"id": params["user"], "name": name.lower(), "profile": {"real_name": name}}
+        if str(params.get("include_locale", "")).lower() in ("true", "1"):
+            user["locale"] = self.locales.get(str(params["user"]), "en-US")
+        return {"user": user}
 
     def reactions_of(self, params: Params) -> Params:
         room = self._room(params)

@@ -69,3 +69,16 @@ async def test_a_step_of_set_up_and_its_error_are_in_chinese(house: House) -> No
         )
         await expect(main).to_contain_text("选择 New Application")
         assert english(await main.inner_text()) == []
+
+
+async def test_answers_to_commands_are_in_the_language_of_the_page_also_later(house: House) -> None:
+    async with in_chinese(house, "chat/web:chinese") as page:
+        await page.locator(".composer textarea").fill("/status")
+        await page.keyboard.press("Enter")
+        main = page.get_by_role("main")
+        await expect(main).to_contain_text("会话：web:chinese")
+        await page.reload()
+        await expect(main).to_contain_text("会话：web:chinese")
+        await page.evaluate("() => localStorage.setItem('language', 'en')")
+        await page.reload()
+        await expect(main).to_contain_text("Session: web:chinese")

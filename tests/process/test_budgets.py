@@ -22,7 +22,7 @@ async def test_a_hard_limit_refuses_across_restarts_and_says_when_it_starts_agai
     (refusal,) = world.texts(2)
     assert refusal.startswith(
         "I cannot answer now: the budget of 1 model request a day is used up "
-        "(1 model request used or reserved); it starts again at 00:00 on "
+        "(1 model request used or reserved); it starts again at "
     )
     assert len(world.model.requests) == 1
 

@@ -114,3 +114,74 @@ async def test_the_configuration_decides_where_the_platform_says_nothing(world: 
     stranger = await heard(world, 999, "hello")
     assert stranger.startswith("这个助手是私人的。你的配对码是"), stranger
     assert re.search(r"有效期 \d+ 小时|1 小时", stranger)
+
+
+async def test_a_new_job_its_times_and_the_question_for_a_zone_are_in_chinese(
+    world: World,
+) -> None:
+    world.telegram.languages = {OWNER: "zh-hans"}
+    await world.start()
+    added = await heard(world, OWNER, "/cron add every day at 09:00 Check the builds")
+    job, _, question = added.partition("\n")
+    assert re.fullmatch(
+        r"任务 #1（Check the builds）启用：every day at 09:00（UTC）。接下来：.*。", job
+    ), job
+    assert question.startswith("时间按 UTC 计算，因为我不知道您所在的时区。"), question
+    listed = await heard(world, OWNER, "/cron")
+    assert "启用" in listed
+    assert "active" not in listed
+    paused = await heard(world, OWNER, "/cron pause 1")
+    assert "已暂停" in paused
+    assert "Check the builds" in paused
+
+
+async def test_units_in_the_usage_are_in_chinese(world: World) -> None:
+    world.configure(more="[budgets]\ntokens_per_day = 100000\n")
+    world.telegram.languages = {OWNER: "zh-hans"}
+    await world.start()
+    await heard(world, OWNER, "say:hello")
+    used = await heard(world, OWNER, "/usage")
+    assert re.search(r"1 次模型请求，输入 [\d,]+ 个 token，输出 \d+ 个", used), used
+    assert re.search(r"共 100,000 个 token", used), used
+    assert re.search(r"到 [-\d]+ 00:00 \(UTC\) 为止还剩：", used), used
+
+
+async def test_a_remark_on_a_run_is_in_chinese_and_quotes_the_answer(world: World) -> None:
+    world.telegram.languages = {OWNER: "zh-hans"}
+    await world.start()
+    await heard(world, OWNER, "say:I've sent the email to Claire.")
+    ((run,),) = world.rows("SELECT id FROM runs")
+    shown = await heard(world, OWNER, f"/runs show {run}")
+    assert "回答称“I've sent the email to Claire.”（已发送）" in shown, shown
+
+
+async def test_the_terminal_speaks_the_language_of_its_environment(world: World) -> None:
+    await world.start()
+    told = await world.run("agent", "--session", "cli:zh", stdin=b"/status\n", LANG="zh_CN.UTF-8")
+    assert told.code == 0
+    assert re.search(r"[\u4e00-\u9fff]", told.output), told.output
+    told = await world.run("agent", "--session", "cli:en", stdin=b"/status\n", LANG="C.UTF-8")
+    assert not re.search(r"[\u4e00-\u9fff]", told.output), told.output
+
+
+async def test_the_language_of_a_chat_goes_with_its_conversation(world: World) -> None:
+    world.telegram.languages = {OWNER: "zh-hans", MEMBER: "zh-hans"}
+    await world.start()
+    await heard(world, OWNER, "/language en")
+    await heard(world, MEMBER, "say:hello")
+    known = "SELECT chat FROM language_chats ORDER BY chat"
+    assert world.rows(known) == [("telegram:1",), (f"telegram:{MEMBER}",)]
+    gone = await world.run("sessions", "delete", f"telegram:{MEMBER}", "--yes")
+    assert gone.code == 0, gone.errors
+    assert world.rows(known) == [("telegram:1",)]
+
+
+async def test_a_group_that_gets_another_id_keeps_its_language(world: World) -> None:
+    old, new = -5, -1_000_005
+    world.telegram.languages = {OWNER: "en", MEMBER: "en"}
+    await world.start()
+    world.telegram.say(old, "@nano_bot /language zh", sender=OWNER)
+    assert "由 /language 选定" in (await world.answered(old))[0]
+    await world.acknowledged(world.telegram.say(new, "", migrate_from_chat_id=old))
+    world.telegram.say(new, "@nano_bot /language", sender=MEMBER)
+    assert "由 /language 选定" in (await world.answered(new))[0]

@@ -81,7 +81,7 @@ async def heard(socket: aiohttp.ClientWebSocketResponse, kind: str) -> dict[str,
     """The next item of that kind."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            item = await socket.receive_json()
+            item: dict[str, Any] = await socket.receive_json()
             if item["type"] == kind:
                 return item
 

@@ -456,7 +456,7 @@ async def test_a_soft_limit_is_told_once_a_day_under_an_answer(home: Home) -> No
     texts = [msgspec.json.decode(body)["text"] for body in bodies]
     line = (
         "(40 % of the budget of 5 model requests a day is used (2 model requests), "
-        "until 00:00 on 2027-01-16 (UTC).)"
+        "until 2027-01-16 00:00 (UTC).)"
     )
     assert texts == ["yes", f"yes\n\n{line}", "yes", "yes"]
 

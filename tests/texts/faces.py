@@ -18,6 +18,7 @@ from nanobot.cli.top import AT_THE_END, FIRST
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
+from nanobot.plugins.claims.deeds import Deed
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.session.states import RunState, as_people_see
@@ -71,6 +72,7 @@ def faces() -> dict[str, str]:
     first = (*FIRST.values(), *AT_THE_END)
     rows |= {_template(text): "nanobot/cli/top.py" for text in first}
     rows |= dict.fromkeys(_MADE, "nanobot/cli/generated.py")
+    rows |= {deed.value: "nanobot/plugins/claims/deeds.py" for deed in Deed}
     rows.pop("", None)
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tests.texts.reading import Hole, Reading, Texts, is_text, label_of, lines, returned
@@ -12,6 +13,8 @@ _NOT_FOR_PEOPLE = ("ToolError", "Fenced")
 """Errors of the tree whose texts models read, or nobody."""
 _TOLD = frozenset({"FrontMatterError", "NoControlGroups", "WantedToExit"})
 """Exceptions beside that tree whose texts become part of what people are told."""
+_DECLARED = re.compile(r"\bSentence\b|\bWORDS\b")
+"""In the annotation of a field: it holds a sentence, or a word for a state."""
 _ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message", "label"})
 """Names of such fields that elsewhere hold what people write."""
 _SHORT = ("Choice", "HelpTopic")
@@ -171,8 +174,8 @@ class Shown:
         for node, _ in self._nodes:
             if isinstance(node, ast.ClassDef):
                 for each in node.body:
-                    if isinstance(each, ast.AnnAssign) and "Sentence" in ast.unparse(
-                        each.annotation
+                    if isinstance(each, ast.AnnAssign) and _DECLARED.search(
+                        ast.unparse(each.annotation)
                     ):
                         slots.add((id(node), ast.unparse(each.target)))
                     if isinstance(each, Function) and each.name == "__init__":

@@ -14,6 +14,7 @@ from nanobot_channels.discord.messages import BotUser, ChannelPlace
 _THREADS = {10, 11, 12}
 _GROUP_DM = 3
 _MOST = 100_000
+_UNCHOSEN = "en-US"
 
 
 class _Channel(msgspec.Struct):
@@ -37,6 +38,7 @@ class _Guild(msgspec.Struct):
     channels: list[_Channel] = []
     threads: list[_Channel] = []
     roles: list[_Role] = []
+    preferred_locale: str = ""
 
 
 class _Named(msgspec.Struct):
@@ -62,6 +64,7 @@ class ChannelDirectory:
         self._http = http
         self._places: dict[str, ChannelPlace] = {}
         self._roles: set[str] = set()
+        self._languages: dict[str, str] = {}
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
         """The READY event: sets `me`. Returns the ids of the expected guilds, and of the direct
@@ -82,7 +85,14 @@ class ChannelDirectory:
         for channel in (*guild.channels, *guild.threads):
             self._learn(channel, guild.id)
         self._own(guild.roles)
+        self._languages[guild.id] = guild.preferred_locale
         return guild.id
+
+    def language(self, place: ChannelPlace) -> str:
+        """The language that the owners of a guild chose for it. Every guild has one: "en-US" is
+        what nobody chose, and says nothing."""
+        language = self._languages.get(place.guild, "")
+        return "" if language == _UNCHOSEN else language
 
     def other(self, event: str, data: Any) -> None:
         """Any other event: reads its information on channels, roles or threads. Raises

@@ -277,7 +277,11 @@ class Receiver:
     ) -> InboundMessage | None:
         me = self._places.me or BotUser("")
         self._notice_missing_content(message, place)
-        return to_inbound(message, place, self._name, me, edited=edited)
+        inbound = to_inbound(message, place, self._name, me, edited=edited)
+        language = self._places.language(place)
+        if inbound is None or not language:
+            return inbound
+        return msgspec.structs.replace(inbound, language=language)
 
     def _notice_missing_content(self, message: Message, place: ChannelPlace) -> None:
         if self._warned or not self._limits.content or not place.guild or not message.bare:

@@ -22,11 +22,16 @@ _REPLIES = 200
 
 
 class People:
-    """Display names by user id; the last two thousand are remembered."""
+    """Display names and languages by user id; the last two thousand are remembered."""
 
     def __init__(self, api: WebApi) -> None:
         self._api = api
         self._names: Recent[str, str] = Recent(_MOST)
+        self._languages: Recent[str, str] = Recent(_MOST)
+
+    def language(self, person: str) -> str:
+        """Which language Slack shows to somebody whose name was looked up ("zh-CN"), else ""."""
+        return self._languages.get(person, "")
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """Names by user id, without those that cannot be looked up in time."""
@@ -48,8 +53,10 @@ class People:
     async def _ask(self, person: str) -> None:
         name = ""
         try:
-            answer = await self._api.call("users.info", {"user": person}, form=True)
+            asked = {"user": person, "include_locale": True}
+            answer = await self._api.call("users.info", asked, form=True)
             name = _display_name(answer.get("user"))
+            self._languages[person] = string(table(answer.get("user")).get("locale"))
         except FAILED as error:
             logger.debug("no name for {}: {}", person, error)
             if not isinstance(error, ApiRefusal) or is_passing(error):

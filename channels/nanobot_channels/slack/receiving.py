@@ -291,14 +291,20 @@ class Receiver:
             self.writers.wrote(item.chat, message.message_id, message.sender.id, team)
             if first:
                 self._assistant.began(message)
-        return message
+            return self._with_language(message)
+        return None
 
     async def _with_names(self, message: InboundMessage) -> InboundMessage:
         sender = message.sender
         name = (await self._people.names([sender.id])).get(sender.id, sender.name)
         chat = message.address.chat_id
         self.writers.wrote(chat, message.message_id, sender.id, self._me.team_id)
-        return msgspec.structs.replace(message, sender=msgspec.structs.replace(sender, name=name))
+        named = msgspec.structs.replace(sender, name=name)
+        return self._with_language(msgspec.structs.replace(message, sender=named))
+
+    def _with_language(self, message: InboundMessage) -> InboundMessage:
+        language = self._people.language(message.sender.id)
+        return msgspec.structs.replace(message, language=language) if language else message
 
 
 def _position(message: InboundMessage) -> int:

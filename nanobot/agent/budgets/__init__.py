@@ -20,6 +20,7 @@ from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
 from nanobot.session import keys
+from nanobot.text import Sentence
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
 Measure: TypeAlias = Literal["tokens", "cost", "requests"]
@@ -156,7 +157,7 @@ class Budgets:
         day = (local - shift).date()
         midnight = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - the zone follows
         end = (midnight + timedelta(days=1) + shift).replace(tzinfo=self._zone)
-        until = f"{end:%H:%M} on {end:%Y-%m-%d} ({self._zone_name})"
+        until = f"{end:%Y-%m-%d %H:%M} ({self._zone_name})"
         self._period = Period(day.isoformat(), end.timestamp(), until)
         return self._period
 
@@ -272,12 +273,13 @@ def warning(limit: BudgetLimit, used: UsageSum, period: Period) -> str:
     return f"{share} % of the budget of {limit} is used ({gone}), until {period.until}."
 
 
-def shown(measure: str, amount: float) -> str:
+def shown(measure: str, amount: float) -> Sentence:
     """An amount as text for people."""
     if measure == "cost":
         return money(amount)
-    unit = "model request" if measure == "requests" else "token"
-    return f"{amount:,.0f} {unit}{'' if amount == 1 else 's'}"
+    if measure == "requests":
+        return "1 model request" if amount == 1 else f"{amount:,.0f} model requests"
+    return "1 token" if amount == 1 else f"{amount:,.0f} tokens"
 
 
 def money(dollars: float) -> str:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from nanobot import text
 from nanobot.messages import Origin
 from nanobot.plugins.claims import chinese, english
 from nanobot.plugins.claims.calls import Call, calls_of
@@ -21,11 +22,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence that says something was done. `failed`: the calls that could have done it, but
     failed."""
 
-    deed: Deed
+    deed: text.Sentence
     sentence: str
     failed: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def __str__(self) -> text.Sentence:
         why = "no call of this run could have done that"
         if self.failed:
             names = ", ".join(self.failed)

@@ -14,7 +14,7 @@ from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Re
 from nanobot.operations.rendering import Now
 from nanobot.plugins.cron.editing import MOST_PREVIEWED, JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import JobView, OccurrenceView, viewed
-from nanobot.plugins.cron.wording import in_words, said_back
+from nanobot.plugins.cron.wording import in_words, next_times
 from nanobot.text import Sentence
 from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.jobs import Job
@@ -117,10 +117,12 @@ def _request(settings: _JobArguments, schedule: str | None, text: str) -> JobReq
 def job_text(job: JobView | Job) -> Sentence:
     """A job in a sentence, for the person who changed it."""
     job = viewed(job, times=True) if isinstance(job, Job) else job
-    text = f"Job #{job.id} ({job.name}) is {job.state}: "
+    text = f"Job #{job.id} ({job.name}) is {job.state}: {job.rule}"
     if job.next_at is None:
-        return f"{text}{job.rule}."
-    return f"{text}{said_back(job.rule, job.zone, job.times)}. {job.question}".rstrip()
+        return f"{text}."
+    if following := next_times(job.zone, job.times):
+        return f"{text} ({job.zone}). Next times: {following}.\n{job.question}".rstrip()
+    return f"{text} ({job.zone}).\n{job.question}".rstrip()
 
 
 def _changed(job: Job) -> JobView:

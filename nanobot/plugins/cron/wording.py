@@ -35,13 +35,15 @@ def in_words(schedule: Schedule, zone: str, like: str = "") -> str:
     return f"一次,{_shown(schedule.at, zone)}" if chinese else f"once, {_shown(schedule.at, zone)}"
 
 
+def next_times(zone: str, times: Sequence[float]) -> str:
+    """The next times of a rule; "" if they say no more than the rule, which happens once."""
+    return ", ".join(_shown(time, zone) for time in times) if len(times) > 1 else ""
+
+
 def said_back(rule: str, zone: str, times: Sequence[float]) -> str:
-    """The rule in words with its zone and its next time."""
-    if len(times) < 2:
-        return f"{rule} ({zone})"
-    following = ", ".join(_shown(time, zone) for time in times)
-    heading = "接下来: " if chinese_text(rule) else "Next: "
-    return f"{rule} ({zone}). {heading}{following}"
+    """The rule in words with its zone and its next times, for the model."""
+    following = next_times(zone, times)
+    return f"{rule} ({zone}). Next: {following}" if following else f"{rule} ({zone})"
 
 
 def _shown(time: float, zone: str) -> str:

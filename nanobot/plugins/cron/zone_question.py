@@ -11,6 +11,7 @@ import re
 from nanobot.plugins.cron.jobs import Jobs, when
 from nanobot.plugins.cron.schedule import Every
 from nanobot.plugins.cron.spoken import chinese_text
+from nanobot.text import Sentence
 from nanobot.triggers.jobs import Job
 
 # By letters used only in this language; the first match counts.
@@ -47,7 +48,7 @@ def likely_zones(text: str) -> tuple[str, tuple[str, ...]]:
     return "", ()
 
 
-def question(text: str, job_id: int, zone: str) -> str:
+def question(text: str, job_id: int, zone: str) -> Sentence:
     """The question to the person who wrote this text, about a job whose times are in `zone`."""
     language, zones = likely_zones(text)
     example = (zones or _ANYWHERE)[0]
@@ -79,7 +80,7 @@ class ZoneQuestion:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
 
-    async def about(self, job: Job, *, zone_named: bool) -> str:
+    async def about(self, job: Job, *, zone_named: bool) -> Sentence:
         """The question to show with a job that was just added; "" if it is not needed."""
         if zone_named or isinstance(when(job.plan), Every):
             return ""

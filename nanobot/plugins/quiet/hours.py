@@ -12,6 +12,7 @@ import msgspec
 
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.store.digests import begun
+from nanobot.text import Sentence, Spans
 from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.hours import Hours, hours_of, zone_given
 
@@ -20,6 +21,8 @@ MOST_LISTED = 25
 """Maximum messages listed in a digest; with LINE_CHARS, the digest fits into one message on every
 platform.
 """
+
+_A_FILE: Sentence = "(a file)"
 
 
 class NotificationLimit(msgspec.Struct, frozen=True):
@@ -73,24 +76,28 @@ class QuietHours:
         return [limit for limit in limits if limit.most]
 
 
-def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> str:
-    """One message that lists the held-back messages, oldest first."""
+def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> tuple[str, Spans]:
+    """One message that lists the held-back messages, oldest first, and which parts of it are
+    nanobot's own."""
     clock, listed = zone_of(zone), held[-MOST_LISTED:]
     one_day = len({datetime.fromtimestamp(message.at, clock).date() for message in held}) == 1
     shown = "%H:%M" if one_day else "%a %H:%M"
     times = (datetime.fromtimestamp(message.at, clock).strftime(shown) for message in listed)
-    lines = [
-        f"- {time} {begun(message.text) or '(a file)'}"
-        for time, message in zip(times, listed, strict=True)
-    ]
-    if len(held) > len(listed):
-        lines.insert(0, f"- {len(held) - len(listed)} earlier ones")
-    return "\n".join(
-        [
-            f"{len(held)} messages were held back, so as not to disturb:",
-            "",
-            *lines,
-            "",
-            f"You can ask me for the full texts, or run `sessions show {session_key}`.",
-        ]
-    )
+    text, end = _around(len(held), len(held) - len(listed), session_key)
+    own = [(0, len(text))]
+    for time, each in zip(times, listed, strict=True):
+        text += f"- {time} "
+        begins = begun(each.text)
+        if not begins:
+            own.append((len(text), len(text) + len(_A_FILE)))
+        text += f"{begins or _A_FILE}\n"
+    own.append((len(text), len(text) + len(end)))
+    return text + end, tuple(own)
+
+
+def _around(count: int, earlier: int, session_key: str) -> tuple[Sentence, Sentence]:
+    """What a digest says before and after the list of messages."""
+    head = f"{count} messages were held back, so as not to disturb:\n\n"
+    if earlier:
+        head += f"- {earlier} earlier ones\n"
+    return head, f"\nYou can ask me for the full texts, or run `sessions show {session_key}`."

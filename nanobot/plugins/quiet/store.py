@@ -164,9 +164,11 @@ class SqlNotificationLimiter:
             return latest
         held_back = [HeldBack(message.text, held.created_at) for held, message in waiting]
         label = labels.joined(labels.read(m.label, tainted=m.tainted) for _, m in waiting)
+        text, own = digest(held_back, row.session_key, self._quiet_hours.zone)
         combined = OutboundMessage(
             address=latest.address,
-            text=digest(held_back, row.session_key, self._quiet_hours.zone),
+            text=text,
+            own=own,
             key=f"{DIGEST}{ids[0]}-{ids[-1]}",
             kind=OutboundKind.POST,
             attachments=tuple(file for _, message in waiting for file in message.attachments),

@@ -27,6 +27,7 @@ from nanobot.plugins.terminal.transcript import Transcript
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Answer, Hello, ShowMessage, Taken
 from nanobot.system import RandomIds
+from nanobot.texts import locale_of_terminal
 
 _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12
@@ -42,6 +43,7 @@ class Repl:
         commands = Commands({"model": lambda: model_labels(config)})
         self._config = config
         self._environ = environ
+        self._locale = locale_of_terminal(environ)
         self._session = session
         self._editor = Editor(
             config.home / "history",
@@ -68,7 +70,7 @@ class Repl:
         earlier = []
         with suppress(NanobotError):  # a session that does not exist yet
             earlier = await last_lines(client, self._session)
-        self._hello = await client.attach(self._session)
+        self._hello = await client.attach(self._session, self._locale)
         page = await page_line(client, self._hello)
         zone = zone_of_home(self._config.agent, self._environ)
         for line in [*greeting(self._hello, __version__, zone), *page, *earlier]:
@@ -153,7 +155,7 @@ class Repl:
             async with AsyncExitStack() as stack:
                 client = await self._again(stack)
                 with suppress(NanobotError):  # it left at once
-                    self._hello = await client.attach(self._session)
+                    self._hello = await client.attach(self._session, self._locale)
                     self._page.note(f"Connected again. {self._hello.model}")
                     await self._follow(client)
 

@@ -22,6 +22,7 @@ from nanobot.plugins.terminal.once import OneAnswer, OneMessage
 from nanobot.plugins.terminal.piped import piped
 from nanobot.plugins.terminal.plain import PlainConversation
 from nanobot.plugins.terminal.sessions import Begins, greeting, page_line, session_for
+from nanobot.texts import locale_of_terminal
 
 
 def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
@@ -79,7 +80,7 @@ async def _talk(
             from nanobot.plugins.terminal.repl import Repl  # noqa: PLC0415 - loads what draws on terminals
 
             return await Repl(config, environ, session).run(client)
-        hello = await client.attach(session)
+        hello = await client.attach(session, locale_of_terminal(environ))
         if message is not None:
             return await OneAnswer(client, json=json).to(message)
         page = await page_line(client, hello) if sys.stdin.isatty() else []

@@ -41,7 +41,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name, given in pairs
         ]
 
-    def found(self) -> set[Deed]:
+    def found(self) -> set[str]:
         return {claim.deed for claim in unsupported(self.answer, self.made(), self.asked)}
 
 

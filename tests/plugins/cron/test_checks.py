@@ -13,7 +13,7 @@ async def test_jobs_by_the_utc_of_a_machine_are_a_warning_until_a_zone_is_set(wo
     gateway = await world.start()
     assert "zone" not in (await doctor(world))[1]
     ran = await run_in(world, "cron", "add", "every weekday at 9 Check the builds")
-    assert "every weekday at 09:00 (UTC). Next: " in ran.out
+    assert "every weekday at 09:00 (UTC). Next times: " in ran.out
     assert await gateway.stop() == 0
     assert (await doctor(world))[1]["zone"] == ["warning"]
     assert "zone" not in (await doctor(world, TZ="Asia/Tokyo"))[1]

@@ -56,7 +56,7 @@ async def test_a_job_is_made_in_a_chat_and_its_answer_comes_there() -> None:
     async with at_noon() as home, gateway(ScriptedProvider("All green."), home=home) as bot:
         text = await answer(bot, "/cron add 30 12 * * * Look at the builds")
         assert text == (
-            "Job #1 (Look at the builds) is active: every day at 12:30 (UTC). Next: "
+            "Job #1 (Look at the builds) is active: every day at 12:30 (UTC). Next times: "
             "Sun 2026-03-01 12:30, Mon 2026-03-02 12:30, Tue 2026-03-03 12:30."
         )
         await later(bot, 1_800)
@@ -123,7 +123,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
         assert "paused" in await answer(bot, "/cron pause tea")
         await later(bot, 86_400)
         assert "Nothing found." in await answer(bot, "/cron history tea")
-        assert "(Europe/Berlin). Next: Tue 2026-03-03 09:00" in await answer(
+        assert "(Europe/Berlin). Next times: Tue 2026-03-03 09:00" in await answer(
             bot, "/cron resume tea"
         )
         await bot.channel.push("/cron run tea")
