@@ -117,6 +117,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
     storeless: bool = False
     slow: bool = False
+    exact: bool = False
     details: str = ""
 
     def rendered(self, result: Any, now: Now) -> str:
@@ -147,6 +148,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def returns(self) -> Any:
         """The type of its result."""
         return self._hints["return"]
+
+    @property
+    def translated_as(self) -> Any:
+        """The type by which its result is translated for a client: an exact one is not."""
+        return Any if self.exact else self.returns
 
     @property
     def chat_example(self) -> str:
@@ -261,6 +267,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
     storeless: bool = False,
     slow: bool = False,
+    exact: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
     """Make an operation of a handler. Its annotations define the parameters and the result. The
     first paragraph of its docstring is the help, one sentence; the others are `details`, for the
@@ -278,7 +285,8 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     lists; the result names unreadable rows below the list. `choices`: the buttons below a result in
     a chat. `storeless`: the command line performs it without a gateway, a store or a configuration,
     so its handler uses nothing of its context. `slow`: it may take longer than two minutes, and the
-    command line waits until it ends.
+    command line waits until it ends. `exact`: its result is given as it is stored, in no other
+    language.
     """
 
     def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
@@ -305,6 +313,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             choices=choices,
             storeless=storeless,
             slow=slow,
+            exact=exact,
             details=details,
         )
 

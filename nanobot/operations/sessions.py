@@ -218,6 +218,7 @@ async def delete_session(
 
 @operation(
     "sessions export",
+    exact=True,
     reads=True,
     role=Role.MEMBER,
     text=page_text,

@@ -111,7 +111,7 @@ def _performing(operations: Dispatcher, operation: Operation) -> Handler:
         except NanobotError as error:
             raise problem_of(error) from None
         unreadable = {UNREADABLE: str(len(given.unreadable))} if given.unreadable else {}
-        said = in_language(given.result, operation.returns, wanted(request))
+        said = in_language(given.result, operation.translated_as, wanted(request))
         return answer(200, said, unreadable)
 
     return perform

@@ -166,7 +166,8 @@ class _Connection:
                 return await say(session, self._caller, message, named)
             case Call(name, arguments):
                 result = await self._route.operations.call(name, arguments, self._caller)
-                return in_language(result, self._route.operations.named(name).returns, language)
+                operation = self._route.operations.named(name)
+                return in_language(result, operation.translated_as, language)
 
     def _follow(self, request: Follow, language: str, tasks: asyncio.TaskGroup) -> bool:
         session = request.session

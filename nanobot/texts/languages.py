@@ -69,9 +69,10 @@ def known_language(name: str) -> str:
 
 def locale_of_terminal(environ: Mapping[str, str]) -> str:
     """What the variables that all programs follow say of a terminal's language ("zh_CN.UTF-8"):
-    LC_ALL, else LC_MESSAGES, else LANG."""
+    LC_ALL, else LC_MESSAGES, else LANG. A bare "C" asks for English; "C.UTF-8" says nothing."""
     found = (environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return next(filter(None, found), "")
+    named = next(filter(None, found), "")
+    return ENGLISH if named in ("C", "POSIX") else named
 
 
 def language_of_terminal(environ: Mapping[str, str]) -> str:

@@ -110,6 +110,20 @@ async def test_a_log_is_read_in_the_language_that_is_asked_for_and_kept_in_engli
     assert [entry["body"]["text"] for entry in chinese if entry["kind"] == "user"] == ["Stopped."]
 
 
+async def test_an_exported_log_is_as_it_is_stored_in_every_language(
+    served: House, owner: Client
+) -> None:
+    served.provider.script.append(FAILED)
+    await owner.post("/api/sessions/web:desk/messages", text="hello")
+    await read_entries(owner)
+    path = "/api/sessions/export?session=web:desk"
+    _, chinese = await owner.ask("GET", path, headers=CHINESE)
+    _, english = await owner.ask("GET", path)
+    assert chinese["entries"] == english["entries"]
+    (failed,) = [entry for entry in chinese["entries"] if entry["kind"] == "failed"]
+    assert failed["body"]["text"].startswith("Something went wrong inside me")
+
+
 async def test_answers_to_commands_are_read_in_the_language_that_is_asked_for(
     owner: Client,
 ) -> None:

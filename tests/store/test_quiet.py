@@ -24,7 +24,8 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.cron.store.jobs import SqlJobs
-from nanobot.plugins.quiet.hours import QuietHours
+from nanobot.plugins.language.service import in_language
+from nanobot.plugins.quiet.hours import HeldBack, QuietHours, digest
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.session.entries import PostEntry
@@ -389,3 +390,14 @@ async def _life(home: MemoryHome, rng: random.Random, limits: QuietSettings, lif
         except StoreError:
             return
         home.clock.advance(rng.choice([1.0, 300.0, HOUR, 5 * HOUR]))
+
+
+def test_a_digest_in_a_chinese_chat_quotes_what_was_held_back_as_it_is() -> None:
+    held = [HeldBack("Stopped.", 0.0), HeldBack("", 60.0)]
+    text, own = digest(held, "telegram:1", "UTC")
+    message = OutboundMessage(address=Address("telegram", "1"), text=text, key="d", own=own)
+    assert in_language(message, "en").text == text
+    assert in_language(message, "zh").text == (
+        "为免打扰，暂缓了 2 条消息：\n\n- 00:00 Stopped.\n- 00:01 （一个文件）\n\n"
+        "可以让我给出全文，或运行 `sessions show telegram:1`。"
+    )

@@ -22,8 +22,6 @@ MOST_LISTED = 25
 platform.
 """
 
-_A_FILE: Sentence = "(a file)"
-
 
 class NotificationLimit(msgspec.Struct, frozen=True):
     """At most `most` messages within `seconds`."""
@@ -89,10 +87,15 @@ def digest(held: Sequence[HeldBack], session_key: str, zone: str) -> tuple[str, 
         text += f"- {time} "
         begins = begun(each.text)
         if not begins:
-            own.append((len(text), len(text) + len(_A_FILE)))
-        text += f"{begins or _A_FILE}\n"
+            begins = _only_a_file()
+            own.append((len(text), len(text) + len(begins)))
+        text += f"{begins}\n"
     own.append((len(text), len(text) + len(end)))
     return text + end, tuple(own)
+
+
+def _only_a_file() -> Sentence:
+    return "(a file)"
 
 
 def _around(count: int, earlier: int, session_key: str) -> tuple[Sentence, Sentence]:
