@@ -12,6 +12,7 @@ from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.channels.sender import PartSender
 from nanobot.errors import BlobMissing, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.plugins.language.service import in_language
 from nanobot.ports import OutboundPart
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
@@ -100,6 +101,22 @@ async def test_a_file_that_the_platform_refuses_leaves_a_line_too(platform: Fake
         await owe(bot, "", REPORT)
         assert seen(bot) == ["(The file report.pdf could not be sent: file is too big)"]
         assert states(bot) == ["sent"]
+
+
+async def test_lines_about_files_and_repeats_are_in_the_language_of_the_chat(
+    platform: FakePlatform,
+) -> None:
+    async def chinese(message: OutboundMessage) -> OutboundMessage:
+        return in_language(message, "zh")
+
+    async with gateway(channel=platform, options=shelved()) as bot:
+        bot.bus.outgoing += [chinese]
+        await owe(bot, "Stopped.", Attachment(kind="image", name="x.png"))
+        line = await PartSender(
+            platform, ManualClock(), bot.host.moved, outgoing=bot.bus.outgoing
+        ).line(CHAT, REPEAT_LINE, "r")
+    assert seen(bot) == ["Stopped.", "（文件 x.png 无法发送：它的内容不在这里）"]
+    assert line.text == "（这可能是重复的消息：我无法确定之前是否已送达。）"
 
 
 async def test_a_file_that_is_not_sent_is_sent_later(platform: FakePlatform) -> None:
