@@ -151,7 +151,8 @@ class JobStore(Protocol):
         ...
 
     async def again(self) -> Fired:
-        """Repeat the failed occurrences that are due for it."""
+        """Repeat the failed occurrences that are due for it, where nothing fires jobs by the
+        clock."""
         ...
 
     async def settle(self, sessions: Sequence[str]) -> Fired:
@@ -190,8 +191,9 @@ class Timetable(Protocol):
     """Fires jobs by the clock; each method is one transaction."""
 
     async def fire(self) -> Fired:
-        """Fire due jobs. Each due time gets a row, its prompt or message, and the job its next
-        time. A job that cannot run is paused, and its owner is told.
+        """Repeat the failed occurrences that are due for it, and fire due jobs. Each due time gets
+        a row, its prompt or message, and the job its next time. A job that cannot run is paused,
+        and its owner is told.
         """
         ...
 

@@ -9,10 +9,9 @@ reads a little at a time, so that no other user of the store waits long, however
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
@@ -154,18 +153,10 @@ class CronService:
                     self._ended.update(dict.fromkeys(sessions))
 
     async def _fire(self) -> Fired:
-        total = await self._all(self.jobs.again)
-        if self.timetable is None:
-            return total
-        due = await self._all(self.timetable.fire)
-        times = [time for time in (total.next_due, due.next_due) if time is not None]
-        return msgspec.structs.replace(total.then(due), next_due=min(times, default=None))
-
-    async def _all(self, some: Callable[[], Awaitable[Fired]]) -> Fired:
-        """Call it until nothing is left to do."""
+        fire = self.jobs.again if self.timetable is None else self.timetable.fire
         total = Fired()
         while True:
-            fired = await some()
+            fired = await fire()
             self._act(fired)
             total = total.then(fired)
             if not fired.more:

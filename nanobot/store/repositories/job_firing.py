@@ -23,16 +23,21 @@ NOT_DONE = "the one before was not done"
 
 def again(connection: sa.Connection, writer: StoreContext) -> Fired:
     alone(connection, "cron")
-    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
-    for occurrence in occurrences.to_retry(connection, effects.now, _AT_ONCE):
+    effects = Effects(connection, writer)
+    next_due = repeat(effects, Slice(writer.clock))
+    return effects.fired(next_due=next_due, more=next_due is not None and next_due <= effects.now)
+
+
+def repeat(effects: Effects, slice_: Slice) -> float | None:
+    """Repeat the failed occurrences that are due for it; returns when the next one is."""
+    for occurrence in occurrences.to_retry(effects.connection, effects.now, _AT_ONCE):
         if not slice_.step():
             break
         with effects.contained(f"job {occurrence.job_id}") as (own, caught):
             _retry(own, occurrence)
         if caught.error is not None:
             job_pausing.give_up(effects, occurrence, caught.error)
-    next_due = occurrences.next_retry(connection)
-    return effects.fired(next_due=next_due, more=next_due is not None and next_due <= effects.now)
+    return occurrences.next_retry(effects.connection)
 
 
 def _retry(effects: Effects, occurrence: Occurrence) -> None:

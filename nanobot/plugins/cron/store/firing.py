@@ -25,7 +25,7 @@ from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
 from nanobot.store.repositories import job_pausing
 from nanobot.store.repositories.job_effects import Effects, Slice
-from nanobot.store.repositories.job_firing import NOT_DONE, do, unended_of
+from nanobot.store.repositories.job_firing import NOT_DONE, do, repeat, unended_of
 from nanobot.store.repositories.job_rows import as_job
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.jobs import Fired, Job, admits
@@ -54,9 +54,10 @@ _MOVE = Prepared(
 
 
 def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
-    """Fire due jobs, and tell the owners of jobs that were paused."""
+    """Repeat failed occurrences, fire due jobs, and tell the owners of jobs that were paused."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    next_retry = repeat(effects, slice_)
     for row in _DUE.execute(connection, now=effects.now).all():
         if not slice_.step():
             break
@@ -68,7 +69,8 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
             _do_due(own, row, slice_)
         if caught.error is not None:
             notices.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
-    next_due = _NEXT_DUE.scalar(connection)
+    times = (_NEXT_DUE.scalar(connection), next_retry)
+    next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
     # Owners get one notice for all jobs that were paused together.
     return effects.fired(next_due=next_due, more=more or notices.tell(effects))
