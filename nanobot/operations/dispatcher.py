@@ -17,7 +17,7 @@ from nanobot.messages import (
     InboundMessage,
     Role,
 )
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_with
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
@@ -242,6 +242,11 @@ class Dispatcher:
         """The operation of that name. Raises UsageError."""
         operation = self._by_alias.get(name)
         if operation is None:
+            if plugin := plugin_with(name):
+                raise UsageError(
+                    f"{name} belongs to the plugin {plugin}, which is off here: `plugins list` "
+                    "says why."
+                )
             names = ", ".join(self._by_name)
             raise UsageError(f"there is no operation {name[:80]!r}; there are: {names}")
         return operation

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import load
+from nanobot.errors import UsageError
 from nanobot.messages import Origin
 from nanobot.providers.one_provider import OneProvider
 from nanobot.system import SystemClock
@@ -57,6 +60,8 @@ async def test_jobs_wait_while_they_are_switched_off_and_are_done_afterwards(
         assert "cron" in [tool.name for tool, *_ in parts.engine.tools.listed()]
     async with serving(home, 2, '[plugins]\noff = ["cron"]\n') as parts:
         assert not [each.name for each in parts.operations.listed if each.name.startswith("cron")]
+        with pytest.raises(UsageError, match="belongs to the plugin cron, which is off here"):
+            await parts.operations.call("cron list", {})
         assert "cron" not in [tool.name for tool, *_ in parts.engine.tools.listed()]
         publisher = parts.cron.publisher(plan_of("backup", "web:desk", Origin.EVENT, "UTC"))
         assert await publisher.publish("The disk is full.", key="1") == "taken"
