@@ -102,6 +102,20 @@ def test_the_tables_of_all_plugins_go_to_postgresql_and_back(
     assert contents(back) == before
 
 
+def test_of_two_plugins_whose_names_begin_alike_each_table_is_moved_once(tmp_path: Path) -> None:
+    known: dict[str, Revisions] = THEIRS | {
+        "theirs_too": ["CREATE TABLE theirs_too_notes (text TEXT)"],
+        "mcp": ["CREATE TABLE mcp_seen (text TEXT)"],  # mcp_tools is a table of the store
+    }
+    source, target = (f"sqlite:///{tmp_path / name}.db" for name in ("source", "target"))
+    filled(source, known)
+    with maintenance.at_rest(source) as database:
+        assert database.run_now(lambda connection: tables_of(connection, "mcp")) == ["mcp_seen"]
+    maintenance.migrate_to(source, target, known)
+    assert contents(target) == contents(source)
+    assert sorted(contents(target)) == ["mcp_seen", "theirs", "theirs_notes", "theirs_too_notes"]
+
+
 def test_tables_of_a_plugin_that_is_not_installed_stay_behind_and_are_named(
     tmp_path: Path,
 ) -> None:

@@ -14,6 +14,7 @@ from loguru import logger
 
 from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.store.database.row_copy import Content, content_of, copy_rows
+from nanobot.store.database.tables import metadata
 
 Revisions: TypeAlias = Sequence[Callable[..., Any] | str]
 """The revisions of a plugin's tables, each a statement or a function of a connection."""
@@ -65,9 +66,19 @@ def numbers(connection: sa.Connection) -> dict[str, int]:
 
 
 def tables_of(connection: sa.Connection, name: str) -> list[str]:
-    """The tables of a plugin, by name."""
-    tables = sa.inspect(connection).get_table_names()
-    return sorted(table for table in tables if f"{table}_".startswith(f"{name}_"))
+    """The tables of a plugin, by name: not those of the store, and not those of a plugin whose
+    longer name begins like this one."""
+    longer = [each for each in numbers(connection) if each.startswith(f"{name}_")]
+    tables = {*sa.inspect(connection).get_table_names()} - {*metadata.tables, REVISIONS}
+    return sorted(
+        table
+        for table in tables
+        if _is_of(table, name) and not any(_is_of(table, each) for each in longer)
+    )
+
+
+def _is_of(table: str, plugin: str) -> bool:
+    return f"{table}_".startswith(f"{plugin}_")
 
 
 def upgrade(connection: sa.Connection, name: str, revisions: Revisions) -> None:
