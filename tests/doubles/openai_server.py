@@ -313,9 +313,15 @@ class OpenAIServer:
         await asyncio.Event().wait()
 
 
+def _is_said(message: dict[str, Any]) -> bool:
+    """Whether somebody said it: what the gateway adds from memory is a message of its own."""
+    said = message["role"] == "user"
+    return said and not _text_of(message.get("content")).startswith("[from memory")
+
+
 def follow(messages: list[dict[str, Any]]) -> Answer:
     """The answer that the directives in the last user message ask for, else an echo."""
-    last = next((i for i in reversed(range(len(messages))) if messages[i]["role"] == "user"), None)
+    last = next((i for i in reversed(range(len(messages))) if _is_said(messages[i])), None)
     if last is None:
         return Answer(text="(no user message)")
     text = _text_of(messages[last].get("content"))

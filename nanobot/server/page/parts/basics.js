@@ -184,7 +184,8 @@ export const Head = ({ title, children, about }) => html`
  * A question on its way: what was watched and how often something had changed when it was asked,
  * whether it has to be asked again, and whether what it asks for is not there (any more).
  * @typedef {{
- *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean, gone: boolean,
+ *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean,
+ *   gone: boolean,
  *   ask: (signal: AbortSignal) => Promise<any>,
  * }} Flight
  */
