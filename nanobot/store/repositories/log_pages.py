@@ -21,7 +21,7 @@ _q = schema.quarantine
 _ROWS = 200
 _BYTES = 512 * 1024
 """The most payload bytes of one page; a single larger entry is still read."""
-_LINKS = 500
+_LINKS = 400
 _LOG = sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload, _e.c.hash)
 
 

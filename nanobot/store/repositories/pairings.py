@@ -168,29 +168,30 @@ class SqlPairingStore(SqlStore):
         return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
-        found: list[PairingView] = []
-        while len(found) < limit:
-            size = min(limit - len(found), _PAGE)
-            some = await self._some_listed(state=state, size=size, skip=len(found))
+        # By pages of the key, then sorted here: one sort of all of them would read every row.
+        found, key = await self._some(state, None)
+        while key is not None:
+            some, key = await self._some(state, key)
             found += some
-            if len(some) < size:
-                break
-        return found
+        return sorted(found, key=lambda each: (-each.asked_at, each.who))[:limit]
 
     @transaction()
-    def _some_listed(
-        self, connection: sa.Connection, *, state: str, size: int, skip: int
-    ) -> list[PairingView]:
+    def _some(
+        self, connection: sa.Connection, state: str, after: tuple[str, str] | None
+    ) -> tuple[list[PairingView], tuple[str, str] | None]:
+        """A page of those in a state, and the key of its last row; None at the end."""
         now = self.writer.clock.now()
-        # Not by the last row's values: they could be unreadable.
-        order = (_p.c.asked_at.desc(), _p.c.sender_id, _p.c.channel)
-        query = sa.select(_p).order_by(*order).limit(size).offset(skip)
+        query = sa.select(_p).order_by(_p.c.channel, _p.c.sender_id).limit(_PAGE)
+        if after is not None:
+            query = query.where(sa.tuple_(_p.c.channel, _p.c.sender_id) > sa.tuple_(*after))
         if state in {"asked", "expired"}:
             open_now = _p.c.expires_at > now
             query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)
         elif state:
             query = query.where(_p.c.state == state)
-        return [_seen(row, now) for row in connection.execute(query)]
+        rows = connection.execute(query).all()
+        last = (rows[-1].channel, rows[-1].sender_id) if len(rows) == _PAGE else None
+        return [_seen(row, now) for row in rows], last
 
 
 def _seen(row: sa.Row[*tuple[Any, ...]], now: float) -> PairingView:

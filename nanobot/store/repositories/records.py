@@ -14,6 +14,7 @@ from nanobot.search.conversations import Filter
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     AuditView,
+    Counts,
     EntryView,
     OutboxView,
     RunView,
@@ -39,7 +40,6 @@ _PAGE = 250
 class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    counts = bare_verb(views.counts)
     load = verb(views.load)
     session = bare_verb(session_views.one)
     mark_read = verb(outbox_rows.mark_read, "mark_read")
@@ -59,6 +59,7 @@ class SqlRecords(SqlStore):
     judge = verb(feedback_rows.judge, "judge")
     feedback = bare_verb(feedback_rows.listing)
 
+    _counted = bare_verb(views.counted)
     _some_outbox = bare_verb(views.some_outbox)
     _some_approvals = bare_verb(approval_rows.listing)
     _some_asked_by = bare_verb(approval_rows.asked_by)
@@ -94,6 +95,9 @@ class SqlRecords(SqlStore):
     ) -> list[RunView]:
         lists = self._run_lists
         return await lists.runs(session=session, state=state, limit=limit, kind=kind, find=find)
+
+    async def counts(self) -> Counts:
+        return Counts(**{name: await self._counted(name) for name in views.COUNTED})
 
     async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
         found: list[OutboxView] = []

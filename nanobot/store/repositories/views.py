@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,6 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.views import (
-    Counts,
     Delivery,
     EntryView,
     Load,
@@ -56,17 +55,20 @@ MOST_RUNS = 1_000
 RUNS_AT_ONCE = 25
 
 
-def counts(connection: sa.Connection) -> Counts:
-    def count(table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
-        return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*where)) or 0
+COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
+    "sessions": (_s, sa.true()),
+    "waiting": (_i, runs.PENDING),
+    "owed": (_o, sa.and_(schema.OUTBOUND_OPEN)),
+    "dead": (_o, sa.and_(schema.OUTBOUND_DEAD)),
+    "unreadable": (schema.quarantine, schema.quarantine.c.state != "restored"),
+}
+"""The fields of Counts: the rows of a table for which that holds."""
 
-    return Counts(
-        sessions=count(_s),
-        waiting=count(_i, runs.PENDING),
-        owed=count(_o, sa.and_(schema.OUTBOUND_OPEN)),
-        dead=count(_o, sa.and_(schema.OUTBOUND_DEAD)),
-        unreadable=count(schema.quarantine, schema.quarantine.c.state != "restored"),
-    )
+
+def counted(connection: sa.Connection, name: str) -> int:
+    """One of the fields of Counts."""
+    table, where = COUNTED[name]
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
 def load(connection: sa.Connection, writer: StoreContext, now: float) -> Load:
