@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata
+from nanobot.store.database.tables import Id, metadata, next_id
 
 # The full text of memories. The database keeps it in sync with triggers. A memory's text never
 # changes.
@@ -28,7 +28,7 @@ _TSV = "CREATE INDEX memories_terms ON memories USING gin (to_tsvector('simple':
 memories = sa.Table(
     "memories",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("memories", once=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("digest", sa.LargeBinary, nullable=False),
     sa.Column("text", sa.Text, nullable=False),

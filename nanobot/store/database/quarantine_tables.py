@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata
+from nanobot.store.database.tables import metadata, next_id
 
 # One row per unreadable row: where it was, which column is wrong, and why. `content` holds the
 # original, with the rows that were moved along with it. `state`: moved (the row exists only here),
@@ -13,7 +13,7 @@ from nanobot.store.database.tables import Id, metadata
 quarantine = sa.Table(
     "quarantine",
     metadata,
-    sa.Column("id", Id, primary_key=True, autoincrement=True),
+    next_id("quarantine", once=True),
     sa.Column("of_table", sa.Text, nullable=False),
     sa.Column("row_key", sa.Text, nullable=False),
     # The conversation that the row belongs to. The row is deleted with that conversation.

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.errors import RowUnreadable, StoreCorrupt
+
 _ROWS = 200
 _MODULUS = 2**128
 
@@ -38,7 +40,7 @@ class Content:
 def copy_rows(
     source: sa.Connection, target: sa.Connection, here: sa.Table, there: sa.Table
 ) -> Content:
-    """Copy all rows; returns what they contain."""
+    """Copy all rows; returns what they contain. Raises StoreCorrupt if one cannot be read."""
     content, batch = Content(), list[dict[str, Any]]()
     insert = sa.insert(there)
     for row in _rows(source, here, list(here.columns)):
@@ -66,4 +68,10 @@ def _rows(
 ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
     query = sa.select(*columns).order_by(*table.primary_key)
     with connection.execute(query.execution_options(yield_per=_ROWS)) as rows:
-        yield from rows
+        try:
+            yield from rows
+        except RowUnreadable as error:
+            raise StoreCorrupt(
+                f"a row of the table {table.name} cannot be read ({error}): start nanobot once, "
+                "which puts it aside (`nanobot db quarantine list`), and try again"
+            ) from error

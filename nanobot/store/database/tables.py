@@ -7,28 +7,35 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 
+from nanobot.store.database.strict_types import LARGEST_INTEGER
+
 metadata = sa.MetaData()
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-LARGEST_ID = 2**53
-"""Ids beyond this limit were not written by any program, and clients could not count so far."""
 
 
 class NextId(sa.ColumnElement[int]):
     """The id of a new row: one more than the largest that a program wrote. SQLite itself counts on
-    from the largest there is: one absurd id would give all new rows absurd ids.
+    from the largest there is: one absurd id would give all new rows absurd ids. `once`: no id is
+    used again, not even that of a removed row.
     """
 
     inherit_cache = False
     type = sa.Integer()
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, *, once: bool) -> None:
         self.table = table
+        self.once = once
 
 
 @compiles(NextId, "sqlite")
 def _by_the_largest(element: NextId, _: object, **__: object) -> str:
-    return f"(SELECT coalesce(max(id), 0) + 1 FROM {element.table} WHERE id <= {LARGEST_ID})"  # noqa: S608 - a table of ours
+    name, most = element.table, LARGEST_INTEGER
+    last = f"coalesce((SELECT max(id) FROM {name} WHERE id <= {most}), 0)"  # noqa: S608 - of ours
+    if element.once:
+        used = f"SELECT seq FROM sqlite_sequence WHERE name = '{name}' AND seq <= {most}"  # noqa: S608
+        last = f"max({last}, coalesce(({used}), 0))"
+    return f"({last} + 1)"
 
 
 @compiles(NextId)
@@ -36,9 +43,10 @@ def _by_the_sequence(_: NextId, __: object, **___: object) -> str:
     return "DEFAULT"
 
 
-def next_id(table: str) -> sa.Column[int]:
-    """The column `id` of a table whose rows are numbered by the store."""
-    return sa.Column("id", Id, default=NextId(table), primary_key=True, autoincrement=True)
+def next_id(table: str, *, once: bool = False) -> sa.Column[int]:
+    """The column `id` of a table whose rows are numbered by the store. `once`: see NextId."""
+    default = NextId(table, once=once)
+    return sa.Column("id", Id, default=default, primary_key=True, autoincrement=True)
 
 
 def is_numbered(column: sa.Column[Any]) -> bool:

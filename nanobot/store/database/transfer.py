@@ -16,6 +16,7 @@ from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.plugin_transfer import Revisions, move_plugins
 from nanobot.store.database.row_copy import Content, content_of, copy_rows
+from nanobot.store.database.strict_types import LARGEST_INTEGER
 
 _NUMBERED = tuple(
     table
@@ -102,11 +103,13 @@ def _go_on_counting(source: sa.Connection, target: sa.Connection, table: sa.Tabl
 
 
 def _last_id(source: sa.Connection, table: sa.Table) -> int:
-    most = int(source.scalar(sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0))) or 0)
+    readable = table.c.id <= LARGEST_INTEGER  # an absurd id must not be counted on from
+    most = int(source.scalar(sa.select(sa.func.max(table.c.id)).where(readable)) or 0)
     if source.dialect.name == "postgresql":
         query = sa.text("SELECT pg_sequence_last_value(pg_get_serial_sequence(:t, 'id')::regclass)")
     elif table.dialect_options["sqlite"]["autoincrement"]:
         query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :t")
     else:
         return most
-    return max(most, int(source.scalar(query, {"t": table.name}) or 0))
+    last = int(source.scalar(query, {"t": table.name}) or 0)
+    return max(most, last if last <= LARGEST_INTEGER else 0)

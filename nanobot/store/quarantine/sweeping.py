@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from nanobot.errors import RowUnreadable
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
-from nanobot.store.database.tables import LARGEST_ID
+from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.quarantine import keeping, raw
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
@@ -98,7 +98,7 @@ class Sweeper:
             keys = list(table.primary_key)
             if len(keys) == 1 and keys[0].type.python_type is int:
                 # A row with an id so large that no database has a next one.
-                count += await self._swept(table, sa.text(f"{keys[0]} > {LARGEST_ID}"))
+                count += await self._swept(table, sa.text(f"{keys[0]} > {LARGEST_INTEGER}"))
         return count + await self._swept(schema.outbound_parts, _PARTS_OWED)
 
     async def all(self, *, logs: bool) -> int:
