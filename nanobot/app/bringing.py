@@ -164,13 +164,14 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     """All operations: those of the core, then those of the plugins that are on."""
     every = list(OPERATIONS)
 
-    def use(_: FoundPlugin, given: Any) -> None:
+    def use(found: FoundPlugin, given: Any) -> None:
         new = listed(given, Operation, "an operation")
         names = {name for known in every for name in (known.name, known.alias, known.command)}
         for each in new:
             if each.name in names:
                 raise PluginBroken(f"the name {each.name} is taken")
-            each.check_annotations()
+            if found.package:  # a test reads those of the built-in ones
+                each.check_annotations()
         every.extend(new)
 
     plugged.each("operations", use)

@@ -132,8 +132,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def check_annotations(self) -> None:
         """Raises whatever is wrong with what the handler's annotations say."""
+        _ = self._sound
+
+    @cached_property
+    def _sound(self) -> bool:
+        """Whether the annotations can be read; raises what is wrong. Read once in a process."""
         if self.parameters:
             msgspec.json.schema(self.returns)
+        return True
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

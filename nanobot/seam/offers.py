@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -51,11 +52,7 @@ class Offers:
         If none fits, a parameter keeps its default. Raises PluginBroken."""
         arguments: list[Any] = []
         named: dict[str, Any] = {}
-        hints = get_type_hints(function)
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                continue
-            kind = hints.get(parameter.name, parameter.annotation)
+        for parameter, kind in _asked(function):
             known = own if kind in own else self._things
             if kind not in known and parameter.default is not parameter.empty:
                 continue
@@ -69,6 +66,17 @@ class Offers:
             else:
                 arguments.append(known[kind])
         return function(*arguments, **named)
+
+
+@lru_cache(maxsize=1_000)
+def _asked(function: Callable[..., Any]) -> tuple[tuple[inspect.Parameter, Any], ...]:
+    """The parameters of a function that request something, each with its type."""
+    hints = get_type_hints(function)
+    return tuple(
+        (parameter, hints.get(parameter.name, parameter.annotation))
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    )
 
 
 def _named(kind: Any) -> str:

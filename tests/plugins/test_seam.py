@@ -27,6 +27,7 @@ from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
+from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.entry_points import BUILT_IN, built_in
@@ -36,6 +37,7 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import CallContext
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
+from tests.store.empty import with_empty_store
 
 WHOLE = """
     from typing import Annotated
@@ -119,6 +121,7 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.folder.mkdir()
+        with_empty_store(folder)
         self.environ: dict[str, str] = {"NANOBOT_HOME": str(folder)}
 
     def write(self, text: str) -> None:
@@ -401,6 +404,8 @@ def test_every_part_of_a_built_in_plugin_is_there() -> None:
         parts = [getattr(plugin, field) for field in FUNCTIONS]
         for part in (each for each in parts if each is not None):
             assert callable(resolved(part))
+    for operation in plugin_operations():
+        operation.check_annotations()
 
 
 SERVED = """
