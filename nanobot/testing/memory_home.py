@@ -14,13 +14,11 @@ from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
 from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
-from nanobot.store.database import migrate
 from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of
-from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.opening import HooksOf
+from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
@@ -43,9 +41,8 @@ class MemoryHome:
     def __init__(self, clock: Clock | None = None, ids: Ids | None = None) -> None:
         self.clock = clock or ManualClock()
         self.ids = ids or CountingIds()
-        self._sqlite = SqliteDatabase(None)
+        self._sqlite = in_memory_database()
         self._closed = False
-        self.do(migrate.prepare)
 
     def do(self, work: Work[T]) -> T:
         """Run one unit of work now, in one transaction. Raises StoreError if the home is closed."""

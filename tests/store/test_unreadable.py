@@ -96,7 +96,6 @@ def test_every_transaction_passes_the_guard() -> None:
         "store/opening.py",  # gives them to a Store
         "store/maintenance.py",  # of a store at rest
         "store/repositories/inspection.py",  # looks at one of another process
-        "testing/memory_home.py",  # gives it to a Store
     }
 
 

@@ -23,7 +23,7 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.strict_types import be_strict
+from nanobot.store.database.strict_types import COMPILED, STRICT
 from nanobot.store.database.timings import Timings
 
 T = TypeVar("T")
@@ -72,14 +72,13 @@ class SqliteDatabase:
     def __init__(self, path: Path | None, failpoints: Failpoints | None = None) -> None:
         if path is not None:
             _make_private(path)
-        url = "sqlite://" if path is None else f"sqlite:///{path}"
         self._engine = sa.create_engine(
-            url,
+            sa.URL.create(STRICT, database=None if path is None else str(path)),
             isolation_level="AUTOCOMMIT",
             poolclass=sa.pool.StaticPool,
             connect_args={"check_same_thread": False},
+            execution_options={"compiled_cache": COMPILED},
         )
-        be_strict(self._engine.dialect)
         self._failpoints = failpoints or Failpoints()
         self.timings = Timings()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
@@ -142,6 +141,16 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             target.unlink(missing_ok=True)
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
+
+    def copy_in_memory(self) -> sqlite3.Connection:
+        """A copy in memory, for `take_over`; only before the first `transact`."""
+        copy = sqlite3.connect(":memory:", check_same_thread=False)
+        self._driver.backup(copy)
+        return copy
+
+    def take_over(self, content: sqlite3.Connection) -> None:
+        """Replace everything with a copy of that; only before the first `transact`."""
+        content.backup(self._driver)
 
     async def checkpoint(self) -> None:
         """Write the WAL back into the file, as far as readers in other processes allow."""

@@ -7,11 +7,14 @@ read; otherwise it would fail later, far from its cause.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from types import NoneType
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
 from nanobot.errors import RowUnreadable
 
@@ -156,13 +159,28 @@ class _LargeBinary(sa.LargeBinary):
         return binary
 
 
-def be_strict(dialect: sa.Dialect) -> None:
-    """A dialect that checks every selected row."""
-    strict = {
+class StrictSqlite(SQLiteDialect_pysqlite):
+    """SQLite that checks every selected row. All instances compile a statement alike, so the stores
+    of a process share what is COMPILED.
+    """
+
+    supports_statement_cache = True
+    colspecs = {  # noqa: RUF012 - so declared there
+        **SQLiteDialect_pysqlite.colspecs,
         sa.Boolean: _Boolean,
         sa.String: _Text,
         sa.Integer: _Integer,
         sa.Float: _Double,
         sa.LargeBinary: _LargeBinary,
     }
-    dialect.colspecs = {**dialect.colspecs, **strict}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+COMPILED: MutableMapping[Any, Any] = LRUCache(1_000)
+STRICT = "sqlite+strict"
+registry.register(STRICT.replace("+", "."), __name__, StrictSqlite.__name__)
