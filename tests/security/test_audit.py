@@ -15,12 +15,14 @@ from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.tools.sandbox.bubblewrap import Bubblewrap
 from nanobot.tools.sandbox.file_wall import no_wall_alone
 from tests.process.harness import World
+from tests.store.empty import with_empty_store
 
 PLAIN = '[channels.telegram]\ntoken = "1:a"\nowners = ["1"]\n'
 
 
 def configured(home: Path, text: str) -> None:
     home.mkdir(mode=0o700, exist_ok=True)
+    with_empty_store(home)
     (home / "config.toml").write_text(text)
 
 

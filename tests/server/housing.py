@@ -15,6 +15,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
+from tests.store.empty import with_empty_store
 
 TOKEN = "the token of this gateway, long enough to be one"
 
@@ -99,6 +100,7 @@ class House:
 
 def _configure(home: Path, web: str) -> None:
     home.mkdir(exist_ok=True)
+    with_empty_store(home)
     (home / "config.toml").write_text(f'[web]\nport = 0\ntoken = "{TOKEN}"\n{web}\n')
 
 
