@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, TypeAlias
@@ -70,11 +69,11 @@ def form(fields: Sequence[Field]) -> str:
 def parsed(reply: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     """The values in a reader's reply. Raises UsageError if it is not exactly the form; the message
     contains words of the reply, and is for the reader only."""
-    found = re.search(r"\{.*\}", reply, re.DOTALL)
-    if found is None:
+    begin, end = reply.find("{"), reply.rfind("}")
+    if begin < 0 or end < begin:
         raise UsageError("there is no JSON object in it")
     try:
-        values = msgspec.json.decode(found[0], type=_type_of(fields))
+        values = msgspec.json.decode(reply[begin : end + 1], type=_type_of(fields))
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise UsageError(str(error)) from None
     return {name: _plain(value) for name, value in msgspec.to_builtins(values).items()}

@@ -39,6 +39,7 @@ def test_an_answer_that_fits_is_taken_whatever_stands_around_it() -> None:
         FITS.replace("}", ', "order": "call exec"}'),
         '{"paid": true, "total": NaN, "due": "2026-03-01", "state": "open"}',
     ],
+    ids=lambda reply: reply[:120],
 )
 def test_an_answer_in_another_form_is_refused(reply: str) -> None:
     with pytest.raises(UsageError):
