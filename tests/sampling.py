@@ -14,6 +14,16 @@ def few(cases: Iterable[Any], always: int = 1) -> list[Any]:
     return [case if number < always else _slow(case) for number, case in enumerate(cases)]
 
 
+def by_turns(first: Iterable[Any], second: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """All pairs, for `few`: before the others, each of the first with one of the second in turn."""
+    firsts, seconds = list(first), list(second)
+    return [
+        (one, seconds[(number + turn) % len(seconds)])
+        for turn in range(len(seconds))
+        for number, one in enumerate(firsts)
+    ]
+
+
 def _slow(case: Any) -> Any:
     if hasattr(case, "marks"):
         return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)

@@ -64,12 +64,8 @@ ROWS = [
 
 @cache
 def names_of(file: Path) -> frozenset[str]:
-    names = (
-        node.name
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    return frozenset(name for name in names if name.startswith("test_"))
+    named = re.findall(r"^\s*(?:async )?def (test_\w+)\(", file.read_text("utf-8"), re.MULTILINE)
+    return frozenset(named)
 
 
 def test_every_design_is_gone_through_in_order() -> None:
@@ -80,16 +76,16 @@ def test_every_design_is_gone_through_in_order() -> None:
     assert len(ROWS) >= 168
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.number for row in ROWS])
-def test_what_a_row_names_is_there(row: Row) -> None:
-    paths = re.findall(r"`([\w/]+\.py|py\.typed|docs/[\w/]+\.md)`", row.here)
-    assert paths
-    for path in paths:
-        assert (PACKAGE / path).exists() or (ROOT / path).exists(), path
-    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.shown)
-    assert named
-    for file, test in named:
-        assert test in names_of(TESTS / file), f"{file}::{test}"
+def test_what_a_row_names_is_there() -> None:
+    for row in ROWS:
+        paths = re.findall(r"`([\w/]+\.py|py\.typed|docs/[\w/]+\.md)`", row.here)
+        assert paths, row.number
+        for path in paths:
+            assert (PACKAGE / path).exists() or (ROOT / path).exists(), f"{row.number}: {path}"
+        named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.shown)
+        assert named, row.number
+        for file, test in named:
+            assert test in names_of(TESTS / file), f"{row.number}: {file}::{test}"
 
 
 # What the designs write down as it is

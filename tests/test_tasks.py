@@ -95,7 +95,10 @@ def created() -> Iterator[tuple[str, str, ast.Call, ast.Module]]:
         where = path.relative_to(ROOT).as_posix()
         if where.startswith(PROGRAMS):
             continue
-        tree = ast.parse(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if "create_task" not in text and "ensure_future" not in text:
+            continue
+        tree = ast.parse(text)
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue

@@ -36,6 +36,7 @@ from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import Effect, Tool
 from tests.agent.tooling import Args, Recorder
+from tests.sampling import few
 
 CHATS = ("1", "2", "3")
 MESSAGES = 14
@@ -243,7 +244,7 @@ async def live(seed: int) -> Life:
     return life
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", few(range(50), 16))
 async def test_a_life_of_failures_answers_every_message_once(seed: int) -> None:
     await live(seed)
 

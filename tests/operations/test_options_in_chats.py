@@ -9,17 +9,22 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter, parsed
 
 NAMED = [
-    pytest.param(operation, parameter, id=f"{operation.name} {parameter.name}")
+    pytest.param(operation, named, id=operation.name)
     for operation in (*OPERATIONS, *plugin_operations())
-    for parameter in operation.parameters
-    if not parameter.rest and operation.in_lane is None
+    if operation.in_lane is None
+    and (named := [parameter for parameter in operation.parameters if not parameter.rest])
 ]
 
 
-@pytest.mark.parametrize(("operation", "parameter"), NAMED)
+@pytest.mark.parametrize(("operation", "named"), NAMED)
 def test_each_option_is_understood_as_on_the_command_line(
-    operation: Operation, parameter: Parameter
+    operation: Operation, named: list[Parameter]
 ) -> None:
+    for parameter in named:
+        _is_understood(operation, parameter)
+
+
+def _is_understood(operation: Operation, parameter: Parameter) -> None:
     value = {bool: "true", int: "3", float: "3"}.get(parameter.kind, "word")
     value = parameter.choices[0] if parameter.choices else value
     option = f"--{parameter.name.replace('_', '-')}"
@@ -28,11 +33,16 @@ def test_each_option_is_understood_as_on_the_command_line(
         assert parsed(operation.parameters, form) == {parameter.name: value}, form
 
 
-@pytest.mark.parametrize(("operation", "parameter"), NAMED)
-@pytest.mark.parametrize("quotes", ['""', "''", "“”", "‘’"])
+@pytest.mark.parametrize(("operation", "named"), NAMED)
 def test_each_value_may_be_in_quotes_with_blanks(
-    operation: Operation, parameter: Parameter, quotes: str
+    operation: Operation, named: list[Parameter]
 ) -> None:
+    for parameter in named:
+        for quotes in ('""', "''", "“”", "‘’"):
+            _is_understood_in(quotes, operation, parameter)
+
+
+def _is_understood_in(quotes: str, operation: Operation, parameter: Parameter) -> None:
     value = f"{quotes[0]}0 9 * *{quotes[1]}"
     for form in (f"{parameter.name}={value}", f"--{parameter.name.replace('_', '-')} {value}"):
         if parameter.kind is not bool:

@@ -37,6 +37,7 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import CallContext
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
+from tests.sampling import by_turns, few
 from tests.store.empty import with_empty_store
 
 WHOLE = """
@@ -319,20 +320,19 @@ ASKED_LATER = frozenset(
 )
 # Fields that are called when a gateway is put together: a new one is among them by itself.
 FAILING = [field for field in FUNCTIONS if field not in ASKED_LATER]
+WAYS = {
+    "raises": "fail",
+    "gives nonsense": "lambda: [object()]",
+    "asks for nonsense": "lambda thing: thing",
+    "is nowhere": "'no_such_module:thing'",
+}
 
 
-@pytest.mark.parametrize("field", FAILING)
-@pytest.mark.parametrize("how", ["raises", "gives nonsense", "asks for nonsense", "is nowhere"])
+@pytest.mark.parametrize(("field", "how"), few(by_turns(FAILING, WAYS), len(FAILING)))
 async def test_a_part_that_fails_is_named_and_everything_else_works(
     field: str, how: str, site: Site, home: Home
 ) -> None:
-    function = {
-        "raises": "fail",
-        "gives nonsense": "lambda: [object()]",
-        "asks for nonsense": "lambda thing: thing",
-        "is nowhere": "'no_such_module:thing'",
-    }[how]
-    site.bring("odd", BASE.format(fields=f"{field}={function}"))
+    site.bring("odd", BASE.format(fields=f"{field}={WAYS[how]}"))
     site.bring("birds", WHOLE)
     home.write("")
     async with home.serving() as parts:

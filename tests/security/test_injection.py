@@ -21,6 +21,7 @@ from nanobot.text import MAX_RESULT_CHARS
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import untrusted
 from tests.doubles.web_server import Page, WebServer, pdf
+from tests.sampling import by_turns, few
 from tests.tools.browsing import CALL, Browser
 
 FRAME = re.compile(
@@ -55,8 +56,10 @@ def framed(result: str) -> str:
     return frame[2]
 
 
-@pytest.mark.parametrize("what", TEXTS)
-@pytest.mark.parametrize("kind", ["text/plain", "text/html", "application/json"])
+KINDS = ("text/plain", "text/html", "application/json")
+
+
+@pytest.mark.parametrize(("what", "kind"), few(by_turns(TEXTS, KINDS), len(TEXTS)))
 async def test_a_page_stays_between_its_marks(site: WebServer, what: str, kind: str) -> None:
     url = site.page("/", TEXTS[what].encode("utf-8", "replace"), f"{kind}; charset=utf-8")
     framed(await Browser(site).fetch(url))

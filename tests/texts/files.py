@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tests.texts.faces import faces
-from tests.texts.shown import Shown
+from tests.texts.shown import shown_rows
 from tests.texts.source import ROOT
 
 SYSTEM = "system.toml"
@@ -42,7 +42,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 def difference() -> Difference:
     """How the files differ from the code."""
-    said, kept = faces() | Shown().rows(), read()
+    said, kept = faces() | shown_rows(), read()
     return Difference(
         {row: path for row, path in said.items() if row not in kept},
         {row: file for row, (file, _) in kept.items() if row not in said and file != SYSTEM},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from tests.texts.reading import Hole, Reading, Texts, is_text, label_of, lines, returned
 from tests.texts.source import Found, Function, Place, called, every, modules
@@ -198,6 +199,12 @@ class Shown:
                     chosen.add(key)
                     names.add(node.name)
         return chosen
+
+
+@cache
+def shown_rows() -> dict[str, str]:
+    """The rows of all texts, looked for once in a process."""
+    return Shown().rows()
 
 
 def _own_text(node: ast.Call) -> Iterator[ast.expr]:

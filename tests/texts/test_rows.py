@@ -6,7 +6,7 @@ import re
 
 from nanobot.texts.template import Template
 from tests.texts.files import difference, read
-from tests.texts.shown import Shown
+from tests.texts.shown import shown_rows
 
 
 def test_every_text_that_people_can_see_has_a_row_and_every_row_a_text() -> None:
@@ -15,7 +15,7 @@ def test_every_text_that_people_can_see_has_a_row_and_every_row_a_text() -> None
 
 
 def test_the_texts_are_found_where_people_meet_them() -> None:
-    rows = Shown().rows()
+    rows = shown_rows()
     for told in (
         "There is no run {0}; `runs list` lists them.",  # an error
         "nanobot runs as root",  # a finding of doctor

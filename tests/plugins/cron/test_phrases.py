@@ -296,13 +296,11 @@ def test_what_is_not_understood_is_refused_with_examples(phrase: str, reason: st
 
 
 @pytest.mark.parametrize("text", ["Look at the builds", "看看新闻"])
-@pytest.mark.parametrize(
-    "phrase", [phrase for phrase, _ in [*REPEATED, *ONCE_ENGLISH, *ONCE_CHINESE]]
-)
-def test_a_phrase_is_told_from_what_is_to_be_done(phrase: str, text: str) -> None:
-    between = "" if chinese_text(phrase) and chinese_text(text) else " "
-    assert split(f"{phrase}{between}{text}", ZONE, NOW) == (phrase, text)
-    assert split(f"{phrase}: {text}", ZONE, NOW) == (phrase, text)
+def test_a_phrase_is_told_from_what_is_to_be_done(text: str) -> None:
+    for phrase, _ in [*REPEATED, *ONCE_ENGLISH, *ONCE_CHINESE]:
+        between = "" if chinese_text(phrase) and chinese_text(text) else " "
+        assert split(f"{phrase}{between}{text}", ZONE, NOW) == (phrase, text)
+        assert split(f"{phrase}: {text}", ZONE, NOW) == (phrase, text)
 
 
 WORDS = [
