@@ -74,6 +74,7 @@ from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
@@ -216,7 +217,7 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.skills, self.cron, self.chats, self.channels, self.eraser)
-        offers.add_by_type(self.walls)
+        offers.add_by_type(self.walls, bringing.readers_of(self.plugged))
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -329,6 +330,7 @@ class _Assembly:
             blobs=self.blobs,
             chats=self.chats,
             skills=self.skills,
+            readers=self.plugged.offers.get(FileReaders),
         )
         for tool in builtin_tools(dependencies):
             self.tools.register(tool)

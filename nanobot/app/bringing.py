@@ -28,6 +28,7 @@ from nanobot.providers.embedding import Embedder
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.installed import installed as installed_plugins
 from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
@@ -35,6 +36,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.unit import EndHook, EraseHook, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import CallContext, ToolOutput
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
@@ -79,6 +81,15 @@ def unfit(plugged: Plugged) -> list[Finding]:
                 given = Finding(about="configuration", level="broken", text=str(error))
             findings += listed(given, Finding, "a nanobot.operations.home.Finding")
     return findings
+
+
+def readers_of(plugged: Plugged) -> FileReaders:
+    """The readers of files of the plugins that are on, and of those that are off."""
+    on = [reader for found in plugged.on.values() for reader in found.plugin.readers]
+    rest = {
+        name: each for name, each in installed_plugins().found.items() if name not in plugged.on
+    }
+    return FileReaders(on, {name: each.plugin.readers for name, each in rest.items()})
 
 
 _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {

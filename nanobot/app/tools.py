@@ -13,6 +13,7 @@ from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.sandbox.sandbox import Sandbox
 from nanobot.tools.shell.allowed_hosts import AllowedHosts
@@ -38,6 +39,7 @@ class ToolDependencies(msgspec.Struct, frozen=True, kw_only=True):
     blobs: Blobs
     chats: Collection[str]
     skills: Skills
+    readers: FileReaders
 
 
 def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
@@ -47,7 +49,7 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
     sandbox, commands, taint = needs.sandbox, needs.commands, needs.taint
     return [
         ask_tool(),
-        *workspace_tools(needs.files, taint, needs.blobs, needs.chats),
+        *workspace_tools(needs.files, taint, needs.blobs, needs.chats, needs.readers),
         skill_tool(needs.skills),
         exec_tool(sandbox, config.workspace, options, commands, taint, needs.hosts),
         process_tool(commands),
@@ -55,12 +57,17 @@ def builtin_tools(needs: ToolDependencies) -> list[AnyTool]:
 
 
 def workspace_tools(
-    roots: ConfinedFiles, taint: TaintedFiles, blobs: Blobs, chats: Collection[str]
+    roots: ConfinedFiles,
+    taint: TaintedFiles,
+    blobs: Blobs,
+    chats: Collection[str],
+    readers: FileReaders | None = None,
 ) -> list[AnyTool]:
     """The tools for files of the workspace. Unless only an owner reads, they cannot reach private
     files. `chats`: the channels that `message` may write to."""
 
     def tools_over(roots: ConfinedFiles) -> list[AnyTool]:
-        return [*file_tools(roots, taint=taint), message_tool(chats, OutgoingFiles(roots, blobs))]
+        files = file_tools(roots, taint=taint, readers=readers)
+        return [*files, message_tool(chats, OutgoingFiles(roots, blobs))]
 
     return kept_apart(tools_over, roots, private_paths(roots.workspace))

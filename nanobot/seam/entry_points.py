@@ -30,6 +30,7 @@ BUILT_IN = (
     "claims",
     "cron",
     "diagnostics",
+    "documents",
     "evals",
     "events",
     "fork",

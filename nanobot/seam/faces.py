@@ -47,6 +47,22 @@ class Guidance(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class FileReader(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of file whose text tools can show, and the function that reads it. `kind` is also the
+    ending of its names, `title` its name for people, as in "a PDF file". Such a file `begins` with
+    these bytes; of kinds that begin alike, it is the one that `contains` these near its beginning,
+    or whose ending its name has. `read`: the function as "package.module:function"; it runs in a
+    process without secrets (`nanobot.tools.parsing.job.ParseJob`). `counts`: what offset and limit
+    of read_file count in it."""
+
+    kind: str
+    title: str
+    begins: bytes
+    read: str
+    contains: bytes = b""
+    counts: Literal["lines", "pages"] = "lines"
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command of the command line. `name` may have several words: the last one is the command,
     the others are its groups. `run` gets the environment, and its options by name: these are

@@ -13,7 +13,7 @@ import msgspec
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, BrokenPlugin, LoadedPlugin, Plugins
-from nanobot.seam.faces import Guidance, Interface
+from nanobot.seam.faces import FileReader, Guidance, Interface
 from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.text import pattern
 
@@ -127,7 +127,8 @@ def trouble(what: Any, name: str) -> str:
         ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
-        (_are_guidance(what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),
+        (_are(Guidance, what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),
+        (_are(FileReader, what.readers), "readers is not a tuple of nanobot.seam.faces.FileReader"),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
         (all(isinstance(each, Mapping) for each in (what.groups, what.provides)), _NO_MAPPING),
@@ -135,8 +136,8 @@ def trouble(what: Any, name: str) -> str:
     return next((why for holds, why in promises if not holds), "")
 
 
-def _are_guidance(given: Any) -> bool:
-    return isinstance(given, tuple) and all(isinstance(each, Guidance) for each in given)
+def _are(kind: type[Any], given: Any) -> bool:
+    return isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
 
 
 _NO_MAPPING = "groups and provides must be mappings"

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import Guidance
+from nanobot.seam.faces import FileReader, Guidance
 from nanobot.text import Sentence
 
 Part: TypeAlias = Callable[..., Any] | str
@@ -82,6 +82,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
     """Gives tools for the model."""
+    readers: tuple[FileReader, ...] = ()
+    """Kinds of files whose text tools can show."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -148,7 +150,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         """The kinds of things that it brings, as people read them."""
         brought = (name for name in FUNCTIONS if name not in ("fits", "objects"))
         fields = [name for name in brought if getattr(self, name) is not None]
-        kept = ["tables"] if self.migrations else []
+        stated = {"tables": self.migrations, "file readers": self.readers}
+        kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]
 
 

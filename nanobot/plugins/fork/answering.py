@@ -26,6 +26,7 @@ from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.labelling import of_result
 from nanobot.store.opening import Store
 from nanobot.tools.base import CallContext, ToolOutput
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
@@ -42,9 +43,9 @@ _COPIED = PolicyDecision(
 _WHY_ASKED = "this call is not in the run that this conversation was forked from"
 
 
-def stand_in(config: Config, store: Store, tools: ToolRegistry) -> ForkTools:
+def stand_in(config: Config, store: Store, tools: ToolRegistry, readers: FileReaders) -> ForkTools:
     """What answers calls in forks."""
-    return ForkTools(place_of(config), SqlForks(store.database, store.writer), tools)
+    return ForkTools(place_of(config, readers), SqlForks(store.database, store.writer), tools)
 
 
 class _Fork(msgspec.Struct, frozen=True, kw_only=True):

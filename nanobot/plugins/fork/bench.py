@@ -21,6 +21,7 @@ from nanobot.labels import Privacy, Speaker
 from nanobot.providers.base import ToolCall
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.files.tools import file_tools
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
@@ -48,23 +49,26 @@ _LABEL = labels.of(Speaker.OUTSIDE, privacy=Privacy.PERSON)
 
 
 class BenchPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where copies are made, of what, and how commands run in them. `file`: the configuration."""
+    """Where copies are made, of what, and how commands run in them. `file`: the configuration.
+    `readers` read documents (None: those of all installed plugins)."""
 
     home: Path
     workspace: Path
     file: Path
     walls: Bubblewrap
     seconds: float
+    readers: FileReaders | None = None
 
 
-def place_of(config: Config) -> BenchPlace:
-    """The place of copies in a home."""
+def place_of(config: Config, readers: FileReaders | None = None) -> BenchPlace:
+    """The place of copies in a home, whose files these read."""
     return BenchPlace(
         home=config.home,
         workspace=config.workspace,
         file=config.file,
         walls=walls_of(config),
         seconds=config.tools.exec.timeout,
+        readers=readers,
     )
 
 
@@ -107,7 +111,9 @@ class Bench:
     def _tools_over(self, workspace: Path, roots: ConfinedFiles) -> list[AnyTool]:
         taint = TaintedFiles(workspace, MemoryMarks(), expected=STEERING)
         apart = private_paths(workspace)
-        files = kept_apart(lambda over: [*file_tools(over, taint=taint)], roots, apart)
+        files = kept_apart(
+            lambda over: file_tools(over, taint=taint, readers=self._place.readers), roots, apart
+        )
         sandbox = Sandbox(self._place.walls, apart=apart, protected=STEERING)
         seconds = self._place.seconds
         options = ExecOptions(isolation="required", network=NO_NETWORK, timeout=seconds)

@@ -10,25 +10,29 @@ from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.network.addresses import Addresses
+from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.registry import ToolRegistry
 
 
-def tools(config: Config, registry: ToolRegistry) -> list[AnyTool]:
+def tools(config: Config, registry: ToolRegistry, readers: FileReaders) -> list[AnyTool]:
     """Those of a gateway."""
-    return web_tools(config.tools.web, lambda: registry.policy.settings.hosts)
+    return web_tools(config.tools.web, lambda: registry.policy.settings.hosts, readers)
 
 
 def web_tools(
-    settings: WebToolSettings, hosts: Callable[[], Sequence[str]] = tuple
+    settings: WebToolSettings,
+    hosts: Callable[[], Sequence[str]] = tuple,
+    readers: FileReaders | None = None,
 ) -> list[AnyTool]:
-    """web_fetch and web_search, unless they are off; `hosts` returns the current `policy.hosts`.
-    Raises ConfigError.
+    """web_fetch and web_search, unless they are off; `hosts` returns the current `policy.hosts`;
+    `readers` read documents (None: those of all installed plugins). Raises ConfigError.
     """
     # Parsed even if nothing is fetched, so that an invalid entry is reported at once.
     addresses = Addresses(settings.allow_private)
     tools: list[AnyTool] = []
     if settings.fetch:
-        tools.append(web_fetch_tool(Web(addresses, settings.proxy), hosts=hosts))
+        web = Web(addresses, settings.proxy)
+        tools.append(web_fetch_tool(web, hosts=hosts, readers=readers))
     if settings.search != "off":
         tools.append(web_search_tool(engines(settings)))
     return tools

@@ -13,10 +13,12 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.documents.parse_worker import ParseJob
-from nanobot.tools.documents.reading import MAX_DOCUMENT, image_line, kind_of, read_document
 from nanobot.tools.files.search import search_files_tool
 from nanobot.tools.files.textfile import decode, read_page, replace_once
+from nanobot.tools.parsing.job import ParseJob
+from nanobot.tools.parsing.kinds import HEAD_BYTES, FileReaders, installed_readers
+from nanobot.tools.parsing.reading import read_document
+from nanobot.workspace import images
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 from nanobot.workspace.taint import TaintedFiles, digest_of, digest_of_bytes
@@ -26,10 +28,9 @@ from nanobot.workspace.tree import walk
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500
 MAX_EDITED = 4 * 1024 * 1024
+MAX_DOCUMENT = 64 << 20
 # How much a page's notes and its last, cut line may add to its size.
 _NOTES = 400
-# Enough to identify a document or the size of an image.
-_HEAD = 65_536
 
 _Path = Annotated[
     str, msgspec.Meta(description="Relative to the workspace, or absolute and inside it")
@@ -75,8 +76,8 @@ class ListDir(msgspec.Struct, frozen=True):
 
 
 class _ReadFile(NamedTuple):
-    """The content of a file: its text, or the kind of document with a descriptor (which the caller
-    closes); and the digest of its content.
+    """The content of a file: its text, or the function that reads the document with a descriptor
+    (which the caller closes); and the digest of its content.
     """
 
     text: str
@@ -88,10 +89,13 @@ class _ReadFile(NamedTuple):
 class _Files:
     """The bodies of the tools, off the event loop: one thread call per tool call."""
 
-    def __init__(self, roots: ConfinedFiles, taint: TaintedFiles, room: int) -> None:
+    def __init__(
+        self, roots: ConfinedFiles, taint: TaintedFiles, room: int, readers: FileReaders
+    ) -> None:
         self._roots = roots
         self._taint = taint
         self._room = room
+        self._readers = readers
 
     async def read(self, args: ReadFile, context: CallContext) -> ToolOutput:
         file = await asyncio.to_thread(self._read, args)
@@ -102,8 +106,8 @@ class _Files:
     async def _text(self, args: ReadFile, file: _ReadFile) -> str:
         if file.descriptor is None:
             return file.text
-        kind, descriptor = file.text, file.descriptor
-        job = ParseJob(kind=kind, offset=args.offset, limit=args.limit, room=self._room)
+        read, descriptor = file.text, file.descriptor
+        job = ParseJob(read=read, offset=args.offset, limit=args.limit, room=self._room)
         try:
             reading = await read_document(job, descriptor)
         except ToolError as error:
@@ -160,16 +164,19 @@ class _Files:
             return _ReadFile(text, document, digest, status.st_ctime)
 
     def _read_open(self, args: ReadFile, descriptor: int, size: int) -> tuple[str, int | None]:
-        head = os.pread(descriptor, _HEAD, 0)
-        kind = kind_of(head, args.path)
-        if kind is not None:
+        head = os.pread(descriptor, HEAD_BYTES, 0)
+        try:
+            reader = self._readers.of(head, args.path)
+        except ToolError as error:
+            raise ToolError(f"{quoted(args.path)}: {error}") from error
+        if reader is not None:
             if size > MAX_DOCUMENT:
                 raise ToolError(
                     f"{quoted(args.path)} is {size:,} bytes long; documents of up "
                     f"to {MAX_DOCUMENT:,} are read"
                 )
-            return kind, os.dup(descriptor)
-        picture = image_line(head, size)
+            return reader.read, os.dup(descriptor)
+        picture = images.described(head, size)
         if picture is not None:
             return f"[{picture}]", None
         return read_page(descriptor, size, args.offset, args.limit, self._room), None
@@ -270,23 +277,22 @@ def file_tools(
     roots: ConfinedFiles,
     result_chars: int = MAX_RESULT_CHARS,
     taint: TaintedFiles | None = None,
+    readers: FileReaders | None = None,
 ) -> list[AnyTool]:
     """read_file, write_file, edit_file, list_dir and search_files, for owners and members.
 
     They access only the files that `roots` reaches. `taint` tracks files with untrusted content
     (None: only those that these tools write). `result_chars` is the registry's limit: a page ends
-    before it, so that nothing is cut from its middle.
+    before it, so that nothing is cut from its middle. `readers` read documents (None: those of all
+    installed plugins).
     """
     taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
-    files = _Files(roots, taint, max(result_chars - _NOTES, 1))
+    readers = readers or installed_readers()
+    files = _Files(roots, taint, max(result_chars - _NOTES, 1), readers)
     return [
         Tool(
             name="read_file",
-            description=(
-                "Read a text file, or the text of a PDF, Word, Excel or PowerPoint file. Long "
-                "files come in pages; the last line says where the next page begins. offset and "
-                "limit count lines, in a PDF its pages."
-            ),
+            description=_reading(readers),
             args=ReadFile,
             run=files.read,
             effect=Effect.NONE,
@@ -308,6 +314,19 @@ def file_tools(
         ),
         search_files_tool(roots, result_chars, taint=taint),
     ]
+
+
+def _reading(readers: FileReaders) -> str:
+    """What read_file does, with the kinds of files that it can read."""
+    titles = [reader.title for reader in readers.on]
+    kinds = " or ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
+    documents = f", or the text of a {kinds} file" if kinds else ""
+    paged = [reader.title for reader in readers.on if reader.counts == "pages"]
+    counted = ", ".join(["lines", *(f"in a {title} its pages" for title in paged)])
+    return (
+        f"Read a text file{documents}. Long files come in pages; the last line says where the next "
+        f"page begins. offset and limit count {counted}."
+    )
 
 
 def _changing_tools(files: _Files) -> list[AnyTool]:

@@ -19,26 +19,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
+from nanobot.seam.faces import FileReader
 from nanobot.system import Installation
-from nanobot.tools.documents import parse_worker as parsing
-from nanobot.tools.documents.parse_worker import ParseJob
-from nanobot.tools.documents.reading import image_line, kind_of, read_document
 from nanobot.tools.files.tools import file_tools
+from nanobot.tools.parsing import worker as parsing
+from nanobot.tools.parsing.job import ParseJob
+from nanobot.tools.parsing.kinds import FileReaders, installed_readers
+from nanobot.tools.parsing.reading import read_document
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.worker import PLACES, working
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.images import described
 from tests.doubles.web_server import pdf
 from tests.sampling import examples
 from tests.tools.browsing import CALL
+
+PAGE = ParseJob(read="nanobot.plugins.web_tools.readable:read")
 
 
 class Desk:
     """A workspace and its tools."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, readers: FileReaders | None = None) -> None:
         self.folder = folder
         self.registry = ToolRegistry()
-        for tool in file_tools(ConfinedFiles(folder)):
+        for tool in file_tools(ConfinedFiles(folder), readers=readers):
             self.registry.register(tool)
 
     def put(self, name: str, data: bytes) -> str:
@@ -198,7 +203,7 @@ def test_without_the_extra_the_remedy_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ToolError, match=re.escape(Installation().adding("documents"))):
-        parsing.read(ParseJob(kind=kind), io.BytesIO())
+        parsing.read(ParseJob(read=f"nanobot.plugins.documents.parsers:{kind}"), io.BytesIO())
 
 
 async def test_a_huge_document_is_not_even_begun(desk: Desk) -> None:
@@ -211,7 +216,7 @@ async def test_a_huge_document_is_not_even_begun(desk: Desk) -> None:
 async def test_a_document_that_takes_for_ever_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "page").write_bytes(b"<p " + b" ".join(b"a%d=1" % n for n in range(300_000)) + b">")
     with (tmp_path / "page").open("rb") as file, pytest.raises(ToolError, match=r"over 0\.5 s"):
-        await read_document(ParseJob(kind="html"), file, 0.5)
+        await read_document(PAGE, file, 0.5)
 
 
 async def test_the_reading_process_sees_no_variable_of_ours(
@@ -220,13 +225,13 @@ async def test_the_reading_process_sees_no_variable_of_ours(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     (tmp_path / "sitecustomize.py").write_text(
         "import os, json, sys\n"
-        "if 'nanobot.tools.documents.parse_worker' in ' '.join(sys.orig_argv):\n"
+        "if 'nanobot.tools.parsing.worker' in ' '.join(sys.orig_argv):\n"
         "    print(json.dumps({'text': ' '.join(os.environ)}), flush=True)\n"
         "    os._exit(0)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with (tmp_path / "sitecustomize.py").open("rb") as file:
-        reading = await read_document(ParseJob(kind="html"), file)
+        reading = await read_document(PAGE, file)
     assert "PYTHONPATH" in reading.text
     assert "OPENAI_API_KEY" not in reading.text
 
@@ -275,20 +280,26 @@ async def test_a_picture_is_told_by_format_and_extent(
 )
 def test_no_bytes_break_the_look_at_a_picture(magic: bytes, rest: bytes) -> None:
     data = magic + rest
-    line = image_line(data, 1)
+    line = described(data, 1)
     assert line is None or line.endswith("1 bytes")
-    assert (kind_of(data, "x") == "pdf") is data.startswith(b"%PDF-")
+
+
+@settings(max_examples=examples(300))
+@given(st.sampled_from([b"%PDF-", b"PK\x03\x04", b""]), st.binary(max_size=60))
+def test_no_bytes_break_the_look_at_a_document(magic: bytes, rest: bytes) -> None:
+    data = magic + rest
+    found = installed_readers().of(data, "x")
+    assert (found is not None and found.kind == "pdf") is data.startswith(b"%PDF-")
 
 
 async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
     """Each of them waits for its document, which comes only once the fifth has had to wait."""
     reading, writing = os.pipe()
-    job = ParseJob(kind="html")
     began: list[int] = []
     full = asyncio.Event()
 
     async def work(number: int) -> None:
-        async with working("nanobot.tools.documents.parse_worker", job, reading) as process:
+        async with working("nanobot.tools.parsing.worker", PAGE, reading) as process:
             began.append(number)
             if len(began) == PLACES:
                 full.set()
@@ -303,3 +314,44 @@ async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
         await asyncio.wait([*first, fifth])
     os.close(reading)
     assert began[-1] == PLACES
+
+
+async def test_while_it_is_off_a_document_is_refused_by_the_name_of_the_plugin(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path / "workspace", FileReaders([], {"documents": installed_readers().on}))
+    why = "files are read by the plugin documents, which is off here: `nanobot plugins list`"
+    assert f'"a.pdf": PDF {why}' in await desk.refused(desk.put("a.pdf", pdf("x")))
+    assert f'"a.docx": Word {why}' in await desk.refused(desk.put("a.docx", b"PK\x03\x04word/"))
+    assert await desk.read(desk.put("plain.txt", b"words")) == "words"
+    assert "a PNG image" in await desk.read(desk.put("x.png", png(640, 480)))
+    (told,) = (spec.description for spec in desk.registry.specs() if spec.name == "read_file")
+    assert "Read a text file. Long files" in told
+    assert "PDF" not in told
+
+
+async def test_the_tool_says_which_kinds_it_reads(desk: Desk) -> None:
+    (told,) = (spec.description for spec in desk.registry.specs() if spec.name == "read_file")
+    assert told == (
+        "Read a text file, or the text of a PDF, Word, Excel or PowerPoint file. Long files come "
+        "in pages; the last line says where the next page begins. offset and limit count lines, "
+        "in a PDF its pages."
+    )
+
+
+async def test_a_plugin_of_a_package_reads_a_kind_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its function runs in the process without secrets, where the package is found."""
+    (tmp_path / "songs.py").write_text(
+        "from nanobot.tools.parsing.job import ParsedDocument\n"
+        "def read(job, file):\n"
+        "    return ParsedDocument(text=file.read().decode()[5:][::-1], title='A song')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    song = FileReader(kind="song", title="song", begins=b"SONG:", read="songs:read")
+    desk = Desk(tmp_path / "workspace", FileReaders([song]))
+    assert await desk.read(desk.put("x", b"SONG:teewt")) == "Title: A song\n\ntweet"
+    lost = FileReader(kind="song", title="song", begins=b"SONG:", read="no_such_songs:read")
+    desk = Desk(tmp_path / "workspace", FileReaders([lost]))
+    assert "need the Python package no_such_songs" in await desk.refused("x")

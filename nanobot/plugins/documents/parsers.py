@@ -1,130 +1,25 @@
-"""The process that parses untrusted pages and documents.
-
-It is started as `python -m nanobot.tools.documents.parse_worker`.
-
-Its environment contains no secrets, its memory and processor time are limited, and its only file is
-its standard input. It writes one JSON object and ends; the parent may kill it at any time. If a
-parser loops, uses too much memory or crashes on hostile input, nothing else is affected.
-"""
+"""The text of PDF and Office files, in the process that parses what is untrusted."""
 
 from __future__ import annotations
 
-import signal
-import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
-from types import FrameType
 from typing import Any, BinaryIO
-
-import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.optional import command
-from nanobot.tools.worker_limits import limit_self
+from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
-MAX_TEXT = 2_000_000
-# Processor time for finding the readable part of a page; extracting all of its text is much faster.
-READABLE_SECONDS = 8.0
-MAX_READABLE = 2_000_000
-_TOO_LARGE = ("the page is too large to find its main text: this is all of its text",)
 # Office files are ZIP archives; text compresses well, so a large member alone is not a bomb.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000
-_REMEDY = f"Ask the one who runs nanobot to install it: {command('documents')}"
 
 
-class ParseJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What to read from standard input: `kind` is html, pdf, docx, xlsx or pptx.
-
-    `offset` (from 1) and `limit` count pages of a PDF, otherwise lines; `room` is in characters.
-    `base` is a page's own URL.
-    """
-
-    kind: str
-    offset: int = 1
-    limit: int = 1_000_000
-    room: int = MAX_TEXT
-    base: str = ""
-
-
-class ParsedDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The extracted text, or why there is none. `notes` describe content that is not in `text`."""
-
-    text: str = ""
-    title: str = ""
-    notes: tuple[str, ...] = ()
-    error: str = ""
-
-
-def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    """Read a document. Raises ToolError, and any error of its parser."""
-    try:
-        return _KINDS[job.kind](job, file)
-    except ModuleNotFoundError as error:
-        raise ToolError(
-            f"files of this kind ({job.kind}) need {error.name}, which is not installed. {_REMEDY}"
-        ) from error
-
-
-def _html(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    """The readable part in Markdown with its links; for a page without one, all of its text."""
-    data = file.read()
-    tree = _tree(data)
-    title = " ".join((tree.findtext(".//title") or "").split())
-    text, notes = _readable(tree, job.base) if len(data) <= MAX_READABLE else ("", _TOO_LARGE)
-    if not text.strip():
-        text = _all_text(_tree(data))
-    if not text.strip():
-        notes = (*notes, "the page has no text without a browser that runs it")
-    return ParsedDocument(text=text[: job.room].strip(), title=title[:300], notes=notes)
-
-
-def _readable(tree: Any, base: str) -> tuple[str, tuple[str, ...]]:
-    """The readable part of a page, "" if there is none; and a note about it."""
-    # The encoding declared in the page no longer matters, so the library gets the tree.
-    extract = import_module("trafilatura").bare_extraction
-    options = {"include_links": True, "include_formatting": True, "favor_recall": True}
-    signal.signal(signal.SIGPROF, _too_much)
-    signal.setitimer(signal.ITIMER_PROF, READABLE_SECONDS)
-    try:
-        extracted = extract(tree, url=base or None, **options)
-        text = (extracted.text if extracted else "") or ""
-    except (_TooMuchError, MemoryError):
-        return "", _TOO_LARGE
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-    return text, ()
-
-
-class _TooMuchError(BaseException):
-    """Like KeyboardInterrupt, so that no library catches it as an ordinary error."""
-
-
-def _too_much(_number: int, _frame: FrameType | None) -> None:
-    raise _TooMuchError
-
-
-def _tree(data: bytes) -> Any:
-    """The page, encoded as UTF-8, as an lxml tree."""
-    html = import_module("lxml.html")
-    parser = html.HTMLParser(encoding="utf-8")
-    try:
-        return html.document_fromstring(data or b"<p></p>", parser=parser)
-    except import_module("lxml.etree").ParserError:
-        return html.document_fromstring(b"<p></p>", parser=parser)
-
-
-def _all_text(tree: Any) -> str:
-    for element in list(tree.iter("head", "script", "style", "template")):
-        element.drop_tree()
-    parts = (" ".join(part.split()) for part in tree.itertext())
-    return "\n".join(part for part in parts if part)
-
-
-def _pdf(job: ParseJob, file: BinaryIO) -> ParsedDocument:
+def pdf(job: ParseJob, file: BinaryIO) -> ParsedDocument:
+    """The pages of a PDF file."""
     pypdf = import_module("pypdf")
     reader = pypdf.PdfReader(file)
     try:
@@ -159,8 +54,9 @@ def _pdf(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     return ParsedDocument(text="\n\n".join(parts), title=title[:300], notes=tuple(notes))
 
 
-def _docx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    docx = import_module("docx")
+def docx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
+    """The paragraphs and tables of a Word file."""
+    docx = _office("docx")
     _check_archive(file)
     return _lines(job, _docx_lines(docx.Document(file)))
 
@@ -179,8 +75,9 @@ def _docx_lines(document: Any) -> Iterator[str]:
             yield from block.text.split("\n")
 
 
-def _xlsx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    openpyxl = import_module("openpyxl")
+def xlsx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
+    """The rows of the sheets of an Excel file."""
+    openpyxl = _office("openpyxl")
     _check_archive(file)
     book = openpyxl.load_workbook(file, read_only=True, data_only=True)
     return _lines(job, chain.from_iterable(_sheet_lines(sheet) for sheet in book.worksheets))
@@ -198,8 +95,9 @@ def _sheet_lines(sheet: Any) -> Iterator[str]:
             yield "\t".join(cells)
 
 
-def _pptx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
-    pptx = import_module("pptx")
+def pptx(job: ParseJob, file: BinaryIO) -> ParsedDocument:
+    """The texts and notes of the slides of a PowerPoint file."""
+    pptx = _office("pptx")
     _check_archive(file)
     return _lines(job, _slide_lines(pptx.Presentation(file)))
 
@@ -253,28 +151,13 @@ def _lines(job: ParseJob, lines: Iterable[str]) -> ParsedDocument:
     )
 
 
-_KINDS: dict[str, Callable[[ParseJob, BinaryIO], ParsedDocument]] = {
-    "html": _html,
-    "pdf": _pdf,
-    "docx": _docx,
-    "xlsx": _xlsx,
-    "pptx": _pptx,
-}
-
-
-def main() -> None:
-    """Read the job from the arguments and the document from standard input; write a Reading."""
-    limit_self()
-    job = msgspec.json.decode(sys.argv[1].encode(), type=ParseJob)
-    with open(0, "rb", closefd=False) as file:
-        try:
-            reading = read(job, file)
-        except ToolError as error:
-            reading = ParsedDocument(error=str(error))
-        except MemoryError:
-            reading = ParsedDocument(error="it needs more memory than is given to a document")
-    sys.stdout.buffer.write(msgspec.json.encode(reading))
-
-
-if __name__ == "__main__":
-    main()
+def _office(name: str) -> Any:
+    """The library for a kind of Office file. Raises ToolError that names the remedy if it is not
+    installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ToolError(
+            f"files of this kind need {error.name}, which is not installed. Ask the one who runs "
+            f"nanobot to install it: {command('documents')}"
+        ) from error

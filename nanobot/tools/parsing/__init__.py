@@ -1,0 +1,1 @@
+"""Parsing of untrusted files in a process without secrets, by functions of plugins."""

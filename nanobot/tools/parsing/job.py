@@ -1,0 +1,31 @@
+"""What a parsing process is asked, and what it answers."""
+
+from __future__ import annotations
+
+import msgspec
+
+MAX_TEXT = 2_000_000
+
+
+class ParseJob(msgspec.Struct, frozen=True, kw_only=True):
+    """What to read from standard input. `read` is the function that does it, as "package.module:
+    function": it gets the job and the open file, and returns a ParsedDocument or raises ToolError.
+
+    `offset` (from 1) and `limit` count pages, or lines of kinds without pages; `room` is in
+    characters. `base` is a page's own URL.
+    """
+
+    read: str
+    offset: int = 1
+    limit: int = 1_000_000
+    room: int = MAX_TEXT
+    base: str = ""
+
+
+class ParsedDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The extracted text, or why there is none. `notes` describe content that is not in `text`."""
+
+    text: str = ""
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    error: str = ""
