@@ -84,9 +84,7 @@ NOT_AT_START = (
     ),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
-    *("nanobot.providers.embedded", "nanobot.providers.embedded_answers"),
-    "nanobot.providers.answers",
-    *("nanobot.providers.repetition", "nanobot.providers.litellm_provider"),
+    *("nanobot.plugins.embedded.answers", "nanobot.providers.litellm_provider"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),
     *("nanobot.server.peers", "nanobot.server.watching"),
@@ -250,8 +248,8 @@ def test_only_the_boundary_catches_everything() -> None:
 @pytest.mark.parametrize(
     ("module", "folder"),
     [
-        ("litellm", "nanobot/providers/"),
-        ("xllamacpp", "nanobot/providers/"),
+        ("litellm", "nanobot/plugins/litellm/"),
+        ("xllamacpp", "nanobot/plugins/embedded/"),
         ("sqlalchemy", ("nanobot/store/", *PLUGIN_STORES)),
         ("alembic", "nanobot/store/database/"),
         ("sqlite3", "nanobot/store/"),

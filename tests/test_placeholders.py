@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [file for part in ("nanobot", "channels") for file in (ROOT / part).rglob("*.py")]
 TEMPLATES = {
     "nanobot/cli/logs.py": {"level"},  # loguru puts it in
-    "nanobot/providers/answers/__init__.py": {"model"},
+    "nanobot/plugins/embedded/answers/__init__.py": {"model"},
     "nanobot/server/page_files.py": {"name"},  # of a route
 }
 """Names in braces that are not inserted where the text is written, though a variable has them."""

@@ -49,6 +49,7 @@ from nanobot.operations.engine import Engine, Facts
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
+from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
@@ -137,7 +138,7 @@ class _Assembly:
             machine.environ,
             config.home,
             machine.clock,
-            program.provider or self.plugins,
+            program.provider or Clients(self.plugins, plugged.switched),
         )
         self.blobs = blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))

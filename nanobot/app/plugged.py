@@ -54,6 +54,11 @@ class Plugged:
     def on(self) -> Mapping[str, FoundPlugin]:
         return self._switched.on
 
+    @property
+    def switched(self) -> Switched:
+        """Those that are on, and why the others are off."""
+        return self._switched
+
     def each(self, field: str, use: Use[T], more: Things = NOTHING) -> list[T]:
         """Call the function in that field of each enabled plugin, offering `more` in addition, and
         pass its result to `use`, which raises NanobotError for an invalid one."""

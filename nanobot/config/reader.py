@@ -178,11 +178,11 @@ class Reader:
         name = client.text if isinstance(client, EnvironmentText) else client
         if not isinstance(name, str) or name in CLIENTS:
             return False
-        from nanobot.seam.entry_points import PROVIDERS, Plugins  # noqa: PLC0415 - more than most need
+        from nanobot.seam.installed import clients  # noqa: PLC0415 - more than most need
 
-        names = Plugins().names(PROVIDERS)
+        names = clients()
         if name not in names:
-            choices = ", ".join(f'"{item}"' for item in (*CLIENTS, *names))
+            choices = ", ".join(f'"{item}"' for item in dict.fromkeys((*CLIENTS, *names)))
             raise self.wrong(f"{path}.client", client, f"one of {choices}")
         return True
 

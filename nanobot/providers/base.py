@@ -252,6 +252,15 @@ class WarmingUp(Protocol):
 
 
 @runtime_checkable
+class ListsModels(Protocol):
+    """A provider whose endpoint lists its models."""
+
+    async def models(self) -> list[str] | None:
+        """The names in the list; None if there is no list within five seconds."""
+        ...
+
+
+@runtime_checkable
 class AudioAndEmbeddings(Protocol):
     """A provider that also transcribes, speaks and makes embeddings."""
 

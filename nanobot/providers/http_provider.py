@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
-from typing import Protocol
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -38,10 +38,12 @@ from nanobot.providers.openai_errors import (
 )
 from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
 from nanobot.providers.openai_request import Quirks, learned
+from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
-from nanobot.providers.suggestions import with_nearest
+from nanobot.providers.suggestions import listed_at, with_nearest
 
 _MAX_ERROR_BODY = 65_536
+_LISTING_SECONDS = 5.0
 
 
 class AnswerParser(Protocol):
@@ -85,6 +87,9 @@ class HttpProvider(LLMProvider):
     `api_base` or `api_key`.
     """
 
+    listing = "/models"
+    """The path of the endpoint's list of models, under the base URL."""
+
     def __init__(
         self,
         name: str,
@@ -105,6 +110,19 @@ class HttpProvider(LLMProvider):
         self._ends = AnswerEnds()
         self._quirks: dict[str, Quirks] = {}
         self._first_quirks = Quirks()
+
+    @classmethod
+    def opened(cls, opening: Opening) -> Self:
+        """The provider of a choice. Raises ConfigError."""
+        choice = opening.choice
+        return cls(
+            choice.provider_name,
+            choice.api_base,
+            choice.api_key,
+            clock=opening.clock,
+            policy=opening.policy,
+            profiles=opening.profiles,
+        )
 
     # Specific to each API
 
@@ -150,8 +168,16 @@ class HttpProvider(LLMProvider):
 
         return with_retries(attempt, self._policy, self._clock, learn)
 
+    async def models(self) -> list[str] | None:
+        """The names in the endpoint's list; None if there is no list within five seconds."""
+        return await listed_at(self._open_listing(), self.listing, _LISTING_SECONDS) or None
+
     async def close(self) -> None:
         await self._line.close()
+
+    def _open_listing(self) -> EndpointClient:
+        headers = {"accept": "application/json", "user-agent": "nanobot", **self._headers()}
+        return EndpointClient(self.api_base, headers, self._policy.connect_seconds)
 
     def _open_line(self) -> EndpointClient:
         headers = {
@@ -205,7 +231,8 @@ class HttpProvider(LLMProvider):
             if not 200 <= response.status <= 299:
                 failure = await self._status_failure(speaker, response)
                 if failure.status == 404:
-                    failure = await with_nearest(failure, self._open_line(), request.model)
+                    listing = self._open_listing()
+                    failure = await with_nearest(failure, listing, request.model, self.listing)
                 raise AttemptFailed(failure)
             while True:
                 patience = min(policy.patience(parser), ends - self._clock.monotonic())

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
+from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
@@ -24,16 +25,18 @@ async def check_model(
     environ: Mapping[str, str],
     *,
     reachable: bool = True,
+    clients: Clients | None = None,
 ) -> None:
     """Raises ConfigError for an unknown provider, and UsageError for a model that its endpoint does
     not list, each with the most similar names, or if the model cannot be checked. Without
-    `reachable`, a provider may lack a key.
+    `reachable`, a provider may lack a key. `clients` (None: all installed ones) open providers.
     """
     name, _, model = label.strip().partition("/")
     if label.strip() in ("", "auto") or _is_embedded(name, model):
         return
+    clients = clients or Clients()
     try:
-        choice = await choose(label, providers, environ)
+        choice = await choose(label, providers, environ, off=clients.off)
     except ConfigError:
         known = name in providers or name in KNOWN_PROVIDERS or name in REACHED
         if reachable or not known or not model:
@@ -42,7 +45,7 @@ async def check_model(
         choice = ModelChoice(name, model, row.api_base if row else "", "", "")
     if choice.client not in (*CLIENTS, EMBEDDED) or await _is_in_a_table(choice, providers):
         return
-    listed = await listed_models(choice)
+    listed = await listed_models(choice, clients)
     if listed is None:
         listed = await asyncio.to_thread(names_of, choice.provider_name)
         raise UsageError(

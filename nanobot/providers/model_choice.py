@@ -6,7 +6,8 @@ import asyncio
 import difflib
 import ipaddress
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,6 +18,7 @@ from nanobot.providers.addresses import versioned
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS, KnownProvider
 from nanobot.providers.litellm_names import NATIVE, REACHED
 from nanobot.system import is_loopback
+from nanobot.text import Sentence
 
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
@@ -31,7 +33,8 @@ _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 class ModelChoice(msgspec.Struct, frozen=True):
     """The model that answers. `why` is one line for people; `client` is the client used: lean
-    (OpenAI-compatible), anthropic, gemini, litellm, embedded, or a provider from another package.
+    (OpenAI-compatible), one that a plugin brings (anthropic, gemini, litellm, embedded ...), or one
+    of another package.
     """
 
     provider_name: str
@@ -40,6 +43,13 @@ class ModelChoice(msgspec.Struct, frozen=True):
     api_key: str
     why: str
     client: str = "lean"
+
+
+class MissingPlugin(NamedTuple):
+    """The plugin that a client needs, and why it is not on."""
+
+    plugin: str
+    why: Sentence
 
 
 Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
@@ -52,15 +62,34 @@ async def choose(
     environ: Mapping[str, str],
     probe: Probe | None = None,
     key: str = AGENT_MODEL,
+    off: Mapping[str, MissingPlugin] = MappingProxyType({}),
 ) -> ModelChoice:
     """The model to use for `agent.model`, or for what errors call `key`.
 
     "provider/model" and "embedded" are taken literally. "auto" is the first of: a configured
     provider, a key in the environment, a server on this machine, the embedded model. Only "auto"
     uses the network: for a configured endpoint whose models are unknown, and, before it falls back
-    to the embedded model, for the usual ports of this machine. Raises ConfigError, naming the key
-    and the remedy, for an impossible choice.
+    to the embedded model, for the usual ports of this machine. `off`: the clients that cannot be
+    used, and why; "auto" passes over keys in the environment for these. Raises
+    ConfigError, naming the key and the remedy, for an impossible choice.
     """
+    choice = await _chosen(model, providers, environ, probe or http_probe, key, off)
+    if missing := off.get(choice.client):
+        raise ConfigError(
+            f'{key} is "{model}": {choice.provider_name}/{choice.model} needs the plugin '
+            f"{missing.plugin}. {missing.why}"
+        )
+    return choice
+
+
+async def _chosen(
+    model: str,
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    probe: Probe,
+    key: str,
+    off: Mapping[str, MissingPlugin],
+) -> ModelChoice:
     name, _, rest = model.strip().partition("/")
     if name == EMBEDDED:
         return _embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
@@ -68,10 +97,9 @@ async def choose(
         return _explicit(name, rest, providers, environ, key)
     if name not in ("", "auto"):
         return _bare(name, providers, environ, key)
-    probe = probe or http_probe
     return (
         await _configured(providers, environ, probe)
-        or await _from_environment(providers, environ, probe)
+        or await _from_environment(providers, environ, probe, off)
         or await _local(environ, probe)
         or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
     )
@@ -219,7 +247,10 @@ async def _configured(
 
 
 async def _from_environment(
-    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
+    providers: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    probe: Probe,
+    off: Mapping[str, MissingPlugin],
 ) -> ModelChoice | None:
     for name, provider in KNOWN_PROVIDERS.items():
         variable, _ = _key_of(provider, environ)
@@ -237,7 +268,9 @@ async def _from_environment(
         if model:
             why = f"{name}/{model} answers ({place or variable} is set); {_TO_CHANGE}"
             settings = providers.get(name, ProviderSettings())
-            return _reach(name, model, settings, environ, why)
+            choice = _reach(name, model, settings, environ, why)
+            if choice.client not in off:
+                return choice
     return None
 
 
@@ -278,7 +311,7 @@ def _embedded(model: str, because: str) -> ModelChoice:
         f"the embedded model {model} answers ({because}): it is small, it only chats; "
         'for more set OPENAI_API_KEY or another key, or agent.model = "provider/model"'
     )
-    return ModelChoice(EMBEDDED, model, "", "", why, "embedded")
+    return ModelChoice(EMBEDDED, model, "", "", why, EMBEDDED)
 
 
 _TO_CHANGE = 'to change it set agent.model = "provider/model"'

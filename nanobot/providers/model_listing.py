@@ -5,52 +5,56 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
-from nanobot.providers.addresses import versioned
-from nanobot.providers.model_choice import EMBEDDED_MODEL, ModelChoice
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.errors import ConfigError
+from nanobot.providers.base import ListsModels, LLMProvider
+from nanobot.providers.capabilities import profile_for
+from nanobot.providers.clients import LEAN, Clients
+from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice
+from nanobot.providers.opening import Opening
+from nanobot.providers.retrying import CallPolicy
+from nanobot.system import SystemClock
 
-_PATIENCE_SECONDS = 5.0
-_MAX_BYTES = 4_000_000
 _NUMBER = re.compile(r"\d+(?:[.p]\d+)?")
 _SNAPSHOT = re.compile(r"\d{4}|-(?:preview|exp|experimental|latest)\b|-\d{3}$")
 """A dated or numbered snapshot, or a preview: such names are removed later."""
 
 
-async def listed_models(choice: ModelChoice) -> list[str] | None:
-    """The names in the endpoint's list; None if there is no answer within five seconds."""
-    if choice.client == "embedded":
+async def listed_models(choice: ModelChoice, clients: Clients | None = None) -> list[str] | None:
+    """The names in the endpoint's list; None if there is no list within five seconds."""
+    if choice.client == EMBEDDED:
         return [EMBEDDED_MODEL]
     if not choice.api_base:
         return None
-    import aiohttp  # noqa: PLC0415 - 0.15 s that commands without a model's name should not pay
-
-    from nanobot.providers.anthropic import VERSION  # noqa: PLC0415
-    from nanobot.providers.openai_http import EndpointClient  # noqa: PLC0415
-    from nanobot.providers.suggestions import Listing  # noqa: PLC0415
-
-    if choice.client == "gemini":
-        base = versioned(choice.api_base, "v1beta", below_paths=True)
-        headers, path = {"x-goog-api-key": choice.api_key}, "/models?pageSize=1000"
-    elif choice.client == "anthropic":
-        base = versioned(choice.api_base, below_paths=True)
-        headers = {"x-api-key": choice.api_key, "anthropic-version": VERSION}
-        path = "/models?limit=1000"
-    else:
-        base, path = versioned(choice.api_base), "/models"
-        headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
-    client = EndpointClient(base, headers, _PATIENCE_SECONDS)
+    clients = clients or Clients()
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            response = await client.get(path)
-            body = await response.content.read(_MAX_BYTES)
-        listing = msgspec.json.decode(body, type=Listing)
-    except (aiohttp.ClientError, OSError, ValueError, RecursionError):
+        provider = await asyncio.to_thread(_opened, clients, choice)
+        if not isinstance(provider, ListsModels):  # its endpoint may be like OpenAI's all the same
+            provider = await asyncio.to_thread(_opened, clients, replace(choice, client=LEAN))
+    except ConfigError:
         return None
+    try:
+        return await provider.models() if isinstance(provider, ListsModels) else None
     finally:
-        await client.close()
-    return listing.names or None
+        await provider.close()
+
+
+def _opened(clients: Clients, choice: ModelChoice) -> LLMProvider:
+    return clients.open(
+        Opening(
+            choice=choice,
+            settings=ProviderSettings(),
+            clock=SystemClock(),
+            policy=CallPolicy(),
+            profiles=profile_for,
+            home=Path(),
+            environ={},
+        )
+    )
 
 
 def line_of(name: str) -> tuple[str, tuple[float, ...]]:

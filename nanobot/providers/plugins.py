@@ -1,8 +1,8 @@
-"""Providers from other packages, found through the entry point group `nanobot.providers`."""
+"""Providers from other packages: of an entry point `nanobot.providers`, or of their plugins."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from nanobot.errors import (
     ModelError,
     ModelProtocolError,
     ModelUnreachable,
+    NanobotError,
     PluginBroken,
 )
 from nanobot.providers.base import (
@@ -26,23 +27,29 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
 )
-from nanobot.providers.model_choice import ModelChoice
 from nanobot.providers.model_table import configured
+from nanobot.providers.opening import Opening
 from nanobot.seam.entry_points import PROVIDERS, Plugins
+from nanobot.seam.plugin import Part, resolved
 
 _METHODS = ("profile", "chat_stream", "chat", "close")
 
 
-def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plugins) -> LLMProvider:
-    """The provider from another package for a choice with an unknown `client`: its entry point is
-    called with the table's name and the table's keys, including `api_key` and `api_base`.
+def open_provider(opening: Opening, plugins: Plugins, known: Iterable[str]) -> LLMProvider:
+    """The provider from another package for a choice whose `client` is not `known`: its entry point
+    is called with the table's name and the table's keys, including `api_key` and `api_base`.
 
     Raises ConfigError that lists the installed ones, for settings that the provider rejects, and
     for a broken provider.
     """
+    choice, settings = opening.choice, opening.settings
     name, client = choice.provider_name, choice.client
-    if client not in plugins.names(PROVIDERS):
-        raise ConfigError(unknown(name, client, plugins))
+    names = plugins.names(PROVIDERS)
+    if client not in names:
+        clients = ", ".join((*known, *names))
+        raise ConfigError(
+            f"providers.{name}.client: there is no client {client!r}; there are {clients}"
+        )
     keys = {"api_key": choice.api_key, "api_base": choice.api_base, **settings.settings}
     try:
         opened = plugins.opened(PROVIDERS, client, lambda opener: _whole(opener(name, keys)))
@@ -51,10 +58,23 @@ def open_provider(choice: ModelChoice, settings: ProviderSettings, plugins: Plug
     return Guarded(name, opened, settings)
 
 
-def unknown(name: str, client: str, plugins: Plugins) -> str:
-    """The message for a client that is not installed."""
-    clients = ", ".join(("auto", "lean", "litellm", *plugins.names(PROVIDERS)))
-    return f"providers.{name}.client: there is no client {client!r}; there are {clients}"
+def open_plugged(opening: Opening, part: Part, package: str) -> LLMProvider:
+    """The provider that a plugin of a package opens by that function. Raises only ConfigError, for
+    settings that it rejects and for a broken one."""
+    name, client = opening.choice.provider_name, opening.choice.client
+    opened: list[LLMProvider] = []
+    refused: list[NanobotError] = []
+    with boundary(f"the client {client} of the package {package}") as caught:
+        try:
+            opened.append(_whole(resolved(part)(opening)))
+        except NanobotError as error:
+            refused.append(error)
+    if opened:
+        return Guarded(name, opened[0], opening.settings)
+    if refused and isinstance(refused[0], ConfigError):
+        raise refused[0]
+    why = refused[0] if refused else f"{type(caught.error).__name__}: {caught.error}"
+    raise ConfigError(f"providers.{name}.client: {client} of the package {package}: {why}")
 
 
 def _sane(delta: Delta) -> Delta:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from math import inf
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from nanobot.providers.base import (
     WarmingUp,
 )
 from nanobot.providers.capabilities import known_profile
+from nanobot.providers.clients import LEAN, Clients
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import litellm_name
 from nanobot.providers.model_choice import (
@@ -35,24 +35,19 @@ from nanobot.providers.model_choice import (
 from nanobot.providers.model_details import ModelDetails, ask_details
 from nanobot.providers.model_table import ModelTable
 from nanobot.providers.one_provider import OneProvider
+from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
 from nanobot.providers.speech import speech_price
-from nanobot.seam.entry_points import Plugins
-from nanobot.system import is_loopback, sparing_authorities
+from nanobot.system import is_loopback
 
 _ASK_AGAIN_SECONDS = 60.0
 _FREE = Price(prompt=0.0, completion=0.0)
-_OVER_HTTP = {
-    "lean": ("nanobot.providers.openai_compat", "OpenAICompatProvider"),
-    "anthropic": ("nanobot.providers.anthropic", "AnthropicProvider"),
-    "gemini": ("nanobot.providers.gemini", "GeminiProvider"),
-}
-"""Our own clients, each an HttpProvider, by the value of `client`: module and class."""
 
 
 class ProviderRegistry:
-    """Creates each provider once, when it is first needed. See Models. `brought` are the providers
-    from other packages, or a program's provider, which answers for every model.
+    """Creates each provider once, when it is first needed. See Models. `brought` are the clients
+    that open providers (None: all installed ones), or a program's provider, which answers for every
+    model.
     """
 
     def __init__(
@@ -62,12 +57,12 @@ class ProviderRegistry:
         environ: Mapping[str, str],
         home: Path,
         clock: Clock,
-        brought: Plugins | OneProvider | None = None,
+        brought: Clients | OneProvider | None = None,
     ) -> None:
         self._environ = environ
         self._home = home
         self._clock = clock
-        self._plugins = brought if isinstance(brought, Plugins) else Plugins()
+        self._clients = brought if isinstance(brought, Clients) else Clients()
         self._only = brought if isinstance(brought, OneProvider) else None
         self._choosing = asyncio.Lock()
         self._retired: list[dict[str, LLMProvider]] = []
@@ -107,7 +102,9 @@ class ProviderRegistry:
             return choice
         async with self._choosing:
             if label not in choices:
-                choice = await choose(label, settings, self._environ, key=key)
+                choice = await choose(
+                    label, settings, self._environ, key=key, off=self._clients.off
+                )
                 logger.info("{}", choice.why)
                 choices[label] = choice
         return choices[label]
@@ -117,7 +114,7 @@ class ProviderRegistry:
         if self._only is None:
             from nanobot.providers.model_check import check_model  # noqa: PLC0415 - rarely wanted
 
-            await check_model(label, self._settings, self._environ)
+            await check_model(label, self._settings, self._environ, clients=self._clients)
 
     @property
     def line(self) -> str:
@@ -136,10 +133,10 @@ class ProviderRegistry:
         providers = self._providers
         choice = await self.choice(label)
         price = await self._price_of(choice)
-        if choice.client in _OVER_HTTP and choice.provider_name not in providers:
+        if choice.provider_name not in providers:
             # Imports aiohttp: 0.15 s and 10 MB that commands without a model should not pay. Half
             # of the time is for certificates, for which other threads need not wait.
-            await asyncio.to_thread(_imported, _OVER_HTTP[choice.client][0])
+            await asyncio.to_thread(self._clients.load, choice.client)
         await self._ask_about(choice)
         provider = providers.get(choice.provider_name)
         if provider is None:
@@ -154,7 +151,7 @@ class ProviderRegistry:
         """
         provider, model = choice.provider_name, choice.model
         label, now = f"{provider}/{model}", self._clock.monotonic()
-        if choice.client != "lean" or now < self._asked_at.get(label, -inf):
+        if choice.client != LEAN or now < self._asked_at.get(label, -inf):
             return
         self._asked_at[label] = inf
         if self._model_table.knows(provider, model):
@@ -171,46 +168,19 @@ class ProviderRegistry:
         )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
-        # Each is loaded only when a model that needs it is used.
-        if choice.client == "embedded" or choice.provider_name == EMBEDDED:
-            from nanobot.providers.embedded import EmbeddedProvider  # noqa: PLC0415
-
-            return EmbeddedProvider(
-                self._home,
+        settings = self._settings.get(choice.provider_name, ProviderSettings())
+        local = is_local(choice.api_base)
+        return self._clients.open(
+            Opening(
+                choice=choice,
+                settings=settings,
                 clock=self._clock,
-                model=choice.model,
-                log_path=self._home / "logs" / "embedded.log",
+                policy=CallPolicy.of(settings.first_token_seconds, local=local),
+                profiles=self._model_table.profile,
+                home=self._home,
                 environ=self._environ,
             )
-        if choice.client == "litellm":
-            from nanobot.providers.litellm_provider import LiteLLMProvider  # noqa: PLC0415
-
-            return LiteLLMProvider(
-                name=choice.provider_name,
-                api_key=choice.api_key,
-                api_base=choice.api_base,
-                clock=self._clock,
-                policy=self._policy(choice),
-                profiles=self._model_table.profile,
-            )
-        if choice.client not in _OVER_HTTP:
-            from nanobot.providers.plugins import open_provider  # noqa: PLC0415
-
-            return open_provider(choice, self._settings[choice.provider_name], self._plugins)
-        module, name = _OVER_HTTP[choice.client]
-        made: LLMProvider = getattr(import_module(module), name)(
-            choice.provider_name,
-            choice.api_base,
-            choice.api_key,
-            clock=self._clock,
-            policy=self._policy(choice),
-            profiles=self._model_table.profile,
         )
-        return made
-
-    def _policy(self, choice: ModelChoice) -> CallPolicy:
-        settings = self._settings.get(choice.provider_name, ProviderSettings())
-        return CallPolicy.of(settings.first_token_seconds, local=is_local(choice.api_base))
 
     async def price(self, label: str | None = None) -> Price | None:
         """The price of the model with a label; None if it is not known, which is logged once.
@@ -227,7 +197,7 @@ class ProviderRegistry:
 
     async def _find_price(self, choice: ModelChoice) -> Price | None:
         provider, model = choice.provider_name, choice.model
-        if choice.client == "embedded" or provider == EMBEDDED:
+        if choice.client == EMBEDDED:
             return _FREE
         if known_profile(provider, model) is None:
             await self._look_up(choice)
@@ -320,11 +290,6 @@ class ProviderRegistry:
                 await provider.close()
             providers.clear()
         self._retired.clear()
-
-
-@sparing_authorities()
-def _imported(module: str) -> None:
-    import_module(module)
 
 
 def abilities(profile: ModelProfile) -> str:

@@ -23,7 +23,7 @@ class _Listed(msgspec.Struct):
     name: str = ""
 
 
-class Listing(msgspec.Struct):
+class _Listing(msgspec.Struct):
     """OpenAI's and Anthropic's lists use `data`; Gemini's uses `models`, with names like
     "models/NAME".
     """
@@ -39,23 +39,31 @@ class Listing(msgspec.Struct):
         return [name for name in rows if name]
 
 
-async def with_nearest(
-    failure: ProviderFailure, listing: EndpointClient, model: str
-) -> ProviderFailure:
-    """The failure, with the listed names most similar to `model` added to its text. `listing` is a
-    connection to the endpoint.
-
-    If there is no listing within three seconds, the failure stays unchanged. Closes `listing`.
-    """
+async def listed_at(endpoint: EndpointClient, path: str, seconds: float) -> list[str] | None:
+    """The models that an endpoint lists at that path; None if there is no list in time. Closes
+    `endpoint`."""
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            response = await listing.get("/models")
+        async with asyncio.timeout(seconds):
+            response = await endpoint.get(path)
             body = await response.content.read(_MAX_BYTES)
-        listed = msgspec.json.decode(body, type=Listing).names
+        return msgspec.json.decode(body, type=_Listing).names
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):
-        return failure
+        return None
     finally:
-        await listing.close()
+        await endpoint.close()
+
+
+async def with_nearest(
+    failure: ProviderFailure, endpoint: EndpointClient, model: str, path: str = "/models"
+) -> ProviderFailure:
+    """The failure, with the names most similar to `model` that the endpoint lists added to its
+    text.
+
+    If there is no list within three seconds, the failure stays unchanged. Closes `endpoint`.
+    """
+    listed = await listed_at(endpoint, path, _PATIENCE_SECONDS)
+    if listed is None:
+        return failure
     if len(listed) <= _OFFERED:  # a short list is shown completely
         return _naming(failure, "It has", [name for name in listed if name != model])
     return naming(failure, "It has", model, listed)

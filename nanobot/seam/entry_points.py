@@ -27,16 +27,20 @@ PLUGINS = "nanobot.plugins"
 
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
+    "anthropic",
     "claims",
     "cron",
     "diagnostics",
     "documents",
+    "embedded",
     "evals",
     "events",
     "fork",
+    "gemini",
     "heartbeat",
     "hooks",
     "language",
+    "litellm",
     "mcp",
     "memory",
     "metrics",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
@@ -91,6 +92,8 @@ class Interface(msgspec.Struct, Generic[T], frozen=True):
 SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
 """The command that prints the log of the service of a home, from its environment; empty if nothing
 keeps one."""
+EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
+"""Whether the embedded model can run in a home."""
 
 
 Environment = NewType("Environment", Mapping[str, str])

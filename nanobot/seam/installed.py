@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
-from nanobot.seam.entry_points import PLUGINS, BrokenPlugin, LoadedPlugin, Plugins
+from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
 from nanobot.seam.faces import FileReader, Guidance, Interface
 from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.text import pattern
@@ -87,6 +87,13 @@ def provided(interface: Interface[T]) -> T | None:
     return None
 
 
+def clients() -> tuple[str, ...]:
+    """The names of the ways to models of plugins, on or off, and of packages."""
+    found = installed().found.values()
+    names = [name for each in found for name in each.plugin.providers]
+    return (*dict.fromkeys(names), *Plugins().names(PROVIDERS))
+
+
 def installed() -> Installed:
     """The installed plugins. Other packages' code cannot make this fail."""
     return _loaded(tuple(Plugins().points(PLUGINS)))
@@ -131,7 +138,10 @@ def trouble(what: Any, name: str) -> str:
         (_are(FileReader, what.readers), "readers is not a tuple of nanobot.seam.faces.FileReader"),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
-        (all(isinstance(each, Mapping) for each in (what.groups, what.provides)), _NO_MAPPING),
+        (
+            all(isinstance(m, Mapping) for m in (what.groups, what.provides, what.providers)),
+            "groups, provides and providers must be mappings",
+        ),
     )
     return next((why for holds, why in promises if not holds), "")
 
@@ -140,7 +150,6 @@ def _are(kind: type[Any], given: Any) -> bool:
     return isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
 
 
-_NO_MAPPING = "groups and provides must be mappings"
 _NO_FUNCTION = "each of its parts must be a function, or the place of one"
 
 

@@ -84,6 +84,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives tools for the model."""
     readers: tuple[FileReader, ...] = ()
     """Kinds of files whose text tools can show."""
+    providers: Mapping[str, Part] = MappingProxyType({})
+    """Ways to models, by the names that `providers.NAME.client` gives them: each is opened with a
+    `nanobot.providers.opening.Opening` alone and gives an LLMProvider."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -150,7 +153,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         """The kinds of things that it brings, as people read them."""
         brought = (name for name in FUNCTIONS if name not in ("fits", "objects"))
         fields = [name for name in brought if getattr(self, name) is not None]
-        stated = {"tables": self.migrations, "file readers": self.readers}
+        stated = {
+            "tables": self.migrations,
+            "providers": self.providers,
+            "file readers": self.readers,
+        }
         kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]
 

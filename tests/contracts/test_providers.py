@@ -10,6 +10,7 @@ import pytest
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ModelRefused
+from nanobot.plugins.embedded.provider import EmbeddedProvider
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -18,7 +19,6 @@ from nanobot.providers.base import (
     ModelRequest,
     TextDelta,
 )
-from nanobot.providers.embedded import EmbeddedProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.plugins import Guarded
 from nanobot.providers.retrying import CallPolicy
@@ -66,7 +66,7 @@ class Served:
         base, policy = self._server.base_url, CallPolicy(attempts=2)
         if not self._litellm:
             return OpenAICompatProvider("acme", base, "k", clock=ManualClock(), policy=policy)
-        from nanobot.providers.litellm_provider import LiteLLMProvider  # noqa: PLC0415
+        from nanobot.plugins.litellm.provider import LiteLLMProvider  # noqa: PLC0415
 
         return LiteLLMProvider(
             name="openai", api_key="k", api_base=base, clock=ManualClock(), policy=policy

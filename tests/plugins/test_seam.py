@@ -259,6 +259,8 @@ LOADING = {
     "settings": (BASE.format(fields="settings=msgspec.Struct"), "no subclass of nanobot's"),
     "requires": (BASE.format(fields="requires=['a']"), "must be tuples"),
     "part": (BASE.format(fields="tools=5"), "must be a function"),
+    "readers": (BASE.format(fields="readers=(5,)"), "readers is not a tuple of nanobot.seam"),
+    "providers": (BASE.format(fields="providers=5"), "providers must be mappings"),
     "idle": (BASE.format(fields="idle=fail"), "ZeroDivisionError: down we go"),
 }
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from nanobot.plugins.anthropic.provider import AnthropicProvider
+from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.providers.addresses import unversioned, versioned
-from nanobot.providers.anthropic import AnthropicProvider
-from nanobot.providers.gemini import GeminiProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request
 from nanobot.system import SystemClock

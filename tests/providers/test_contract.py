@@ -16,6 +16,7 @@ from nanobot.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from nanobot.plugins.litellm.loading import load_litellm
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -29,7 +30,6 @@ from nanobot.providers.base import (
     TextPart,
     ToolCall,
 )
-from nanobot.providers.litellm_provider import load_litellm
 from nanobot.providers.retrying import CallPolicy
 from nanobot.retries import Backoff
 from nanobot.testing.machine import ManualClock

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from nanobot.providers.anthropic import AnthropicProvider
-from nanobot.providers.anthropic_request import encode_message
+from nanobot.plugins.anthropic.provider import AnthropicProvider
+from nanobot.plugins.anthropic.request import encode_message
+from nanobot.plugins.gemini.provider import GeminiProvider
+from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
 from nanobot.providers.effort import Effort, for_anthropic, for_gemini, for_openai, within
-from nanobot.providers.gemini import GeminiProvider
-from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.model_table import ModelTable, bundled_table
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request

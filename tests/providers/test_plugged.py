@@ -23,6 +23,7 @@ from nanobot.providers.base import (
     Price,
     TextDelta,
 )
+from nanobot.providers.clients import Clients
 from nanobot.providers.plugins import Guarded
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.entry_points import PROVIDERS, Plugins
@@ -63,7 +64,7 @@ def registry_of(folder: Path, value: str = "Parrot", **settings: Any) -> Provide
     client = settings.pop("client", "birds")
     tables = {"pet": ProviderSettings(client=client, **settings)}
     plugins = Plugins([EntryPoint(name="birds", value=f"{__name__}:{value}", group=PROVIDERS)])
-    return ProviderRegistry("pet/parrot", tables, {}, folder, ManualClock(), plugins)
+    return ProviderRegistry("pet/parrot", tables, {}, folder, ManualClock(), Clients(plugins))
 
 
 async def test_a_package_gives_a_provider_that_gets_its_tables_keys(tmp_path: Path) -> None:

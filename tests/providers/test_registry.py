@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
-from nanobot.providers.embedded import EmbeddedProvider
-from nanobot.providers.litellm_provider import LiteLLMProvider
+from nanobot.plugins.embedded.provider import EmbeddedProvider
+from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.machine import ManualClock

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nanobot.plugins.anthropic.provider import AnthropicProvider
+from nanobot.plugins.gemini.provider import GeminiProvider
+from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.ports import Clock
-from nanobot.providers.anthropic import AnthropicProvider
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelRequest
-from nanobot.providers.gemini import GeminiProvider
-from nanobot.providers.litellm_provider import LiteLLMProvider
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
 from tests.doubles import anthropic_server, gemini_server, openai_server

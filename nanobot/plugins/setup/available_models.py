@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import ConfigError, ModelMissing
+from nanobot.errors import ConfigError
 from nanobot.plugins.setup.model_names import (
     completed_address,
     wrong_address,
@@ -18,7 +18,6 @@ from nanobot.plugins.setup.model_names import (
     wrong_model,
     wrong_provider,
 )
-from nanobot.providers.embedded import require
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import (
     EMBEDDED,
@@ -28,6 +27,8 @@ from nanobot.providers.model_choice import (
     local_addresses,
 )
 from nanobot.providers.model_listing import listed_models, newest
+from nanobot.seam.faces import EMBEDDED_INSTALLED
+from nanobot.seam.installed import provided
 from nanobot.text import Sentence
 
 _MOST_OFFERED = 5
@@ -67,9 +68,8 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
 async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     """The usable models, best first."""
     choices = [*await _keyed(environ), *await _local(environ)]
-    try:
-        require(home)
-    except ModelMissing:
+    is_installed = provided(EMBEDDED_INSTALLED)
+    if is_installed is None or not is_installed(home):
         return choices
     keys: dict[str, str | list[str]] = {"agent.model": EMBEDDED}
     return [

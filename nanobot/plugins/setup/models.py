@@ -48,4 +48,4 @@ async def tried(environ: Mapping[str, str], name: str, key: str, api_base: str) 
         before = configured.get(owner, ProviderSettings())
         changes = {"api_key": key or before.api_key, "api_base": api_base or before.api_base}
         configured[owner] = msgspec.structs.replace(before, **changes)
-    return await try_model(label, configured, environ, config.home)
+    return await try_model(label, configured, environ, config)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence, Set
-from pathlib import Path
 
 from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.loading import open_channel
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.errors import ChannelDown, ModelUnreachable
@@ -16,6 +17,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
+from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.registry import ProviderRegistry, abilities
 from nanobot.system import SystemClock
@@ -31,14 +33,16 @@ async def try_model(
     model: str,
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
-    home: Path,
+    config: Config,
 ) -> TriedModel:
-    """One real call, without the patience of a run: the first failure counts.
+    """One real call, without the patience of a run: the first failure counts. `config` tells the
+    home, and which plugins are on.
 
     Raises ConfigError or ModelError.
     """
+    home, clients = config.home, Clients(which=switched(config))
     await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
-    registry = ProviderRegistry(model, providers, environ, home, SystemClock())
+    registry = ProviderRegistry(model, providers, environ, home, SystemClock(), clients)
     try:
         choice = await registry.choice()
         provider, profile = await registry.pick()

@@ -269,7 +269,7 @@ def _kept(findings: Inspection) -> Finding:
 async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
     about = "model"
     try:
-        tried = await try_model(config.agent.model, config.providers, environ, config.home)
+        tried = await try_model(config.agent.model, config.providers, environ, config)
     except (ModelError, ConfigError) as error:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)

@@ -179,7 +179,7 @@ async def _tried(environ: Mapping[str, str], config: Config, answering: Availabl
             api_base=settings.api_base or before.api_base,
         )
     say(f"Trying the model {answering.label} ...")
-    tried = await try_model(answering.label, providers, environ, config.home)
+    tried = await try_model(answering.label, providers, environ, config)
     say(f"{tried.name} answered after {tried.seconds:.1f} s ({tried.abilities}).")
 
 

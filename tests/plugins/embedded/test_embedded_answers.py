@@ -11,10 +11,10 @@ from typer.main import get_command
 from nanobot.cli.commands import app
 from nanobot.cli.unknown import paths_of
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.providers.answers import topics
+from nanobot.plugins.embedded.answers import topics
+from nanobot.plugins.embedded.prepared import prepared_answer
+from nanobot.plugins.embedded.provider import EmbeddedProvider
 from nanobot.providers.base import ChatMessage, Completion, ModelRequest, TextDelta
-from nanobot.providers.embedded import EmbeddedProvider
-from nanobot.providers.embedded_answers import prepared_answer
 from nanobot.testing.machine import ManualClock
 
 QUESTIONS = {

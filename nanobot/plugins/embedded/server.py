@@ -1,6 +1,6 @@
 """The child process that runs the embedded model; started by embedded.py, never manually.
 
-    python -m nanobot.providers.embedded_server --model FILE --context N --slots N --parent PID
+    python -m nanobot.plugins.embedded.server --model FILE --context N --slots N --parent PID
 
 The API key is the first line of stdin, so that it does not appear in process lists. One line `ready
 http://127.0.0.1:PORT` on stdout says that the OpenAI-compatible server is ready there; the runner's

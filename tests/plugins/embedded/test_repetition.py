@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.providers.repetition import LoopWatch, without_loop
+from nanobot.plugins.embedded.repetition import LoopWatch, without_loop
 
 LOOP = "I can help you with that. " + "I am always here to help you. " * 30
 

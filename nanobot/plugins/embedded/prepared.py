@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from nanobot.providers.answers import language_of, topic_of, topics
+from nanobot.plugins.embedded.answers import language_of, topic_of, topics
 from nanobot.providers.base import ChatMessage, TextPart
 
 _LONGEST = 200

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from nanobot.plugins.anthropic.request import encode_message
+from nanobot.plugins.anthropic.stream import MessageReader
 from nanobot.providers.addresses import versioned
-from nanobot.providers.anthropic_request import encode_message
-from nanobot.providers.anthropic_stream import MessageReader
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
 from nanobot.providers.openai_request import Quirks, without
@@ -19,6 +19,8 @@ class AnthropicProvider(HttpProvider):
     """See HttpProvider. It tells the provider's cache what to keep, and returns answers with
     thoughts or citations unchanged.
     """
+
+    listing = "/models?limit=1000"
 
     def _checked_base(self, api_base: str) -> str:
         return versioned(checked_address(self.name, api_base.strip()), below_paths=True)

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.api import Agent, RunInput
-from nanobot.providers.anthropic import AnthropicProvider
-from nanobot.providers.anthropic_request import encode_message
-from nanobot.providers.anthropic_stream import MessageReader
+from nanobot.plugins.anthropic.provider import AnthropicProvider
+from nanobot.plugins.anthropic.request import encode_message
+from nanobot.plugins.anthropic.stream import MessageReader
 from nanobot.providers.base import (
     ChatMessage,
     Completion,

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from nanobot.plugins.gemini.schema import gemini_schema
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
 from nanobot.providers.effort import for_gemini
-from nanobot.providers.gemini_schema import gemini_schema
 from nanobot.providers.openai_request import (
     Quirks,
     encoded,

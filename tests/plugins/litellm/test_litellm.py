@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
+from nanobot.plugins.litellm.errors import failure_of
+from nanobot.plugins.litellm.loading import INSTALL, load_litellm
+from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolSpec
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.litellm_errors import failure_of
 from nanobot.providers.litellm_names import NATIVE, REACHED, litellm_name
-from nanobot.providers.litellm_provider import INSTALL, LiteLLMProvider, load_litellm
 from nanobot.providers.openai_errors import Speaker
 from nanobot.testing.machine import ManualClock
 from tests.doubles.anthropic_server import AnthropicServer, refusal
@@ -47,16 +48,15 @@ def python(code: str) -> str:
 
 
 def test_one_module_knows_it() -> None:
-    code = Path(__file__).parents[2] / "nanobot"
+    code = Path(__file__).parents[3] / "nanobot"
     loads = re.compile(r"import_module\(.litellm|^\s*(?:from|import) litellm\b", re.MULTILINE)
-    assert [f.name for f in code.rglob("*.py") if loads.search(f.read_text("utf-8"))] == [
-        "litellm_provider.py"
-    ]
+    found = [f for f in code.rglob("*.py") if loads.search(f.read_text("utf-8"))]
+    assert found == [code / "plugins" / "litellm" / "loading.py"]
 
 
 def test_it_is_not_loaded_before_it_is_needed() -> None:
     code = (
-        "import sys; from nanobot.providers.litellm_provider import LiteLLMProvider; "
+        "import sys; from nanobot.plugins.litellm.provider import LiteLLMProvider; "
         'p = LiteLLMProvider(default_model="anthropic/claude-sonnet-4-5"); p.profile(""); '
         'print([m for m in ("litellm", "openai", "pydantic") if m in sys.modules])'
     )
@@ -68,7 +68,7 @@ async def test_without_the_package_a_call_names_the_command() -> None:
         "import sys, asyncio; sys.modules['litellm'] = None\n"
         "from nanobot.errors import ModelMissing\n"
         "from nanobot.providers.base import ModelRequest\n"
-        "from nanobot.providers.litellm_provider import LiteLLMProvider\n"
+        "from nanobot.plugins.litellm.provider import LiteLLMProvider\n"
         "ask = ModelRequest(model='m', messages=())\n"
         "try: asyncio.run(LiteLLMProvider(name='cohere').chat(ask))\n"
         "except ModelMissing as error: print(error)"
@@ -85,7 +85,7 @@ def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: obj
         f"os.chdir({str(tmp_path)!r}); open('.env', 'w').write('FROM_FILE=1')\n"
         "def refuse(*a): raise AssertionError('asked the network')\n"
         "socket.socket.connect = refuse; socket.getaddrinfo = refuse\n"
-        "from nanobot.providers.litellm_provider import load_litellm\n"
+        "from nanobot.plugins.litellm.loading import load_litellm\n"
         "library = load_litellm()\n"
         "print(library.telemetry, library.num_retries, len(library.model_cost) > 1000,\n"
         "      os.environ.get('FROM_FILE'))"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from nanobot.plugins.gemini.request import encode_contents
+from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
-from nanobot.providers.gemini_request import encode_contents
-from nanobot.providers.gemini_stream import ContentReader
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
+from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, without
-
-if TYPE_CHECKING:
-    from nanobot.providers.openai_compat import OpenAICompatProvider
 
 
 class GeminiProvider(HttpProvider):
@@ -22,6 +19,7 @@ class GeminiProvider(HttpProvider):
     use Google's OpenAI-compatible endpoints under the same base URL.
     """
 
+    listing = "/models?pageSize=1000"
     _compatible: OpenAICompatProvider | None = None
 
     async def transcribe(self, audio: bytes, name: str, model: str) -> str:
@@ -43,8 +41,6 @@ class GeminiProvider(HttpProvider):
 
     def _other(self) -> OpenAICompatProvider:
         if self._compatible is None:
-            from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
-
             self._compatible = OpenAICompatProvider(
                 self.name,
                 f"{self.api_base}/openai",

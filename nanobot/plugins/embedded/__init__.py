@@ -1,0 +1,12 @@
+"""The embedded model: a small model that answers without a key or a network."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="embedded",
+    summary="The small included model, which answers without a key or a network.",
+    providers={"embedded": "nanobot.plugins.embedded.provider:open_provider"},
+    provides={"embedded_installed": "nanobot.plugins.embedded.weights:is_installed"},
+)

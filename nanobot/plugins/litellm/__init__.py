@@ -1,0 +1,12 @@
+"""Models of providers with APIs of their own, through litellm."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="litellm",
+    summary="Models of providers that only litellm can call, such as Bedrock and Vertex.",
+    providers={"litellm": "nanobot.plugins.litellm.provider:open_provider"},
+    provides={"litellm_provider": "nanobot.plugins.litellm.provider:LiteLLMProvider"},
+)

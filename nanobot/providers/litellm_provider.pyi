@@ -1,0 +1,1 @@
+from nanobot.plugins.litellm.provider import LiteLLMProvider as LiteLLMProvider
