@@ -92,7 +92,6 @@ NOT_AT_START = (
     *("nanobot.store.database.postgres", "nanobot.store.database.notices"),
     *PLUGIN_PARTS,
     "nanobot.telemetry",
-    *("nanobot.agent.stages.triage", "nanobot.agent.stages.decision"),
     *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
     *(
         "sqlalchemy.dialects.postgresql",

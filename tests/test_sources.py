@@ -23,12 +23,12 @@ from nanobot.agent.library.events import CLASSES, AnyRunEvent
 from nanobot.agent.library.persona import SkillsLoader
 from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
-from nanobot.agent.stages.decision import parse
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.config.settings.triggers import LifecycleSettings
 from nanobot.messages import EventKind, RunPayload
+from nanobot.plugins.triage.decision import parse
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState
 from nanobot.store.message_bus import MessageBus

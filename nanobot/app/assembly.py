@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot.agent.budgets import Budgets
-from nanobot.agent.stages.assembly import StageDependencies, stages_of
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
@@ -166,8 +165,8 @@ class _Assembly:
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
         channels = self.channels
-        agent = self._agent(background)
         self.plugged.offers.add({TaskStarter: background.starter})
+        agent = self._agent(background)
         triggers = self._triggers()
         tokens = SqlAccessTokens(self.store.database)
         taking = partial(bringing.deliveries_of, self.plugged)
@@ -349,8 +348,6 @@ class _Assembly:
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, self.skills, additions)
         lasting = self.plugged.offers.find(LastingFacts)
-        known = StageDependencies(self.records, models, machine.clock, background.starter, lasting)
-        stages = stages_of(settings, known)
 
         def serves(channel: str) -> bool:
             return self.channels.is_up(channel) or channel in self.peer_state.served()
@@ -366,7 +363,7 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 background=background,
-                before=before_runs.with_stages(self.plugged, stages),
+                before=before_runs.stages_of(self.plugged),
                 lasting=lasting,
                 check=answers.check_of(self.plugged),
                 serves=serves,

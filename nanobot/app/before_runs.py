@@ -12,6 +12,7 @@ import msgspec
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompt import PromptAddition, PromptPart
 from nanobot.agent.runner import Before
+from nanobot.agent.stages.stages import Stages
 from nanobot.app.bringing import functions, listed
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
@@ -19,7 +20,8 @@ from nanobot.errors import StoreError
 from nanobot.seam.installed import FoundPlugin
 
 STAGE_SECONDS = 60.0
-"""Time limit for a plugin's stage of a run, and for its parts of a prompt."""
+"""Time limit for a plugin's stage of a run that has no `seconds` of its own, and for its parts of a
+prompt."""
 
 
 def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
@@ -50,26 +52,20 @@ def _pass_on(found: FoundPlugin, caught: Caught) -> None:
         raise caught.error
 
 
-def with_stages(plugged: Plugged, before: Before) -> Before:
-    """Run the earlier stages, then those of plugins. If one fails, this is reported and the run
-    continues without it."""
-    stages: list[tuple[FoundPlugin, Before]] = []
+def stages_of(plugged: Plugged) -> Stages:
+    """The stages of plugins, in order. If one fails, this is reported and the run continues without
+    it."""
+    stages: list[Before] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        stages.extend((found, stage) for stage in functions(given))
+        stages.extend(partial(_run_stage, found, stage) for stage in functions(given))
 
     plugged.each("stages", use)
-    if not stages:
-        return before
+    return Stages(*stages)
 
-    async def all_of_them(active: ActiveRun) -> None:
-        await before(active)
-        for found, stage in stages:
-            if active.answer is not None:
-                return
-            with boundary(f"a stage of the plugin {found.name}") as caught:
-                async with asyncio.timeout(STAGE_SECONDS):
-                    await stage(active)
-            _pass_on(found, caught)
 
-    return all_of_them
+async def _run_stage(found: FoundPlugin, stage: Before, active: ActiveRun) -> None:
+    with boundary(f"a stage of the plugin {found.name}") as caught:
+        async with asyncio.timeout(getattr(stage, "seconds", STAGE_SECONDS)):
+            await stage(active)
+    _pass_on(found, caught)

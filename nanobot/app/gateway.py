@@ -17,7 +17,7 @@ from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.machine import Machine
-from nanobot.app.parts import titling_of, warm_up
+from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
@@ -157,14 +157,7 @@ class Gateway:
         """The tasks of a worker: first the one that drains, then those that end at once."""
         if not self._roles.worker:
             return {}
-        works: dict[str, Work] = {
-            "agent": parts.worker.run,
-            "jobs and triggers": parts.scheduler.run,
-        }
-        titling = titling_of(self.config.agent, parts.conversations, parts.models)
-        if titling is not None:
-            works["titles"] = partial(titling.run, parts.engine.bus)
-        return works
+        return {"agent": parts.worker.run, "jobs and triggers": parts.scheduler.run}
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine

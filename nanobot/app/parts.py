@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loguru import logger
 
@@ -30,11 +29,6 @@ from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
-
-if TYPE_CHECKING:
-    from nanobot.agent.stages.titling import Titling
-    from nanobot.config.settings.agent import AgentSettings
-    from nanobot.store.search.conversations import SqlConversations
 
 
 def prompt_of(config: Config, skills: Skills, additions: Sequence[PromptAddition]) -> PromptBuilder:
@@ -102,20 +96,6 @@ def reports_of(store: Store, bus: Bus) -> TroubleReports:
     """Tells owners about repeated failures."""
     notices = SqlOwnerNotices(store.database, store.writer)
     return TroubleReports(notices, bus, store.writer.clock)
-
-
-def titling_of(
-    settings: AgentSettings, conversations: SqlConversations, models: ProviderRegistry
-) -> Titling | None:
-    """Lets a model name conversations, if configured."""
-    if settings.titles != "model":
-        return None
-    from nanobot.agent.stages.helpers import AuxiliaryModels  # noqa: PLC0415
-    from nanobot.agent.stages.titling import Titling  # noqa: PLC0415 - where it is switched on
-    from nanobot.store.repositories.model_titles import SqlTitles  # noqa: PLC0415
-
-    titles = SqlTitles(conversations.database, conversations.writer)
-    return Titling(titles, AuxiliaryModels(models))
 
 
 def archives_of(config: Config) -> Archives:

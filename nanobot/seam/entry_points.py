@@ -50,7 +50,9 @@ BUILT_IN = (
     "replay",
     "setup",
     "terminal",
+    "titles",
     "traces",
+    "triage",
     "voice",
     "web_tools",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, TypeVar, cast, get_type_hints
+from types import MappingProxyType, NoneType
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from nanobot.errors import PluginBroken
 
@@ -49,7 +49,8 @@ class Offers:
 
     def call(self, function: Callable[..., Any], own: Things) -> Any:
         """Call a function with the objects its parameters request, from `own` or the offered ones.
-        If none fits, a parameter keeps its default. Raises PluginBroken."""
+        If none fits, a parameter keeps its default, as in `thing: Thing | None = None`. Raises
+        PluginBroken."""
         arguments: list[Any] = []
         named: dict[str, Any] = {}
         for parameter, kind in _asked(function):
@@ -73,10 +74,17 @@ def _asked(function: Callable[..., Any]) -> tuple[tuple[inspect.Parameter, Any],
     """The parameters of a function that request something, each with its type."""
     hints = get_type_hints(function)
     return tuple(
-        (parameter, hints.get(parameter.name, parameter.annotation))
+        (parameter, _type_in(hints.get(parameter.name, parameter.annotation)))
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     )
+
+
+def _type_in(hint: Any) -> Any:
+    """The type in `Thing | None`; any other type as it is."""
+    types = get_args(hint)
+    others = [each for each in types if each is not NoneType]
+    return others[0] if NoneType in types and len(others) == 1 else hint
 
 
 def _named(kind: Any) -> str:

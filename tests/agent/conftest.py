@@ -8,8 +8,8 @@ import pytest
 
 from nanobot.testing.gateway import FakeGateway, gateway
 from nanobot.testing.model import Held
-from tests.agent.stages.doubles import FakeStarter
 from tests.agent.tooling import Recorder
+from tests.plugins.triage.doubles import FakeStarter
 
 
 @pytest.fixture

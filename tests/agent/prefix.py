@@ -9,9 +9,9 @@ import msgspec
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
-from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.plugins.memory.recall import AutoRecall, Recall
+from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.entries import RecallEntry, TriageEntry
 from nanobot.testing import gateway
@@ -49,7 +49,7 @@ def thinking(bot: FakeGateway) -> Stages:
     view = TriageContext(bot.brought.lasting, None)
     triage = Triage(helpers, bot.starter, clock, DecisionSettings(), view)
     recall = AutoRecall(Recall(memory_of(bot), 5), helpers, clock)
-    return Stages(triage.decide, recall.add)
+    return Stages(triage, recall.add)
 
 
 async def sent_again(folder: Path) -> float:

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from nanobot.agent.stages.titling import Untitled
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
 from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.memory.records import Draft, FileChanges
 from nanobot.plugins.memory.remember import DueSession
+from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer

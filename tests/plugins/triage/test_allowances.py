@@ -25,12 +25,12 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.agent.stages.doubles import FakeStarter, triage
-from tests.agent.stages.test_triage import is_triage
 from tests.agent.test_compaction import is_summing as is_compacting
 from tests.agent.tooling import bodies
 from tests.plugins.memory.doubles import FakeMemory
 from tests.plugins.memory.test_remember import is_summing, summings
+from tests.plugins.triage.doubles import FakeStarter, triage
+from tests.plugins.triage.test_triage import is_triage
 
 ROW = "SELECT state, requests, tokens_in, tokens_out FROM model_call_costs ORDER BY id"
 TOOK = Usage(7, 5)

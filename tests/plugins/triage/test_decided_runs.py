@@ -6,23 +6,23 @@ import msgspec
 
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
-from nanobot.agent.stages.triage import Triage
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.triage.triage import Triage
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
-from tests.agent.stages.test_triage import decision, model, run
 from tests.agent.tasks.working import Words, say, tasks_of
+from tests.plugins.triage.test_triage import decision, model, run
 
 
 def mind(bot: FakeGateway) -> Stages:
     clock, settings = bot.home.clock, DecisionSettings()
     triage = Triage(AuxiliaryModels(bot.provider), bot.starter, clock, settings)
-    return Stages(triage.decide)
+    return Stages(triage)
 
 
 async def _fails(_: Words, __: TaskContext) -> TaskResult:

@@ -12,7 +12,6 @@ from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
-from nanobot.agent.stages.decision import Decision, TriageRun, parse
 from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.step import elapsed_seconds
 from nanobot.agent.summaries import material
@@ -27,6 +26,7 @@ from nanobot.errors import (
     UsageError,
 )
 from nanobot.messages import EventKind, Origin, Role
+from nanobot.plugins.triage.decision import Decision, TriageRun, parse
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry
@@ -39,6 +39,7 @@ from nanobot.text import clean
 ACT = "act"
 
 _DOUBLE_CLICK_SECONDS = 10.0
+_MARGIN_SECONDS = 60.0
 _RECENT_RUNS = 10
 _HISTORY_CHARS = 6_000
 _MESSAGE_CHARS = 8_000
@@ -89,7 +90,12 @@ class Triage:
         self._settings = settings
         self._view = view
 
-    async def decide(self, active: ActiveRun) -> None:
+    @property
+    def seconds(self) -> float:
+        """Enough for the call and for carrying out the decision."""
+        return self._settings.timeout_seconds + _MARGIN_SECONDS
+
+    async def __call__(self, active: ActiveRun) -> None:
         """Set `active.answer`, or leave it empty to let the run act. Raises StoreError."""
         if not _concerns(active):
             return

@@ -9,9 +9,9 @@ import msgspec
 from nanobot.agent.runner import Before
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
-from nanobot.agent.stages.triage import Triage, TriageContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.session.tasks import TaskRequest
@@ -72,6 +72,6 @@ def triage(
 
         helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
         view = TriageContext(lasting, recent)
-        return Stages(Triage(helpers, starter, clock, wanted, view).decide)
+        return Stages(Triage(helpers, starter, clock, wanted, view))
 
     return before

@@ -15,8 +15,8 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER
-from tests.agent.stages.doubles import FakeFacts, FakeStarter, triage
 from tests.agent.tooling import answered, bodies
+from tests.plugins.triage.doubles import FakeFacts, FakeStarter, triage
 
 SESSION = "fake:1"
 

@@ -9,13 +9,13 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.agent.stages.titling import Titling, title_in
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Origin
+from nanobot.plugins.titles.store import SqlTitles
+from nanobot.plugins.titles.titling import Titling, title_in
 from nanobot.providers.base import ModelProfile, ModelRequest
 from nanobot.store.database import schema
-from nanobot.store.repositories.model_titles import SqlTitles
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.agent.stages.titling import Untitled
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.titles.titling import Untitled
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
 from nanobot.session.keys import ONCE, is_fork
 from nanobot.session.store_write import StoreWrite
@@ -25,7 +25,7 @@ _LOOKED_AT = 500
 
 
 class SqlTitles(SqlAfterRuns):
-    """See agent.stages.titling.Titles: the same code for SQLite and PostgreSQL."""
+    """See titling.Titles: the same code for SQLite and PostgreSQL."""
 
     @transaction()
     def untitled(self, connection: sa.Connection, session_key: str) -> Untitled | None:

@@ -1,0 +1,11 @@
+"""Triage: whether a message is answered at once, or starts a background run."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="triage",
+    summary="Deciding before a run whether to answer at once or to start a background run.",
+    stages="nanobot.plugins.triage.service:stages",
+)

@@ -1,0 +1,51 @@
+"""The stage of triage, as configured in `[agent]`."""
+
+from __future__ import annotations
+
+from loguru import logger
+
+from nanobot.agent.runner import Before
+from nanobot.agent.stages.helpers import AuxiliaryModels
+from nanobot.config.loader import Config
+from nanobot.plugins.triage.triage import Triage, TriageContext
+from nanobot.ports import Clock
+from nanobot.providers.base import Models
+from nanobot.session.lasting import LastingFacts
+from nanobot.session.states import as_people_see
+from nanobot.session.tasks import TaskStarter
+from nanobot.session.views import Records
+
+
+def stages(
+    config: Config,
+    records: Records,
+    models: Models,
+    clock: Clock,
+    starter: TaskStarter,
+    lasting: LastingFacts | None = None,
+) -> list[Before]:
+    """The decision; triage sees what `lasting` knows."""
+    settings = config.agent.decision
+    if config.agent.triage != "decision":
+        return []
+    strange = set(settings.allowed_run_types) - set(starter.types)
+    if strange:
+        logger.warning(
+            "agent.decision.allowed_run_types: there is no type {}; there are {}",
+            *(", ".join(sorted(strange)), ", ".join(starter.types)),
+        )
+    view = TriageContext(lasting, _Recent(records))
+    return [Triage(AuxiliaryModels(models), starter, clock, settings, view)]
+
+
+class _Recent:
+    """See RecentRuns."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def __call__(self, session_key: str, limit: int) -> list[str]:
+        runs = await self._records.runs(session=session_key, state="", limit=limit)
+        return [
+            f"{run.id} {run.title or f'({run.origin})'}: {as_people_see(run.state)}" for run in runs
+        ]
