@@ -27,7 +27,6 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
-from nanobot.providers.embedding import Embedder
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
@@ -259,17 +258,12 @@ class Gateway:
 
 
 def _api(parts: Parts) -> ApiParts:
-    embedder = parts.plugged.offers.find(Embedder)
-    transcriber = parts.models.transcriber(parts.starter.config.agent.transcription_model)
     return ApiParts(
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
-        run_service=parts.run_service,
-        trusted_programs=parts.live.config.web.trusted_programs,
-        embed=None if embedder is None else embedder.embed,
-        transcribe=None if transcriber is None else transcriber.transcribe,
         beats=parts.starter.beats,
         each_plugin=parts.plugged.each,
         each_plugin_awaited=parts.plugged.each_awaited,
+        absent=parts.plugged.absent,
     )

@@ -26,9 +26,10 @@ from nanobot.ports import Clock
 from nanobot.seam.faces import Metric
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
-from nanobot.seam.plugin import resolved
+from nanobot.seam.plugin import Plugin, resolved
 from nanobot.seam.works import Follow, Works
 from nanobot.supervision import Work, begin_all
+from nanobot.text import Sentence
 
 START_SECONDS = 10.0
 """Time limit for a plugin's start; nothing else waits for it."""
@@ -203,6 +204,24 @@ class Plugged:
     def views(self) -> list[PluginView]:
         """Every plugin that is installed, with those that could not be loaded."""
         return views(self._switched, self.failures)
+
+    def absent(self, path: str) -> Sentence:
+        """Why nothing is served at a path that belongs to a plugin which is not on, or which
+        failed; else ""."""
+        for name, found in installed().found.items():
+            if not _serves(found.plugin, path):
+                continue
+            if why := self._switched.off.get(name):
+                return f"This belongs to the plugin {name}. {why}"
+            if self.failures.get(name):
+                return f"This belongs to the plugin {name}, which failed: `plugins list` says why."
+        return ""
+
+
+def _serves(plugin: Plugin, path: str) -> bool:
+    places = (f"/plugins/{plugin.name}/", *plugin.paths)
+    below = tuple(each for each in places if len(each) > 1 and each.endswith("/"))
+    return path in places or path.startswith(below)
 
 
 def _manager(given: Any) -> AbstractAsyncContextManager[Any]:

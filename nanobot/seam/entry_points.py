@@ -44,6 +44,7 @@ BUILT_IN = (
     "mcp",
     "memory",
     "metrics",
+    "openai",
     "proof",
     "quiet",
     "reader",

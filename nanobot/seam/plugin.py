@@ -116,6 +116,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives functions that are called with each event of a run."""
     routes: Part | None = None
     """Gives routes over HTTP below `/plugins/NAME`."""
+    paths: tuple[str, ...] = ()
+    """Paths of its routes that are not below `/plugins/NAME`: one that ends with a slash stands for
+    all that begin with it. While the plugin is not on, requests there get an answer that says
+    so."""
     deliveries: Part | None = None
     """Gives what takes requests of other services; see `nanobot.seam.faces.Deliveries`."""
     exposures: Part | None = None

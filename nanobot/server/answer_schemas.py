@@ -8,12 +8,10 @@ from typing import Any, TypeAlias, get_args
 import msgspec
 from msgspec import inspect
 
+from nanobot.server.route_description import ByOtherRules
 from nanobot.session.entries import Body
 
 _Json: TypeAlias = dict[str, Any]
-_DESCRIBED = frozenset({"nanobot.server.openai_schemas", "nanobot.server.descriptions"})
-"""Their types only describe what is written by the rules of other protocols, which leave out fields
-that are empty."""
 BODIES = get_args(Body)
 """What an entry of a log may be, by its kind."""
 
@@ -22,12 +20,12 @@ def with_all_fields(
     components: Mapping[str, _Json], answers: Iterable[Any], taken: Iterable[Any]
 ) -> dict[str, _Json]:
     """The components, where what only occurs in answers requires all its fields: a field with a
-    default may be left out by a client, but the gateway always sends it. Types of `_DESCRIBED`
-    modules stay as they are."""
+    default may be left out by a client, but the gateway always sends it. `ByOtherRules`
+    stay as they are."""
     complete = {
         name
         for kind in _structs(answers) - _structs(taken)
-        if not kind.__struct_config__.omit_defaults and kind.__module__ not in _DESCRIBED
+        if not kind.__struct_config__.omit_defaults and not issubclass(kind, ByOtherRules)
         for name in (kind.__name__, f"{kind.__module__}.{kind.__qualname__}")
     }
     return {

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from aiohttp import web
@@ -26,6 +26,7 @@ from nanobot.server.wire import (
     headers_of,
     wanted,
 )
+from nanobot.text import Sentence
 
 _IDLE_SECONDS = 15.0
 _LINGER_SECONDS = 2.0
@@ -33,6 +34,7 @@ _CODES = {404: "not_found", 405: "method_not_allowed"}
 _TEXTS = {404: "There is nothing here.", 405: "Not with this method."}
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Absent: TypeAlias = Callable[[str], Sentence]
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +57,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 class Application:
     """The web_server.Answering over `routes`, for the callers that `admission` lets in. Connections
     have `idle_seconds` to send the head of a request, from their start or from the previous
-    response. `ending` is set when no new requests are accepted: streams should then end.
+    response. `ending` is set when no new requests are accepted: streams should then end. `absent`
+    says why a path without a route is not served, if there is a reason.
     """
 
     def __init__(
@@ -66,11 +69,13 @@ class Application:
         *,
         idle_seconds: float = _IDLE_SECONDS,
         ending: asyncio.Event | None = None,
+        absent: Absent = lambda _path: "",
     ) -> None:
         self._admission = admission
         self._propagation = propagation or Propagation()
         self._ending = ending or asyncio.Event()
-        app = web.Application(middlewares=[_errors, self._guard])
+        self._absent = absent
+        app = web.Application(middlewares=[self._errors, self._guard])
         for route in routes:
             self._add(app.router, route, route.path)
             if admission.prefix:
@@ -118,6 +123,37 @@ class Application:
         await self._server.shutdown(seconds)
 
     @web.middleware
+    async def _errors(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Turns every exception into a response that reveals no internals."""
+        problem = Problem(
+            500,
+            "internal",
+            "Something went wrong here; the log says what.",
+            {"Connection": "close"},
+        )
+        with boundary("a request over HTTP"):
+            try:
+                return await handler(request)
+            except Problem as refusal:
+                problem = refusal
+            except web.HTTPException as refused:
+                problem = self._refused(refused, own_path(request))
+            except ConnectionError:
+                raise asyncio.CancelledError from None  # the client has disconnected
+        if request.writer.output_size > 0:
+            raise asyncio.CancelledError  # a second response would appear within the first
+        body = problem.for_path(own_path(request), wanted(request))
+        return answer(problem.status, body, problem.headers)
+
+    def _refused(self, refused: web.HTTPException, path: str) -> Problem:
+        status = refused.status
+        headers = {"Allow": refused.headers["Allow"]} if "Allow" in refused.headers else {}
+        if status == 404 and (why := self._absent(path)):
+            return Problem(404, "plugin_off", why)
+        text = _TEXTS.get(status, refused.reason)
+        return Problem(status, _CODES.get(status, "bad_request"), text, headers)
+
+    @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self._admission.check_origin(request)
         return await handler(request)
@@ -141,30 +177,3 @@ class Application:
 async def _to_root(request: web.Request) -> web.StreamResponse:
     """The page's path ends with a /, so that relative URLs on it are below that path."""
     return web.Response(status=308, headers={**QUIET, "Location": f"{request.path}/"})
-
-
-@web.middleware
-async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turns every exception into a response that reveals no internals."""
-    with boundary("a request over HTTP"):
-        try:
-            return await handler(request)
-        except Problem as problem:
-            body = problem.for_path(own_path(request), wanted(request))
-            return answer(problem.status, body, problem.headers)
-        except web.HTTPException as refused:
-            return _refused(refused, request)
-        except ConnectionError:
-            raise asyncio.CancelledError from None  # the client has disconnected
-    if request.writer.output_size > 0:
-        raise asyncio.CancelledError  # a second response would appear within the first
-    problem = Problem(500, "internal", "Something went wrong here; the log says what.")
-    body = problem.for_path(own_path(request), wanted(request))
-    return answer(problem.status, body, {"Connection": "close"})
-
-
-def _refused(refused: web.HTTPException, request: web.Request) -> web.Response:
-    status = refused.status
-    headers = {"Allow": refused.headers["Allow"]} if "Allow" in refused.headers else {}
-    problem = Problem(status, _CODES.get(status, "bad_request"), _TEXTS.get(status, refused.reason))
-    return answer(status, problem.for_path(own_path(request), wanted(request)), headers)

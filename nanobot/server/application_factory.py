@@ -21,7 +21,6 @@ from nanobot.server.event_routes import EventRoutes
 from nanobot.server.file_routes import FileRoutes
 from nanobot.server.login import login_routes
 from nanobot.server.metrics import MetricsRoute
-from nanobot.server.openai_routes import OpenAIRoutes
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
 from nanobot.server.page_files import PageFiles
@@ -33,6 +32,7 @@ from nanobot.server.routes import deliveries_route, health
 from nanobot.server.session_routes import Conversations
 from nanobot.server.socket import Socket
 from nanobot.server.watching import Watching
+from nanobot.text import Sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,14 @@ async def application_of(served: Served) -> Application:
     """The application over it, ready for connections."""
     admission = Admission(served.settings, served.access, served.clock)
     routes = await routes_of(served, admission)
-    application = Application(routes, admission, served.propagation, ending=served.ending)
+    application = Application(
+        routes, admission, served.propagation, ending=served.ending, absent=_absent(served.api)
+    )
     return await application.start()
+
+
+def _absent(api: ApiParts | None) -> Callable[[str], Sentence]:
+    return api.absent if api is not None else lambda _path: ""
 
 
 async def routes_of(served: Served, admission: Admission) -> list[Route]:
@@ -105,7 +111,6 @@ def _routes(
         *scripts,
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine).routes(),
-        *OpenAIRoutes(api).routes(),
         MetricsRoute(api.each_plugin_awaited).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),

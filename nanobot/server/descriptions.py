@@ -10,7 +10,6 @@ from msgspec import Meta
 from nanobot.operations.notices import NoticeView
 from nanobot.server.file_routes import FileName, FilePath
 from nanobot.server.login import Me
-from nanobot.server.openai_descriptions import OPENAI_DESCRIPTIONS
 from nanobot.server.push.routes import EndedSubscription, NewSubscription, PushKey
 from nanobot.server.route_description import (
     BINARY,
@@ -285,4 +284,4 @@ DOORS = tuple(
     )
 )
 
-DESCRIPTIONS = (*_BROWSERS, *_SESSIONS, *_FILES, *OPENAI_DESCRIPTIONS, *_MACHINES)
+DESCRIPTIONS = (*_BROWSERS, *_SESSIONS, *_FILES, *_MACHINES)

@@ -18,11 +18,10 @@ from nanobot.server.admission import CSRF
 from nanobot.server.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.server.application import Route
 from nanobot.server.descriptions import DESCRIPTIONS
-from nanobot.server.openai_schemas import OpenAIError
 from nanobot.server.operation_routes import UNREADABLE, path_of
 from nanobot.server.path_prefix import prefix_of
 from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
-from nanobot.server.wire import OPENAI, QUIET
+from nanobot.server.wire import QUIET
 
 _REFERENCE = "#/components/schemas/{name}"
 _OF_GUARDS = (401, 403, 429, 503)
@@ -111,7 +110,9 @@ def description(
     """The whole document, for a gateway with that cookie; `also` describes further routes."""
     listed = [operation for operation in operations if operation.listed]
     routes = [*DESCRIPTIONS, *also]
-    answers = [*(each.returns for each in listed), *_answers(routes), Error, OpenAIError, *BODIES]
+    errors: dict[Any, str] = {Error: ""}
+    errors |= {each.errors: each.errors_prefix for each in routes if each.errors is not None}
+    answers = [*(each.returns for each in listed), *_answers(routes), *errors, *BODIES]
     schemas = _Schemas(answers, list(_taken(routes)))
     paths: _Json = {}
     for operation in listed:
@@ -131,8 +132,11 @@ def description(
         "components": {
             "schemas": schemas.components,
             "responses": {
-                **_refusals("Error", ""),
-                **_refusals("OpenAIError", "OpenAI"),
+                **{
+                    name: refusal
+                    for error, prefix in errors.items()
+                    for name, refusal in _refusals(error.__name__, prefix).items()
+                },
                 **{
                     name: refusal
                     for route in routes
@@ -221,7 +225,7 @@ def _parameter(parameter: Parameter) -> _Json:
 
 def _of_route(route: RouteDescription, schemas: _Schemas) -> _Json:
     guards = ALWAYS if route.open else _OF_GUARDS
-    prefix = "OpenAI" if route.path.startswith(OPENAI) else ""
+    prefix = route.errors_prefix
     own = _refused(route.own_refusals, route.form)
     content = {
         kind: _media(media, schemas, f"{prefix}Error") for kind, media in route.answers.items()

@@ -30,11 +30,17 @@ class Media(msgspec.Struct, frozen=True, kw_only=True):
     events: Any = None
 
 
+class ByOtherRules(msgspec.Struct, frozen=True, kw_only=True):
+    """A type that only describes what is written by the rules of another protocol, which leave out
+    fields that are empty."""
+
+
 class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     """A route that is not an operation. `answers` are the forms of its response by media type,
     `takes` those of its body; `query` and `headers` are structs of its further inputs; `refusals`
     are the statuses of errors, in addition to those of every route; those of `own_refusals` have
-    the form `refusal`. `websocket`: the messages in each direction.
+    the form `refusal`. `errors`: the form of all others, if it is not the usual one; its name ends
+    with Error. `websocket`: the messages in each direction.
     """
 
     method: str
@@ -50,6 +56,7 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     refusals: tuple[int, ...] = ()
     own_refusals: tuple[int, ...] = ()
     refusal: Any = None
+    errors: Any = None
     open: bool = False
     websocket: Mapping[str, Any] = {}
 
@@ -57,6 +64,11 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     def form(self) -> str:
         """What its own refusals are called by."""
         return "" if self.refusal is None else self.refusal.__name__.removesuffix("Answer")
+
+    @property
+    def errors_prefix(self) -> str:
+        """Before the names of its errors in the document."""
+        return "" if self.errors is None else self.errors.__name__.removesuffix("Error")
 
     @property
     def tag(self) -> str:

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from nanobot.errors import ContextOverflow, ModelRateLimited, ModelUnreachable
-from nanobot.server.chat_answers import Cut
+from nanobot.plugins.openai.answers import Cut
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.doubles.openai_server import OpenAIServer

@@ -24,6 +24,7 @@ PLUGIN = Plugin(
     start="nanobot.plugins.mcp.service:start",
     page="nanobot.plugins.mcp.page:views",
     routes="nanobot.plugins.mcp.route:routes",
+    paths=("/mcp",),
     exposures="nanobot.plugins.mcp.exposures:exposures",
     checks="nanobot.plugins.mcp.findings:checks",
     commands="nanobot.plugins.mcp.commands:commands",

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from nanobot.server.chat_requests import ChatRequest, ResponseRequest
-from nanobot.server.openai_routes import EmbeddingRequest
-from nanobot.server.openai_schemas import (
+from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
+from nanobot.plugins.openai.schemas import (
     ChatChunk,
     ChatCompletion,
     EmbeddingList,
     ModelCard,
     ModelList,
+    OpenAIError,
     ResponseEvent,
     ResponseObject,
     Transcription,
@@ -55,7 +55,7 @@ _FORM: dict[str, Any] = {
     "required": ["file"],
 }
 
-OPENAI_DESCRIPTIONS = (
+_ROUTES = (
     RouteDescription(
         method="get",
         path="/v1/models",
@@ -118,3 +118,5 @@ OPENAI_DESCRIPTIONS = (
         refusals=(*TYPED, 502),
     ),
 )
+
+DESCRIPTIONS = tuple(msgspec.structs.replace(each, errors=OpenAIError) for each in _ROUTES)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.agent.library.run_input import RunResult
 from nanobot.messages import EventKind, RunEvent
-from nanobot.server.chat_requests import MODEL, response_id
+from nanobot.plugins.openai.requests import MODEL, response_id
 from nanobot.session.states import RunState
 
 _LIMIT = "limit_"

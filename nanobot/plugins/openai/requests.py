@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +21,7 @@ _INSTRUCTIONS = ("system", "developer")
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _RESPONSE = "resp_"
 _MOST_STOPS = 16
+_MOST_TEXTS = 256
 
 
 class StreamOptions(msgspec.Struct, frozen=True):
@@ -53,6 +54,15 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     def with_usage(self) -> bool:
         """Whether the last chunk tells the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+
+class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """POST /v1/embeddings."""
+
+    input: str | Annotated[list[str], Meta(min_length=1, max_length=_MOST_TEXTS)]
+    model: str = ""
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int, Meta(ge=1)] | None = None
 
 
 class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):

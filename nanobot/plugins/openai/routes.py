@@ -7,27 +7,30 @@ import base64
 from array import array
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from aiohttp import BodyPartReader, web
-from msgspec import Meta
 
 from nanobot.agent.library.requests import ENDED
 from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.library.run_service import result_of
-from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
-from nanobot.messages import Role, RunEvent
-from nanobot.server import chat_answers, chat_requests
+from nanobot.agent.library.run_service import RunService, result_of
+from nanobot.config.loader import Config
+from nanobot.errors import UnknownId, UsageError
+from nanobot.messages import RunEvent
+from nanobot.operations.engine import Engine
+from nanobot.plugins.openai import answers, requests
+from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
+from nanobot.plugins.openai.descriptions import DESCRIPTIONS
+from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
+from nanobot.providers.embedding import Embedder
+from nanobot.providers.registry import ProviderRegistry, ProviderTranscriber
 from nanobot.server.admission import principal_of
-from nanobot.server.api_parts import ApiParts
-from nanobot.server.application import Handler, Route
-from nanobot.server.chat_answers import ChatChunks, ResponseEvents
-from nanobot.server.chat_requests import ChatRequest, ResponseRequest
+from nanobot.server.application import Route
 from nanobot.server.event_stream import EventStream
-from nanobot.server.operation_routes import caller_of, problem_of, sent
+from nanobot.server.operation_routes import caller_of, sent
 from nanobot.server.path_prefix import own_path
-from nanobot.server.session_routes import allowed
+from nanobot.server.session_routes import allowed, refusing
 from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.system import RandomIds
 
@@ -36,7 +39,6 @@ _AUDIO_LIMIT = 25 * 1024 * 1024
 _AUDIO_SECONDS = 120.0
 _FIELD_LIMIT = 100_000
 _MOST_FIELDS = 20
-_MOST_TEXTS = 256
 _FAILED = {
     "ModelRateLimited": (429, "model_busy"),
     "ContextOverflow": (400, "context_length_exceeded"),
@@ -49,53 +51,72 @@ _DONE = b"data: [DONE]\n\n"
 _Asked: TypeAlias = AsyncGenerator[RunEvent | RunResult, None]
 
 
-class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """POST /v1/embeddings."""
-
-    input: str | Annotated[list[str], Meta(min_length=1, max_length=_MOST_TEXTS)]
-    model: str = ""
-    encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[int, Meta(ge=1)] | None = None
+def routes(
+    engine: Engine,
+    runs: RunService,
+    config: Config,
+    models: ProviderRegistry,
+    embedder: Embedder | None = None,
+) -> list[Route]:
+    """All of it, for owners: programs act as them."""
+    transcriber = models.transcriber(config.agent.transcription_model)
+    api = OpenAIRoutes(engine, runs, config.web.trusted_programs, embedder, transcriber)
+    handlers = {
+        "v1_models": api.models,
+        "v1_model": api.model,
+        "v1_chat_completions": api.chat,
+        "v1_responses": api.respond,
+        "v1_response": api.response,
+        "v1_embeddings": api.embed,
+        "v1_audio_transcriptions": api.transcribe,
+    }
+    return [
+        Route(
+            method=described.method.upper(),
+            path=described.path,
+            handler=refusing(handlers[described.name]),
+            whole=True,
+            described=described,
+        )
+        for described in DESCRIPTIONS
+    ]
 
 
 class OpenAIRoutes:
-    """All of it, for owners: programs act as them."""
+    """The handlers. `trusted`: names of tokens whose messages count as an owner's."""
 
-    def __init__(self, api: ApiParts) -> None:
-        self._api = api
+    def __init__(
+        self,
+        engine: Engine,
+        runs: RunService,
+        trusted: tuple[str, ...],
+        embedder: Embedder | None,
+        transcriber: ProviderTranscriber | None,
+    ) -> None:
+        self._engine = engine
+        self._runs = runs
+        self._trusted = trusted
+        self._embedder = embedder
+        self._transcriber = transcriber
         self._ids = RandomIds()
 
-    def routes(self) -> list[Route]:
-        return [
-            Route(method=method, path=f"/v1/{path}", handler=_answered(handler))
-            for method, path, handler in (
-                ("GET", "models", self._models),
-                ("GET", "models/{id}", self._model),
-                ("POST", "chat/completions", self._chat),
-                ("POST", "responses", self._respond),
-                ("GET", "responses/{id}", self._response),
-                ("POST", "embeddings", self._embed),
-                ("POST", "audio/transcriptions", self._transcribe),
-            )
-        ]
-
-    async def _models(self, _: web.Request) -> web.StreamResponse:
+    async def models(self, _: web.Request) -> web.StreamResponse:
         return answer(200, {"object": "list", "data": [_MODEL]})
 
-    async def _model(self, request: web.Request) -> web.StreamResponse:
-        if request.match_info["id"] != chat_requests.MODEL:
-            raise chat_requests.no_model(request.match_info["id"])
+    async def model(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["id"] != requests.MODEL:
+            raise requests.no_model(request.match_info["id"])
         return answer(200, _MODEL)
 
     # Chats
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        body = chat_requests.read(ChatRequest, await sent(request, _BODY_LIMIT))
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        body = requests.read(ChatRequest, await sent(request, _BODY_LIMIT))
         session, run_id = self._session(request), request.headers.get("Idempotency-Key", "")
-        run, now = chat_requests.chat_run(body, session, run_id, self._ids), self._now()
+        run, now = requests.chat_run(body, session, run_id, self._ids), self._now()
         if not body.stream:
             result = await self._result(self._asked(request, run))
-            return answer(200, chat_answers.completion(result, now, body.stops))
+            return answer(200, answers.completion(result, now, body.stops))
         chunks = ChatChunks(run.run_id, now, body.stops, usage=body.with_usage)
         return await self._streamed(request, run, self._chunks(self._asked(request, run), chunks))
 
@@ -110,17 +131,17 @@ class OpenAIRoutes:
 
     # Responses
 
-    async def _respond(self, request: web.Request) -> web.StreamResponse:
-        body = chat_requests.read(ResponseRequest, await sent(request, _BODY_LIMIT))
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        body = requests.read(ResponseRequest, await sent(request, _BODY_LIMIT))
         session = self._session(request)
         if body.previous_response_id:
-            before = chat_requests.run_of(body.previous_response_id)
-            view = await self._api.operations.engine.records.run(before)
+            before = requests.run_of(body.previous_response_id)
+            view = await self._engine.records.run(before)
             if view is None:
                 raise UnknownId(f"there is no response {body.previous_response_id[:80]!r}")
             session = view.session_key
         run_id = request.headers.get("Idempotency-Key", "")
-        run, now = chat_requests.response_run(body, session, run_id, self._ids), self._now()
+        run, now = requests.response_run(body, session, run_id, self._ids), self._now()
         if body.stream:
             events = ResponseEvents(run.run_id, now, body.previous_response_id)
             return await self._streamed(
@@ -128,18 +149,18 @@ class OpenAIRoutes:
             )
         result = await self._result(self._asked(request, run))
         before = body.previous_response_id
-        return answer(200, chat_answers.response(run.run_id, now, result.message, result, before))
+        return answer(200, answers.response(run.run_id, now, result.message, result, before))
 
-    async def _response(self, request: web.Request) -> web.StreamResponse:
+    async def response(self, request: web.Request) -> web.StreamResponse:
         """An existing response, which may be incomplete."""
         name = request.match_info["id"]
-        outcome = await self._api.run_service.outcome(chat_requests.run_of(name))
+        outcome = await self._runs.outcome(requests.run_of(name))
         if outcome is None:
             raise UnknownId(f"there is no response {name[:80]!r}")
         result = result_of(outcome) if outcome.state in ENDED else None
         text = None if result is None else result.message
         at = outcome.message.sent_at
-        return answer(200, chat_answers.response(outcome.run_id, at, text, result))
+        return answer(200, answers.response(outcome.run_id, at, text, result))
 
     async def _events(self, asked: _Asked, events: ResponseEvents) -> AsyncGenerator[bytes, None]:
         async with aclosing(asked) as items:
@@ -151,8 +172,8 @@ class OpenAIRoutes:
 
     def _asked(self, request: web.Request, run: RunInput) -> _Asked:
         """The run, labelled with the program that requests it."""
-        trusted = principal_of(request).name in self._api.trusted_programs
-        return self._api.run_service.stream(run, said_by_program(run, trusted=trusted))
+        trusted = principal_of(request).name in self._trusted
+        return self._runs.stream(run, said_by_program(run, trusted=trusted))
 
     async def _result(self, asked: _Asked) -> RunResult:
         """The run's result. Raises Problem if there is no answer at all."""
@@ -173,7 +194,7 @@ class OpenAIRoutes:
             problem = await stream.write(pieces)
         except ConnectionError:
             if not run.session_key:
-                await self._api.run_service.abort(run.run_id)
+                await self._runs.abort(run.run_id)
             raise
         if problem is not None and not stream.response.prepared:
             raise problem
@@ -186,19 +207,19 @@ class OpenAIRoutes:
         return allowed(key, caller_of(principal_of(request))) if key else ""
 
     def _now(self) -> float:
-        return self._api.operations.engine.now()
+        return self._engine.now()
 
     # Vectors and recordings
 
-    async def _embed(self, request: web.Request) -> web.StreamResponse:
+    async def embed(self, request: web.Request) -> web.StreamResponse:
         try:
             body = msgspec.convert(await sent(request), EmbeddingRequest)
         except msgspec.ValidationError as error:
-            raise UsageError(chat_requests.field_error(error)) from None
-        if self._api.embed is None:
+            raise UsageError(requests.field_error(error)) from None
+        if self._embedder is None:
             raise UsageError("no model makes vectors here: set memory.embedding_model")
         texts = [body.input] if isinstance(body.input, str) else body.input
-        vectors = await self._api.embed(texts)
+        vectors = await self._embedder.embed(texts)
         if body.dimensions not in (None, len(vectors[0])):
             raise UsageError(
                 f"dimensions: the model makes {len(vectors[0])}, which is all there is"
@@ -211,8 +232,8 @@ class OpenAIRoutes:
         result = {"object": "list", "model": body.model, "data": data, "usage": usage}
         return answer(200, result)
 
-    async def _transcribe(self, request: web.Request) -> web.StreamResponse:
-        if self._api.transcribe is None:
+    async def transcribe(self, request: web.Request) -> web.StreamResponse:
+        if self._transcriber is None:
             raise UsageError("no model transcribes here: set agent.transcription_model")
         kind = request.content_type
         if kind != "multipart/form-data":
@@ -221,39 +242,25 @@ class OpenAIRoutes:
         how = form.fields.get("response_format", "json")
         if how not in ("json", "text"):
             raise UsageError("response_format: a recording becomes json or text")
-        text = await self._api.transcribe(form.audio, form.name)
+        text = await self._transcriber.transcribe(form.audio, form.name)
         if how == "text":
             return web.Response(text=f"{text}\n", headers=QUIET)
         return answer(200, {"text": text})
 
 
 _MODEL: Mapping[str, Any] = {
-    "id": chat_requests.MODEL,
+    "id": requests.MODEL,
     "object": "model",
     "created": 0,
     "owned_by": "nanobot",
 }
 
 
-def _answered(handler: Handler) -> Handler:
-    """The handler for owners."""
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        try:
-            if principal_of(request).role is not Role.OWNER:
-                raise NotAllowed("Only owners can use this API.")
-            return await handler(request)
-        except NanobotError as error:
-            raise problem_of(error) from None
-
-    return handle
-
-
 def _check(result: RunResult) -> RunResult:
     """The result. Raises Problem if there is no answer at all. Retries have been made already, so
     clients need not retry.
     """
-    why = chat_answers.failed(result)
+    why = answers.failed(result)
     if not why:
         return result
     status, code = _FAILED.get(result.error or "", (502, result.error or "failed"))

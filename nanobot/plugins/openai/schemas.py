@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
+from nanobot.server.route_description import ByOtherRules
 
-class OpenAIErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
+
+class OpenAIErrorDetail(ByOtherRules, frozen=True, kw_only=True):
     """What went wrong: `code` and `type` for programs, `message` for people."""
 
     code: str
@@ -18,13 +19,13 @@ class OpenAIErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
     param: str | None
 
 
-class OpenAIError(msgspec.Struct, frozen=True, kw_only=True):
+class OpenAIError(ByOtherRules, frozen=True, kw_only=True):
     """A request below /v1 that was refused."""
 
     error: OpenAIErrorDetail
 
 
-class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
+class ModelCard(ByOtherRules, frozen=True, kw_only=True):
     """The one model there is: the assistant."""
 
     id: str
@@ -33,14 +34,14 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     owned_by: str
 
 
-class ModelList(msgspec.Struct, frozen=True, kw_only=True):
+class ModelList(ByOtherRules, frozen=True, kw_only=True):
     """All models."""
 
     object: Literal["list"]
     data: list[ModelCard]
 
 
-class ChatUsage(msgspec.Struct, frozen=True, kw_only=True):
+class ChatUsage(ByOtherRules, frozen=True, kw_only=True):
     """Tokens of a run, of all its model calls together."""
 
     prompt_tokens: int
@@ -48,7 +49,7 @@ class ChatUsage(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int
 
 
-class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
+class ChatMessage(ByOtherRules, frozen=True, kw_only=True):
     """The answer."""
 
     role: Literal["assistant"]
@@ -56,7 +57,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str | None = None
 
 
-class ChatChoice(msgspec.Struct, frozen=True, kw_only=True):
+class ChatChoice(ByOtherRules, frozen=True, kw_only=True):
     """The one choice there is. `length`: a limit of the gateway ended the run."""
 
     index: int
@@ -65,7 +66,7 @@ class ChatChoice(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: None = None
 
 
-class ChatCompletion(msgspec.Struct, frozen=True, kw_only=True):
+class ChatCompletion(ByOtherRules, frozen=True, kw_only=True):
     """A whole chat completion."""
 
     id: str
@@ -76,14 +77,14 @@ class ChatCompletion(msgspec.Struct, frozen=True, kw_only=True):
     usage: ChatUsage
 
 
-class ChatDelta(msgspec.Struct, frozen=True, kw_only=True):
+class ChatDelta(ByOtherRules, frozen=True, kw_only=True):
     """The new part of an answer."""
 
     role: Literal["assistant"] | None = None
     content: str = ""
 
 
-class ChunkChoice(msgspec.Struct, frozen=True, kw_only=True):
+class ChunkChoice(ByOtherRules, frozen=True, kw_only=True):
     """The one choice there is, so far."""
 
     index: int
@@ -92,7 +93,7 @@ class ChunkChoice(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: None = None
 
 
-class ChatChunk(msgspec.Struct, frozen=True, kw_only=True):
+class ChatChunk(ByOtherRules, frozen=True, kw_only=True):
     """An event of a streamed chat completion; after the last one comes `[DONE]`. With
     `stream_options.include_usage` the last has the usage and no choice."""
 
@@ -104,7 +105,7 @@ class ChatChunk(msgspec.Struct, frozen=True, kw_only=True):
     usage: ChatUsage | None = None
 
 
-class OutputText(msgspec.Struct, frozen=True, kw_only=True):
+class OutputText(ByOtherRules, frozen=True, kw_only=True):
     """Text of a response."""
 
     type: Literal["output_text"]
@@ -112,7 +113,7 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True):
     annotations: list[Any]
 
 
-class OutputMessage(msgspec.Struct, frozen=True, kw_only=True):
+class OutputMessage(ByOtherRules, frozen=True, kw_only=True):
     """The message of a response."""
 
     id: str
@@ -122,7 +123,7 @@ class OutputMessage(msgspec.Struct, frozen=True, kw_only=True):
     content: list[OutputText]
 
 
-class ResponseUsage(msgspec.Struct, frozen=True, kw_only=True):
+class ResponseUsage(ByOtherRules, frozen=True, kw_only=True):
     """Tokens of a run, of all its model calls together."""
 
     input_tokens: int
@@ -132,7 +133,7 @@ class ResponseUsage(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens_details: dict[str, int]
 
 
-class ResponseObject(msgspec.Struct, frozen=True, kw_only=True):
+class ResponseObject(ByOtherRules, frozen=True, kw_only=True):
     """A response."""
 
     id: str
@@ -147,7 +148,7 @@ class ResponseObject(msgspec.Struct, frozen=True, kw_only=True):
     usage: ResponseUsage | None
 
 
-class ResponseEvent(msgspec.Struct, frozen=True, kw_only=True):
+class ResponseEvent(ByOtherRules, frozen=True, kw_only=True):
     """An event of a streamed response, by that API's names: `response.created`,
     `response.output_text.delta` ... `response.completed`."""
 
@@ -157,7 +158,7 @@ class ResponseEvent(msgspec.Struct, frozen=True, kw_only=True):
     delta: str = ""
 
 
-class Embedding(msgspec.Struct, frozen=True, kw_only=True):
+class Embedding(ByOtherRules, frozen=True, kw_only=True):
     """The vector of one text; with `base64`, of 32-bit floats."""
 
     object: Literal["embedding"]
@@ -165,7 +166,7 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     embedding: list[float] | str
 
 
-class EmbeddingList(msgspec.Struct, frozen=True, kw_only=True):
+class EmbeddingList(ByOtherRules, frozen=True, kw_only=True):
     """A vector for each text."""
 
     object: Literal["list"]
@@ -174,7 +175,7 @@ class EmbeddingList(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[str, int]
 
 
-class Transcription(msgspec.Struct, frozen=True, kw_only=True):
+class Transcription(ByOtherRules, frozen=True, kw_only=True):
     """The text of a recording."""
 
     text: str

@@ -1,0 +1,12 @@
+"""OpenAI's API over HTTP: programs written for it use the assistant as a model."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="openai",
+    summary="The API of OpenAI, for programs that are clients of it.",
+    routes="nanobot.plugins.openai.routes:routes",
+    paths=("/v1/",),
+)
