@@ -18,7 +18,7 @@ from typing import Any
 
 import tomlkit
 
-FOLDER = Path(__file__).resolve().parent.parent / "nanobot" / "server" / "page" / "vendor"
+FOLDER = Path(__file__).resolve().parents[1] / "nanobot/plugins/page/files/vendor"
 LIST = FOLDER / "vendor.toml"
 _BESIDE = {
     "preact": "./preact.js",

@@ -14,6 +14,7 @@ from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
+from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
 from nanobot.server import openapi
 from nanobot.server.descriptions import DOORS, delivering
 from nanobot.session import entries
@@ -63,7 +64,7 @@ def public() -> dict[str, str]:
         (*OPERATIONS, *plugin_operations()),
         __version__,
         cookie="nanobot",
-        also=[delivering("/hooks", Webhooks.about), *DOORS, *OPENAI],
+        also=[delivering("/hooks", Webhooks.about), *DOORS, *OPENAI, *PAGE],
     )
     places = {
         "command": [operation.name.split()[0] for operation in (*OPERATIONS, *plugin_operations())],

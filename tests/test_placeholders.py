@@ -11,7 +11,7 @@ SOURCES = [file for part in ("nanobot", "channels") for file in (ROOT / part).rg
 TEMPLATES = {
     "nanobot/cli/logs.py": {"level"},  # loguru puts it in
     "nanobot/plugins/embedded/answers/__init__.py": {"model"},
-    "nanobot/server/page_files.py": {"name"},  # of a route
+    "nanobot/plugins/page/page_files.py": {"name"},  # of a route
 }
 """Names in braces that are not inserted where the text is written, though a variable has them."""
 

@@ -57,7 +57,7 @@ HANDLED = {
     "channels/previews.py:preview *": "each look is within a boundary",
     "cli/serve.py:": "a start that fails has to end the process, with the reason",
     "channels/delivery.py:delivery *:*": "each turn of its loop is a boundary",
-    "server/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
+    "plugins/page/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
     "supervision.py:slept: due": "it sleeps",
     "supervision.py:slept: early": "it waits",
     "supervision.py:": "this is what supervises",

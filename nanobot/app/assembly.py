@@ -52,7 +52,8 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
+from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
@@ -172,7 +173,7 @@ class _Assembly:
         taking = partial(bringing.deliveries_of, self.plugged)
         about = (tokens, self.propagation, str(self.roles))
         http = HttpService(config, clock, self.machine.redact, taking, *about)
-        self.plugged.offers.add({Http: http})
+        self.plugged.offers.add({Http: http, Frontend: http.frontend})
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.cron.look_at_all)
         self.peer_state.peers = peers_of(self.store, bus, clock, self.roles, agent.worker, met)
@@ -219,7 +220,7 @@ class _Assembly:
         offers.add_by_type(self.skills, self.cron, self.chats, self.channels, self.eraser)
         offers.add_by_type(self.walls, bringing.readers_of(self.plugged))
         offers.add({Environment: machine.environ, Redactor: machine.redact})
-        offers.add({CurrentMetrics: PluginMetrics(self.plugged)})
+        offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
         bringing.subscribe_plugins(self.plugged, self.bus)

@@ -107,7 +107,7 @@ class Gateway:
             async with asyncio.TaskGroup() as tasks:
                 agent = begin_all(tasks, self._agent(parts), self._machine.clock)
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
-                if parts.http.with_page:
+                if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 kept: dict[str, Work] = {
                     "erasing": parts.eraser.run,
@@ -120,6 +120,8 @@ class Gateway:
                     *agent[1:],
                 ]
                 plugins = parts.plugged.start(tasks, self._machine.clock) if agent else []
+                if parts.http.with_api:
+                    plugins += parts.plugged.start(tasks, self._machine.clock, "serve")
                 try:
                     yield parts
                 finally:
@@ -262,8 +264,7 @@ def _api(parts: Parts) -> ApiParts:
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
-        beats=parts.starter.beats,
-        each_plugin=parts.plugged.each,
-        each_plugin_awaited=parts.plugged.each_awaited,
+        each_plugin=parts.plugged.each_awaited,
+        frontend=parts.http.frontend,
         absent=parts.plugged.absent,
     )

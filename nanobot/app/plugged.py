@@ -75,9 +75,11 @@ class Plugged:
         for found in self.on.values():
             if getattr(found.plugin, field) is not None:
                 with self.failing(found, field):
-                    given = self.call(found, field)
-                    if isawaitable(given):
-                        async with asyncio.timeout(seconds):
+                    async with asyncio.timeout(seconds):
+                        # Its module may have to be imported.
+                        await asyncio.to_thread(resolved, getattr(found.plugin, field))
+                        given = self.call(found, field)
+                        if isawaitable(given):
                             given = await given
                     used.append(use(found, given))
         return used
@@ -134,32 +136,34 @@ class Plugged:
 
     # Starting
 
-    def start(self, tasks: asyncio.TaskGroup, clock: Clock) -> list[asyncio.Task[None]]:
-        """Start every plugin with a `start` field; nothing waits for them. One that fails is
-        restarted after a pause."""
+    def start(
+        self, tasks: asyncio.TaskGroup, clock: Clock, field: str = "start"
+    ) -> list[asyncio.Task[None]]:
+        """Start every plugin with that field; nothing waits for them. One that fails is restarted
+        after a pause."""
         works: dict[str, Work] = {
-            f"plugin {found.name}": partial(self._live, found, clock)
+            f"plugin {found.name}: {field}": partial(self._live, found, clock, field)
             for found in self.on.values()
-            if found.plugin.start is not None
+            if getattr(found.plugin, field) is not None
         }
         return begin_all(tasks, works, clock)
 
-    async def _live(self, found: FoundPlugin, clock: Clock) -> None:
+    async def _live(self, found: FoundPlugin, clock: Clock, field: str) -> None:
         try:
             with ungrouped():
                 async with (
                     asyncio.TaskGroup() as tasks,
-                    self._started(found, Works(tasks, clock)),
+                    self._started(found, field, Works(tasks, clock)),
                 ):
-                    self.failures.get(found.name, {}).pop("start", None)
+                    self.failures.get(found.name, {}).pop(field, None)
                     await asyncio.Event().wait()
         except Exception as error:
-            self.fail(found.name, "start", f"{type(error).__name__}: {error}")
+            self.fail(found.name, field, f"{type(error).__name__}: {error}")
             raise
 
     @asynccontextmanager
-    async def _started(self, found: FoundPlugin, works: Works) -> AsyncIterator[None]:
-        manager = self.call(found, "start", {Works: works})
+    async def _started(self, found: FoundPlugin, field: str, works: Works) -> AsyncIterator[None]:
+        manager = self.call(found, field, {Works: works})
         if manager is None:
             yield
             return

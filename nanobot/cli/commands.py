@@ -62,20 +62,6 @@ def gateway(
     serve.gateway(with_log_format(context.obj, log_format), role or ())
 
 
-@app.command(epilog=faces.example("nanobot dashboard", "nanobot dashboard --name Anna --show"))
-def dashboard(
-    context: typer.Context,
-    show: Annotated[
-        bool, typer.Option("--show", help="Print the link without opening it.")
-    ] = False,
-    name: Annotated[str, typer.Option(help="Your name, shown in conversations.")] = "",
-) -> None:
-    """Open the page of the gateway that runs here; without a browser its link is printed."""
-    from nanobot.cli import dashboard as page  # noqa: PLC0415 - loads more than --help needs
-
-    page.dashboard(context.obj, show=show, name=name)
-
-
 @app.command(epilog=faces.example("nanobot top", "nanobot top --once"))
 def top(
     context: typer.Context,

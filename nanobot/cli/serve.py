@@ -107,11 +107,11 @@ async def _reached(gateway: Gateway, stop: asyncio.Event) -> bool:
 
 
 async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
-    """Say how to open the page: with a link for the person at the terminal, but never in a stored
-    log.
+    """Say how to open the page, if one is served: with a link for the person at the terminal, but
+    never in a stored log.
     """
     await is_ready.wait()
-    if not parts.http.with_page:
+    if not parts.http.with_api or not parts.operations.has("web link"):
         return
     if sys.stderr.isatty():
         warn(f"The page: {parts.engine.web.link().url}")

@@ -238,6 +238,10 @@ class Dispatcher:
 
     # By a call
 
+    def has(self, name: str) -> bool:
+        """Whether there is an operation of that name here."""
+        return name in self._by_alias
+
     def named(self, name: str) -> Operation:
         """The operation of that name. Raises UsageError."""
         operation = self._by_alias.get(name)

@@ -10,32 +10,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.operations.web_access import AccessView, NewToken, PageLink
+from nanobot.operations.web_access import AccessView, NewToken
 from nanobot.text import Sentence
-
-
-def _link_text(link: PageLink, _: Now) -> Sentence:
-    return f"{link.url}\n(opens the page once, within {link.seconds / 60:.0f} minutes)"
-
-
-@operation("web link", text=_link_text, example="Anna role=member")
-async def make_link(
-    context: OperationContext,
-    caller: Caller,
-    name: Annotated[
-        Positional, Meta(description="The person's name, as conversations show it.")
-    ] = "",
-    *,
-    role: Annotated[
-        Literal["owner", "member", "guest"], Meta(description="Role of the person who opens it.")
-    ] = "owner",
-) -> PageLink:
-    """Create a link that logs in one browser.
-
-    It is valid for ten minutes.
-    """
-    caller.at_this_machine("Opening the page")
-    return context.engine.web.link(name, Role(role))
 
 
 @operation(

@@ -45,6 +45,7 @@ BUILT_IN = (
     "memory",
     "metrics",
     "openai",
+    "page",
     "proof",
     "quiet",
     "reader",

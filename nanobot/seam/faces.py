@@ -28,6 +28,27 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     needs: str = ""
 
 
+class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A view that a plugin adds to the page; `script` is the path of its module. `place`: where it
+    is shown; `needs`: the operation that a person must be allowed to use (empty: it is for owners).
+    """
+
+    name: str
+    title: str
+    icon: str
+    script: str
+    place: Literal["menu", "health", "skills", "run", "step"] = "menu"
+    needs: str = ""
+
+
+class Frontend:
+    """What GET /api/me says of the page that a plugin serves: the version of its files, and the
+    views that plugins add. It is empty while none is served."""
+
+    version: str = ""
+    views: Sequence[PluginPage] = ()
+
+
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
     name. `words`: it takes what is written without a flag, and may have no default. `metavar`: what

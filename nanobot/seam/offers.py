@@ -6,13 +6,23 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType, NoneType
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
 
 from nanobot.errors import PluginBroken
+from nanobot.seam.installed import FoundPlugin
 
 T = TypeVar("T")
 Things = Mapping[Any, Any]
 NOTHING: Things = MappingProxyType({})
+
+
+class Contributions(Protocol):
+    """What the plugins that are on bring, for one that shows it to people."""
+
+    def each(self, field: str, use: Callable[[FoundPlugin, Any], T]) -> list[T]:
+        """Call the function in that field of each, and pass its result to `use`, which raises
+        PluginBroken for an invalid one. Such a plugin is named, and the others are used."""
+        ...
 
 
 class Offers:

@@ -37,7 +37,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects", "prompt", "around_runs"),
+    *("propagation", "objects", "prompt", "around_runs", "serve"),
 )
 """The fields that hold a Part."""
 
@@ -152,6 +152,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     after the last one has ended."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
+    serve: Part | None = None
+    """As `start`, where the HTTP API is served: of several processes over a store, those with the
+    role web."""
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""

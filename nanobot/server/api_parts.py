@@ -10,21 +10,17 @@ import msgspec
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.seam.faces import Frontend
 from nanobot.seam.installed import FoundPlugin
-from nanobot.store.beats import Beats
 from nanobot.text import Sentence
 from nanobot.workspace.received import Received
-
-
-def _no_plugins(_field: str, _use: Callable[[FoundPlugin, Any], Any]) -> Sequence[Any]:
-    return ()
 
 
 def _nothing_absent(_path: str) -> Sentence:
     return ""
 
 
-async def _no_plugins_awaited(
+async def _no_plugins(
     _field: str, _use: Callable[[FoundPlugin, Any], Any], _seconds: float
 ) -> Sequence[Any]:
     return ()
@@ -32,17 +28,16 @@ async def _no_plugins_awaited(
 
 class ApiParts(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies from a gateway. `intake` creates the entrance of the page's channel, for the
-    gate that admits a caller; `beats` exist if other processes also work on the store.
-    `each_plugin` calls a field of each enabled plugin, `each_plugin_awaited` one that may be
-    asynchronous. `absent` says why a path is not served whose plugin is not on; else "".
+    gate that admits a caller. `each_plugin` calls a field of each enabled plugin, whose function
+    may be asynchronous; `frontend` is what they serve as the page. `absent` says why a path is not
+    served whose plugin is not on; "" for any other path.
     """
 
     operations: Dispatcher
     intake: Callable[[Gate], ChannelIntake]
     received: Received
-    beats: Beats | None = None
-    each_plugin: Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]] = _no_plugins
-    each_plugin_awaited: Callable[
+    frontend: Frontend = msgspec.field(default_factory=Frontend)
+    each_plugin: Callable[
         [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
-    ] = _no_plugins_awaited
+    ] = _no_plugins
     absent: Callable[[str], Sentence] = _nothing_absent

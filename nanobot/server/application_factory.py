@@ -23,10 +23,7 @@ from nanobot.server.login import login_routes
 from nanobot.server.metrics import MetricsRoute
 from nanobot.server.openapi import openapi_route
 from nanobot.server.operation_routes import operation_routes
-from nanobot.server.page_files import PageFiles
-from nanobot.server.plugin_routes import pages_of_plugins, routes_of_plugins
-from nanobot.server.push.routes import PushRoutes
-from nanobot.server.push.service import PushService
+from nanobot.server.plugin_routes import routes_of_plugins
 from nanobot.server.route_description import RouteDescription
 from nanobot.server.routes import deliveries_route, health
 from nanobot.server.session_routes import Conversations
@@ -48,7 +45,6 @@ class Served:
     ending: asyncio.Event
     api: ApiParts | None
     watching: Watching | None
-    push: PushService | None
     doors: Doors | None = None
     propagation: Propagation = field(default_factory=Propagation)
 
@@ -75,13 +71,12 @@ async def routes_of(served: Served, admission: Admission) -> list[Route]:
     if served.doors is not None:
         routes += channel_routes(served.doors)
     if served.api is not None and served.watching is not None:
-        page = await asyncio.to_thread(PageFiles)
         await asyncio.to_thread(_read, served.api)
         also = [delivering(path, each.about) for path, each in served.deliveries.items()]
         also += DOORS if served.doors is not None else ()
-        routes += _routes(served.api, served.watching, admission, page, also)
-    if served.push is not None:
-        routes += PushRoutes(served.push).routes()
+        brought = await routes_of_plugins(served.api.each_plugin)
+        also += [route.described for route in brought if route.described is not None]
+        routes += [*brought, *_routes(served.api, served.watching, admission, also)]
     return routes
 
 
@@ -97,24 +92,17 @@ def _routes(
     api: ApiParts,
     watching: Watching,
     admission: Admission,
-    page: PageFiles,
     also: list[RouteDescription],
 ) -> list[Route]:
     operations = api.operations
-    pages, scripts = pages_of_plugins(api.each_plugin)
-    brought = routes_of_plugins(api.each_plugin)
-    also = [*also, *(route.described for route in brought if route.described is not None)]
     conversations = Conversations(operations, api.intake, watching.streams)
     return [
-        *login_routes(admission, page.digest, operations.listed, pages),
-        *brought,
-        *scripts,
+        *login_routes(admission, api.frontend, operations.listed),
         *conversations.routes(),
         *FileRoutes(api.received, operations.engine).routes(),
-        MetricsRoute(api.each_plugin_awaited).route(),
+        MetricsRoute(api.each_plugin).route(),
         *EventRoutes(watching, admission).routes(),
         Socket(operations, conversations, watching, admission).route(),
         *operation_routes(operations),
         openapi_route(operations.listed, __version__, cookie=admission.access.cookie, also=also),
-        *page.routes(),
     ]

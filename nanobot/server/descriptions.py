@@ -10,7 +10,6 @@ from msgspec import Meta
 from nanobot.operations.notices import NoticeView
 from nanobot.server.file_routes import FileName, FilePath
 from nanobot.server.login import Me
-from nanobot.server.push.routes import EndedSubscription, NewSubscription, PushKey
 from nanobot.server.route_description import (
     BINARY,
     BODY,
@@ -91,32 +90,6 @@ _BROWSERS = (
         name="logout",
         summary="Logs the browser out.",
         answers=json_of(Done),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/push",
-        name="push_key",
-        summary="Shows the key with which a browser subscribes to notifications.",
-        answers=json_of(PushKey),
-        refusals=(400,),
-    ),
-    RouteDescription(
-        method="post",
-        path="/api/push/subscribe",
-        name="push_subscribe",
-        summary="Notifies the browser of pending approvals and answers, until it logs out.",
-        takes=json_of(NewSubscription),
-        answers=json_of(Done),
-        refusals=TYPED,
-    ),
-    RouteDescription(
-        method="post",
-        path="/api/push/unsubscribe",
-        name="push_unsubscribe",
-        summary="Ends the notifications of a browser.",
-        takes=json_of(EndedSubscription),
-        answers=json_of(Done),
-        refusals=TYPED,
     ),
 )
 

@@ -18,17 +18,15 @@ from nanobot.config.loader import Config
 from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.propagation import Propagation
-from nanobot.seam.faces import Deliveries, Http
+from nanobot.seam.faces import Deliveries, Frontend, Http
 from nanobot.server.access import Access
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.supervision import supervised
 from nanobot.tools.redact import Redactor
 
 if TYPE_CHECKING:
     from nanobot.server.channel_routes import Doors
-    from nanobot.server.push.service import PushService
     from nanobot.server.watching import Watching
     from nanobot.server.web_server import Answering, WebServer
 
@@ -58,8 +56,7 @@ class HttpService(Http):
         self._clock = clock
         self._redact = redact
         self._deliveries = deliveries
-        self._tokens = tokens
-        self.push: PushService | None = None
+        self.frontend = Frontend()
         self.access = Access(tokens, clock, config.home)
         self._ending = asyncio.Event()
         self._server: WebServer | None = None
@@ -77,7 +74,7 @@ class HttpService(Http):
         return web.public_url.rstrip("/") or own
 
     @property
-    def with_page(self) -> bool:
+    def with_api(self) -> bool:
         """Whether it serves more than channel endpoints and deliveries."""
         return bool(self.access.url)
 
@@ -100,27 +97,12 @@ class HttpService(Http):
         if web.enabled:
             self._watching = Watching(api.operations.engine)
         with ungrouped():
-            async with self._server.serving(), asyncio.TaskGroup() as tasks:
+            async with self._server.serving():
                 if web.enabled:
                     self.access.own = token_of(self._config.home, web.token)
                     self._redact.also(self.access.own)
                     self.access.url = self.public_url
-                pushing = await self._pushing(api, tasks) if web.enabled else None
-                try:
-                    yield
-                finally:
-                    if pushing is not None:
-                        pushing.cancel()
-
-    async def _pushing(self, api: ApiParts, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
-        from nanobot.server.push.service import PushService  # noqa: PLC0415 - see serving
-
-        engine = api.operations.engine
-        self.push = PushService(self._config, engine.records, self._tokens, self._clock)
-        await self.push.bring_over()
-        work = partial(self.push.run, engine.bus, api.beats)
-        name = "web: notifications"
-        return tasks.create_task(supervised(name, work, self._clock), name=name)
+                yield
 
     @asynccontextmanager
     async def health_only(self) -> AsyncIterator[None]:
@@ -161,7 +143,6 @@ class HttpService(Http):
             ending=self._ending,
             api=api,
             watching=self._watching,
-            push=self.push,
             doors=doors,
             propagation=self._propagation,
         )

@@ -10,12 +10,12 @@ from aiohttp import web
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import WEB, Role
 from nanobot.operations.operation import Operation
+from nanobot.seam.faces import Frontend, PluginPage
 from nanobot.server.access import BROWSER_SECONDS, Principal
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.path_prefix import prefix_of
-from nanobot.server.plugin_routes import PluginPage
 from nanobot.server.wire import answer
 
 _LIMIT = 4_096
@@ -49,9 +49,7 @@ def _cookie_path(request: web.Request) -> str:
     return prefix_of(request) or "/"
 
 
-def _me(
-    principal: Principal, page: str, operations: Sequence[Operation], views: Sequence[PluginPage]
-) -> Me:
+def _me(principal: Principal, frontend: Frontend, operations: Sequence[Operation]) -> Me:
     caller, role = caller_of(principal), principal.role
     allowed = {each.name: each.arguments_of(role) for each in operations if each.may(role)}
     return Me(
@@ -68,16 +66,13 @@ def _me(
         },
         expires_at=principal.expires_at,
         csrf=principal.csrf,
-        page=page,
-        views=[view for view in views if role is Role.OWNER or view.needs in allowed],
+        page=frontend.version,
+        views=[v for v in frontend.views if role is Role.OWNER or v.needs in allowed],
     )
 
 
 def login_routes(
-    admission: Admission,
-    page: str,
-    operations: Sequence[Operation],
-    views: Sequence[PluginPage] = (),
+    admission: Admission, frontend: Frontend, operations: Sequence[Operation]
 ) -> list[Route]:
     """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
     cookie = admission.access.cookie
@@ -103,7 +98,7 @@ def login_routes(
         return response
 
     async def who(request: web.Request) -> web.StreamResponse:
-        me = _me(principal_of(request), page, operations, views)
+        me = _me(principal_of(request), frontend, operations)
         return answer(200, me)
 
     async def log_out(request: web.Request) -> web.StreamResponse:

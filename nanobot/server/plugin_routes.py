@@ -1,30 +1,31 @@
-"""What plugins serve: routes below /plugins/NAME, and the scripts of their page views."""
+"""What plugins serve: their routes, below /plugins/NAME and elsewhere, and their metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
-from nanobot.seam.faces import Distribution, Metric, PageView
+from nanobot.seam.faces import Distribution, Metric
 from nanobot.seam.installed import FoundPlugin
 from nanobot.server.application import Handler, Route
 from nanobot.server.operation_routes import problem_of
 from nanobot.server.session_routes import owners_only
-from nanobot.server.wire import QUIET, Problem
+from nanobot.server.wire import Problem
 from nanobot.text import pattern
 
-Each: TypeAlias = Callable[[str, Callable[[FoundPlugin, Any], Any]], Sequence[Any]]
-"""Calls a field of each enabled plugin, and passes its result on."""
 EachAwaited: TypeAlias = Callable[
     [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
 ]
-"""Like Each, for functions that may be asynchronous: each has this many seconds."""
+"""Calls a field of each enabled plugin, and passes its result on. Functions that are asynchronous
+have this many seconds each."""
 
+ROUTES_SECONDS = 10.0
+"""The time limit for a plugin to make its routes; the first request waits for it."""
 METRICS_SECONDS = 5.0
 """The time limit for a plugin to collect its metrics; the others wait for it."""
 
@@ -32,21 +33,8 @@ _PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
-class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a plugin adds to the page; `script` is the path of its module. `place`: where it
-    is shown; `needs`: the operation that a person must be allowed to use (empty: it is for owners).
-    """
-
-    name: str
-    title: str
-    icon: str
-    script: str
-    place: Literal["menu", "health", "skills", "run", "step"] = "menu"
-    needs: str = ""
-
-
-def routes_of_plugins(each: Each) -> list[Route]:
-    """The routes of plugins. They are for owners, unless declared `open`."""
+async def routes_of_plugins(each: EachAwaited) -> list[Route]:
+    """The routes of plugins. They are for owners, unless declared `open` or for `everyone`."""
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -58,7 +46,7 @@ def routes_of_plugins(each: Each) -> list[Route]:
                 raise PluginBroken(f"the route {route.path!r} must be below its own path")
         routes.extend(_placed(found.name, route) for route in new)
 
-    each("routes", use)
+    await each("routes", use, ROUTES_SECONDS)
     return routes
 
 
@@ -69,36 +57,6 @@ def _placed(plugin: str, route: Route) -> Route:
         described = msgspec.structs.replace(described, path=path)
     handler = _contained(plugin, route)
     return msgspec.structs.replace(route, path=path, handler=handler, described=described)
-
-
-def pages_of_plugins(each: Each) -> tuple[list[PluginPage], list[Route]]:
-    """The views of plugins, and the routes of their scripts."""
-    pages: list[PluginPage] = []
-    routes: list[Route] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        views = _listed(given, PageView, "a nanobot.seam.faces.PageView")
-        for view in views:
-            if _NAME.fullmatch(view.name) is None or not view.title.strip():
-                raise PluginBroken(
-                    f"a view has the name {view.name!r} and the title {view.title!r}"
-                )
-        for view in views:
-            path = f"/plugins/{found.name}/views/{view.name}.js"
-            page = PluginPage(
-                name=f"{found.name}-{view.name}",
-                title=view.title,
-                icon=view.icon,
-                script=path,
-                place=view.place,
-                needs=view.needs,
-            )
-            pages.append(page)
-            script = _script(view.script, everyone=bool(view.needs))
-            routes.append(Route(method="GET", path=path, handler=script))
-
-    each("page", use)
-    return pages, routes
 
 
 async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
@@ -146,7 +104,7 @@ def _contained(name: str, route: Route) -> Handler:
         refusals: list[Exception] = []
         with boundary(f"a route of the plugin {name}"):
             try:
-                if not route.open:
+                if not route.open and not route.everyone:
                     owners_only(request)
                 return _response(await route.handler(request))
             except (NotAllowed, UsageError, UnknownId) as error:
@@ -162,13 +120,3 @@ def _response(given: Any) -> web.StreamResponse:
     if not isinstance(given, web.StreamResponse):
         raise PluginBroken(f"it answers with a {type(given).__name__}, not a response")
     return given
-
-
-def _script(text: str, *, everyone: bool) -> Handler:
-    async def give(request: web.Request) -> web.StreamResponse:
-        if not everyone:
-            owners_only(request)
-        headers = {**QUIET, "Cache-Control": "no-cache"}
-        return web.Response(text=text, content_type="text/javascript", headers=headers)
-
-    return give

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.page.descriptions import DESCRIPTIONS
 from nanobot.server.openapi import description
 
 _Json: TypeAlias = Mapping[str, Any]
@@ -132,7 +133,7 @@ def _lines(document: _Json) -> Iterator[str]:
 
 def main() -> None:
     """Write the types to standard output."""
-    document = description([*OPERATIONS, *plugin_operations()], "", cookie="")
+    document = description([*OPERATIONS, *plugin_operations()], "", cookie="", also=DESCRIPTIONS)
     sys.stdout.write("\n".join(_lines(document)) + "\n")
 
 

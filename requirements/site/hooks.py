@@ -18,6 +18,7 @@ from nanobot import __version__
 from nanobot.config import file as configfile
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
+from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
 from nanobot.server.openapi import description
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -48,7 +49,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not files of docs/, and what the pages load."""
     _document.clear()
     operations = [*OPERATIONS, *plugin_operations()]
-    _document.update(description(operations, __version__, cookie="nanobot", also=OPENAI))
+    _document.update(description(operations, __version__, cookie="nanobot", also=[*OPENAI, *PAGE]))
     _published.clear()
     pages = {source: (ROOT / source).read_text("utf-8") for source in PAGES}
     for source, text in pages.items():

@@ -18,11 +18,11 @@ from nanobot.config.settings import ConfigFile
 from nanobot.config.settings.base import Settings
 from nanobot.operations.catalogue import OPERATIONS
 
-PAGE = Path(__file__).resolve().parents[2] / "nanobot" / "server" / "page"
-CHECKS = PAGE.parents[2] / "requirements" / "page"
+PAGE = Path(__file__).resolve().parents[2] / "nanobot/plugins/page/files"
+CHECKS = PAGE.parents[3] / "requirements" / "page"
 VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
 OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
-PLUGINS = sorted((PAGE.parents[1] / "plugins").rglob("*.js"))
+PLUGINS = sorted(file for file in PAGE.parents[1].rglob("*.js") if not file.is_relative_to(PAGE))
 FIRST_VIEW = ("app.js", "views/chat.js", "views/chat/thread.js")
 FIRST = 304_000
 """Bytes that the first view may have."""

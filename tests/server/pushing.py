@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from nanobot.server.push.message import encoded
+from nanobot.plugins.page.push.message import encoded
 
 PATIENCE = 10.0
 

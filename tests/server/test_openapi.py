@@ -12,10 +12,10 @@ import pytest
 import schemathesis
 
 from nanobot.config.settings.channels import WebSettings
+from nanobot.plugins.page.page_files import PageFiles
 from nanobot.server.admission import Admission
 from nanobot.server.api_parts import ApiParts
 from nanobot.server.application_factory import Served, routes_of
-from nanobot.server.page_files import PageFiles
 from nanobot.server.watching import Watching
 from nanobot.system import SystemClock
 from tests.server.housing import Client, House
@@ -50,8 +50,7 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         operations=parts.operations,
         intake=parts.starter.web_intake,
         received=parts.received,
-        run_service=parts.run_service,
-        each_plugin=parts.plugged.each,
+        each_plugin=parts.plugged.each_awaited,
     )
     whole = Served(
         settings=WebSettings(),
@@ -63,7 +62,6 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         ending=asyncio.Event(),
         api=api,
         watching=Watching(parts.engine),
-        push=parts.http.push,
     )
     admission = Admission(whole.settings, whole.access, whole.clock)
     page = {route.path for route in PageFiles().routes()}

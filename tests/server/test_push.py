@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from nanobot.server.push.message import MOST_BYTES, PushKeys, decoded, encoded, encrypted
-from nanobot.server.push.sender import fitting
-from nanobot.store.repositories.access_tokens import AccessToken
-from nanobot.store.repositories.push_subscriptions import (
+from nanobot.plugins.page.push.message import MOST_BYTES, PushKeys, decoded, encoded, encrypted
+from nanobot.plugins.page.push.sender import fitting
+from nanobot.plugins.page.store import (
     PushSubscription,
     SqlPushSubscriptions,
 )
+from nanobot.store.repositories.access_tokens import AccessToken
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
 from tests.server.pushing import PushedBrowser, PushServer
@@ -183,7 +183,7 @@ def test_each_message_is_sealed_anew() -> None:
 
 def test_what_encrypts_is_not_loaded_before_it_is_needed() -> None:
     code = (
-        "import sys, nanobot.server.push.service, nanobot.server.push.routes\n"
+        "import sys, nanobot.plugins.page.push.service, nanobot.plugins.page.push.routes\n"
         "print([name for name in sys.modules if name.startswith('cryptography')])"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

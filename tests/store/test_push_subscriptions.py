@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.store.database import schema
-from nanobot.store.repositories.access_tokens import AccessToken, SqlAccessTokens
-from nanobot.store.repositories.push_subscriptions import (
+from nanobot.plugins.page.store import (
     FormerSubscription,
     PushSubscription,
     SqlPushSubscriptions,
 )
+from nanobot.store.database import schema
+from nanobot.store.repositories.access_tokens import AccessToken, SqlAccessTokens
 from tests.store.home import Home
 
 NOW = 1_000.0

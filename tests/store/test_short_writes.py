@@ -17,6 +17,7 @@ from nanobot.messages import Address, Role, RunOptions
 from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.memory.records import Draft, FileChanges
 from nanobot.plugins.memory.remember import DueSession
+from nanobot.plugins.page.store import PushSubscription
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.providers.base import Usage
@@ -31,7 +32,6 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.migrate import prepare
 from nanobot.store.repositories import blob_references, session_removal
 from nanobot.store.repositories.access_tokens import AccessToken
-from nanobot.store.repositories.push_subscriptions import PushSubscription
 from nanobot.store.repositories.retention import Slice
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold

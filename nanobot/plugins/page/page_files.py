@@ -18,7 +18,7 @@ from nanobot.server.application import Route
 from nanobot.server.path_prefix import own_path, prefix_of
 from nanobot.server.wire import QUIET, Problem
 
-FOLDER = Path(__file__).parent / "page"
+FOLDER = Path(__file__).parent / "files"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
@@ -70,12 +70,13 @@ class PageFiles:
         too. Every other file is `/page/DIGEST/NAME`.
         """
         pages = [
-            Route(method="GET", path=path, handler=self._page, open=True)
+            Route(method="GET", path=path, handler=self._page, open=True, whole=True)
             for path, name in _PAGES.items()
             if name in self._files
         ]
         files = "/page/{digest}/{name:.+}"
-        return [*pages, Route(method="GET", path=files, handler=self._give, open=True)]
+        others = Route(method="GET", path=files, handler=self._give, open=True, whole=True)
+        return [*pages, others]
 
     def _page_of(self, name: str, prefix: str) -> _File:
         """A page with URLs of the other files below the prefix. Without a prefix, the URLs are

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nanobot.errors import ConfigError
-from nanobot.store.repositories.push_subscriptions import SqlPushSubscriptions
+from nanobot.plugins.page.store import SqlPushSubscriptions
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

@@ -13,10 +13,10 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
+from nanobot.plugins.page.push.message import encoded
+from nanobot.plugins.page.push.sender import Outcome, PushSender, Sent
+from nanobot.plugins.page.store import PushSubscription, SqlPushSubscriptions
 from nanobot.ports import Clock
-from nanobot.server.push.message import encoded
-from nanobot.server.push.sender import Outcome, PushSender, Sent
-from nanobot.store.repositories.push_subscriptions import PushSubscription, SqlPushSubscriptions
 
 PAUSES = (2.0, 8.0, 30.0, 120.0, 600.0, 1_800.0)
 """Seconds before each retry; after the last one a message is discarded."""

@@ -4,45 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from aiohttp import web
-from msgspec import Meta
 
 from nanobot.errors import NotAllowed, ToolError, UsageError
+from nanobot.plugins.page.descriptions import DESCRIPTIONS
+from nanobot.plugins.page.push.message import check_keys, encoded, point_of
+from nanobot.plugins.page.push.schemas import EndedSubscription, NewSubscription, PushKey
+from nanobot.plugins.page.push.sender import checked
+from nanobot.plugins.page.push.service import PushService
+from nanobot.plugins.page.store import PushSubscription
 from nanobot.server.access import Principal
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, sent
-from nanobot.server.push.message import PushKeys, check_keys, encoded, point_of
-from nanobot.server.push.sender import checked
-from nanobot.server.push.service import PushService
 from nanobot.server.session_routes import refusing
 from nanobot.server.wire import answer
-from nanobot.store.repositories.push_subscriptions import PushSubscription
 
 _LIMIT = 8_192
-
-
-class PushKey(msgspec.Struct, frozen=True, kw_only=True):
-    """The key of this gateway, with which a browser subscribes (applicationServerKey)."""
-
-    key: str
-
-
-class NewSubscription(msgspec.Struct, frozen=True, kw_only=True):
-    """A subscription as a browser's PushSubscription has it: where its push service takes messages,
-    and the keys to encrypt them."""
-
-    endpoint: Annotated[str, Meta(min_length=1, max_length=2_000)]
-    keys: PushKeys
-
-
-class EndedSubscription(msgspec.Struct, frozen=True, kw_only=True):
-    """Which subscription ends."""
-
-    endpoint: Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
 class PushRoutes:
@@ -56,10 +37,21 @@ class PushRoutes:
         self._addresses = service.addresses
 
     def routes(self) -> list[Route]:
+        handlers = {
+            "push_key": self._show_key,
+            "push_subscribe": self._subscribe,
+            "push_unsubscribe": self._end,
+        }
         return [
-            Route(method="GET", path="/api/push", handler=refusing(self._show_key)),
-            Route(method="POST", path="/api/push/subscribe", handler=refusing(self._subscribe)),
-            Route(method="POST", path="/api/push/unsubscribe", handler=refusing(self._end)),
+            Route(
+                method=described.method.upper(),
+                path=described.path,
+                handler=refusing(handlers[described.name]),
+                everyone=True,
+                whole=True,
+                described=described,
+            )
+            for described in DESCRIPTIONS
         ]
 
     async def _show_key(self, _: web.Request) -> web.StreamResponse:

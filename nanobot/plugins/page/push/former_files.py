@@ -11,9 +11,9 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ConfigError
-from nanobot.server.push.message import PushKeys
-from nanobot.server.push.signing_key import key_of
-from nanobot.store.repositories.push_subscriptions import (
+from nanobot.plugins.page.push.message import PushKeys
+from nanobot.plugins.page.push.signing_key import key_of
+from nanobot.plugins.page.store import (
     FormerSubscription,
     PushSubscription,
     SqlPushSubscriptions,

@@ -17,12 +17,12 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import StoreError
 from nanobot.messages import WEB, EventKind, Role, RunEvent
+from nanobot.plugins.page.push.mailbox import Mailbox
+from nanobot.plugins.page.push.sender import PushSender
+from nanobot.plugins.page.store import PushSubscription, SqlPushSubscriptions
 from nanobot.ports import Clock
-from nanobot.server.push.mailbox import Mailbox
-from nanobot.server.push.sender import PushSender
 from nanobot.session.approvals import Approval, Approver, may_answer, shown_call
 from nanobot.session.views import Records
-from nanobot.store.repositories.push_subscriptions import PushSubscription, SqlPushSubscriptions
 
 _LOOK_SECONDS = 120.0
 _MOST = 100

@@ -7,15 +7,16 @@ from functools import partial
 from nanobot.bus.core import Bus
 from nanobot.channels.lease import ChannelLease
 from nanobot.config.loader import Config
+from nanobot.plugins.page.push.former_files import bring_over
+from nanobot.plugins.page.push.notifier import PushNotifier
+from nanobot.plugins.page.push.sender import PushSender
+from nanobot.plugins.page.push.signing_key import SigningKey
+from nanobot.plugins.page.store import SqlPushSubscriptions
 from nanobot.ports import Clock
-from nanobot.server.push.former_files import bring_over
-from nanobot.server.push.notifier import PushNotifier
-from nanobot.server.push.sender import PushSender
-from nanobot.server.push.signing_key import SigningKey
+from nanobot.seam.works import Works
 from nanobot.session.views import Records
-from nanobot.store.beats import Beats
+from nanobot.store.opening import Store
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.push_subscriptions import SqlPushSubscriptions
 from nanobot.tools.network.addresses import Addresses
 
 LEASE = "(notifications)"
@@ -24,15 +25,21 @@ _NOBODY = "mailto:nobody@example.com"
 """Apple's push service refuses a contact without a public host name."""
 
 
+def serve(
+    config: Config, records: Records, store: Store, clock: Clock, bus: Bus, works: Works
+) -> None:
+    """Push notifications while the page is served."""
+    service = PushService(config, records, store, clock)
+    works.add("notifications", partial(service.run, bus))
+
+
 class PushService:
     """Pushes notifications. Of several processes over one store only the lease holder pushes."""
 
-    def __init__(
-        self, config: Config, records: Records, tokens: SqlAccessTokens, clock: Clock
-    ) -> None:
+    def __init__(self, config: Config, records: Records, store: Store, clock: Clock) -> None:
         public = config.web.public_url
-        self.tokens = tokens
-        self.subscriptions = SqlPushSubscriptions(tokens.database)
+        self.tokens = SqlAccessTokens(store.database)
+        self.subscriptions = SqlPushSubscriptions(store.database)
         self.key = SigningKey(self.subscriptions)
         self.addresses = Addresses(config.tools.web.allow_private)
         subject = public if public.startswith("https://") else _NOBODY
@@ -42,19 +49,17 @@ class PushService:
         )
         self._home = config.home
         self._clock = clock
+        self._store = store
 
-    async def bring_over(self) -> None:
-        """See former_files. Raises StoreError."""
-        await bring_over(self._home, self.subscriptions)
-
-    async def run(self, bus: Bus, beats: Beats | None) -> None:
-        """Push until cancelled; over a shared store, which has `beats`, only while no other process
-        does.
+    async def run(self, bus: Bus) -> None:
+        """Push until cancelled; over a shared store, only while no other process does. What an
+        earlier version kept in files is brought over first. Raises StoreError.
         """
-        if beats is None:
+        await bring_over(self._home, self.subscriptions)
+        if not self._store.shared:
             await self.notifier.run(bus)
             return
-        lease = ChannelLease(LEASE, beats, self._clock)
+        lease = ChannelLease(LEASE, self._store.beats, self._clock)
         while True:
             await lease.wait()
             await lease.holding(partial(self.notifier.run, bus))

@@ -1,0 +1,15 @@
+"""The page: everything of a gateway in a browser, with notifications on phones."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="page",
+    summary="The page in the browser, and its notifications.",
+    operations="nanobot.plugins.page.operations:operations",
+    commands="nanobot.plugins.page.commands:commands",
+    routes="nanobot.plugins.page.routes:routes",
+    paths=("/", "/docs", "/sw.js", "/manifest.webmanifest", "/page/", "/api/push", "/api/push/"),
+    serve="nanobot.plugins.page.push.service:serve",
+)

@@ -1,0 +1,34 @@
+"""What the page serves: its files, the scripts of other plugins' views, and notifications."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nanobot.config.loader import Config
+from nanobot.plugins.page.page_files import PageFiles
+from nanobot.plugins.page.push.routes import PushRoutes
+from nanobot.plugins.page.push.service import PushService
+from nanobot.plugins.page.views import views_of_plugins
+from nanobot.ports import Clock
+from nanobot.seam.faces import Frontend
+from nanobot.seam.offers import Contributions
+from nanobot.server.application import Route
+from nanobot.session.views import Records
+from nanobot.store.opening import Store
+
+
+async def routes(
+    config: Config,
+    records: Records,
+    store: Store,
+    clock: Clock,
+    frontend: Frontend,
+    contributions: Contributions,
+) -> list[Route]:
+    """All of it. From now on GET /api/me says which version of the page is served, with which
+    views."""
+    files = await asyncio.to_thread(PageFiles)
+    views, scripts = views_of_plugins(contributions)
+    frontend.version, frontend.views = files.digest, views
+    push = PushService(config, records, store, clock)
+    return [*files.routes(), *scripts, *PushRoutes(push).routes()]
