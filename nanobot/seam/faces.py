@@ -12,33 +12,42 @@ T = TypeVar("T")
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view of the page. `script` is a JavaScript module whose default export is a function: it
-    gets the page's building blocks (`html`, `useState`, `useEffect`, `Head`, `Button`, `Fetched`,
-    `useFetched`, `read`, `change`, `t`, `tell` ...) and returns a component. `place`: a view
-    of its own in the menu; a button among the results of doctor (Settings, Health); a part of
-    Settings, Skills; a part of the view of each run, which gets `run` and `entries`; or a part of
-    each step of a run, which gets `run` and `entry`. `needs`: the operation that a person must be
-    allowed to use; empty: it is for owners."""
+    """A view of the page, of one script or of a folder. `script` is a JavaScript module whose
+    default export is a function: it gets the page's building blocks (`html`, `useState`,
+    `useEffect`, `Head`, `Button`, `Fetched`, `useFetched`, `read`, `change`, `t`, `tell` ...) and
+    returns a component. The `folder` contains the module `NAME.js`, whose default export is the
+    component, with all that it imports; they import the building blocks from "../../kit.js".
+    Everybody may read these files, like those of the page itself. `place`: a view of its own in the
+    menu; a button among the results of doctor (Settings, Health); a part of Settings, Skills, or of
+    Memory; a part of the view of each run, which gets `run` and `entries`; or a part of each step
+    of a run, which gets `run` and `entry`. `order`: its place in the menu, where Chat is 0, Runs
+    10, Memory 30, Channels 40, Usage 50, Settings 60. `needs`: the operation that a person must be
+    allowed to use; empty: it is for owners. `whole`: its address is `#/NAME` without the name of
+    the plugin, which only plugins of nanobot may have."""
 
     title: str
-    script: str
+    script: str = ""
+    folder: Path | None = None
     name: str = "main"
     icon: str = "info"
-    place: Literal["menu", "health", "skills", "run", "step"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "run", "step"] = "menu"
+    order: int = 100
     needs: str = ""
+    whole: bool = False
 
 
 class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     """A view that a plugin adds to the page; `script` is the path of its module. `place`: where it
-    is shown; `needs`: the operation that a person must be allowed to use (empty: it is for owners).
-    """
+    is shown; `order`: its place in the menu; `needs`: the operation that a person must be allowed
+    to use (empty: it is for owners)."""
 
     name: str
     title: str
     icon: str
     script: str
-    place: Literal["menu", "health", "skills", "run", "step"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "run", "step"] = "menu"
     needs: str = ""
+    order: int = 100
 
 
 class Frontend:

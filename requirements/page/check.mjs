@@ -4,13 +4,22 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toJsx } from "./htm.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PAGE = join(HERE, "../../nanobot/plugins/page/files");
+const PLUGINS = join(HERE, "../../nanobot/plugins");
 const JSX = join(HERE, ".jsx");
 
 const OPTIONS = {
@@ -29,11 +38,21 @@ const OPTIONS = {
 };
 
 rmSync(JSX, { recursive: true, force: true });
-for (const name of readdirSync(PAGE, { recursive: true })) {
-  if (!name.endsWith(".js") || name.startsWith("vendor")) continue;
-  const target = join(JSX, `${name}x`);
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, toJsx(readFileSync(join(PAGE, name), "utf8")));
+
+/** Writes the modules of a folder, to where the gateway serves them. */
+function write(folder, place) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    if (!name.endsWith(".js") || name.startsWith("vendor")) continue;
+    const target = join(JSX, place, `${name}x`);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, toJsx(readFileSync(join(folder, name), "utf8")));
+  }
+}
+
+write(PAGE, "");
+for (const name of readdirSync(PLUGINS)) {
+  const folder = join(PLUGINS, name, "page");
+  if (existsSync(folder)) write(folder, `plugins/${name}`);
 }
 const types = spawnSync(process.env.PYTHON ?? "python3", [join(HERE, "api_types.py")], {
   encoding: "utf8",
@@ -49,7 +68,11 @@ const { status, stdout, stderr } = spawnSync(command, ["--project", JSX], {
   cwd: JSX,
   encoding: "utf8",
 });
-const shown = relative(join(HERE, "../.."), PAGE);
-process.stdout.write(stdout.replaceAll(/^(\S+\.js)x(?=\(\d+,\d+\))/gm, `${shown}/$1`));
+const root = join(HERE, "../..");
+const file = (/** @type {string} */ name) =>
+  name.startsWith("plugins/")
+    ? `${relative(root, PLUGINS)}/${name.replace(/^plugins\/(\w+)/, "$1/page")}`
+    : `${relative(root, PAGE)}/${name}`;
+process.stdout.write(stdout.replaceAll(/^(\S+\.js)x(?=\(\d+,\d+\))/gm, (_, name) => file(name)));
 process.stderr.write(stderr);
 process.exit(status ?? 1);

@@ -12,6 +12,7 @@ PLUGIN = Plugin(
     groups={"cron": "Scheduled jobs."},
     tools="nanobot.plugins.cron.service:tools",
     reserves=("cron",),
+    page="nanobot.plugins.cron.view:views",
     checks="nanobot.plugins.cron.checks:checks",
     provides={"scheduling": "nanobot.plugins.cron.service:scheduling"},
 )

@@ -27,6 +27,7 @@ PLUGIN = Plugin(
     guidance=(Guidance(tools="memory_", text=_GUIDANCE),),
     prompt="nanobot.plugins.memory.service:prompt",
     stages="nanobot.plugins.memory.service:stages",
+    page="nanobot.plugins.memory.view:views",
     around_runs="nanobot.plugins.memory.service:around_runs",
     start="nanobot.plugins.memory.service:start",
 )

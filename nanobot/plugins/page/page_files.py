@@ -8,7 +8,9 @@ import hashlib
 import mimetypes
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from aiohttp import web
@@ -50,17 +52,21 @@ class _File(msgspec.Struct):
 
 
 class PageFiles:
-    """All files of `folder` as they are now. Its HTML pages refer to the others below
+    """All files of `folder` as they are now, and below `plugins/` those of the `added` folders. Its
+    HTML pages refer to the others below
     `/page/DIGEST/`, which changes with any of them and with the `version`: a page never gets a file
     of another version, and browsers can cache each file permanently.
     """
 
-    def __init__(self, folder: Path = FOLDER, version: str = __version__) -> None:
-        self._files = {
-            path.relative_to(folder).as_posix(): _File(_kind_of(path), path.read_bytes())
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.name.startswith(".")
-        }
+    def __init__(
+        self,
+        folder: Path = FOLDER,
+        version: str = __version__,
+        added: Mapping[str, Path] = MappingProxyType({}),
+    ) -> None:
+        self._files = _read(folder, "")
+        for name, more in added.items():
+            self._files |= _read(more, f"plugins/{name}/")
         names = [f"{name} {_digest(file.plain)}" for name, file in self._files.items()]
         self.digest = _digest("\n".join([version, *names]).encode())[:16]
         self._pages: OrderedDict[tuple[str, str], _File] = OrderedDict()
@@ -120,6 +126,15 @@ class PageFiles:
         if file is None:
             raise Problem(404, "not_found", "There is nothing here.")
         return await _answer(request, file, {**QUIET, "Cache-Control": _FOR_GOOD})
+
+
+def _read(folder: Path, prefix: str) -> dict[str, _File]:
+    """The files in a folder, by their paths after the prefix."""
+    return {
+        prefix + path.relative_to(folder).as_posix(): _File(_kind_of(path), path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
 
 
 def _kind_of(path: Path) -> str:

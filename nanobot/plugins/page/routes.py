@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from nanobot.config.loader import Config
 from nanobot.plugins.page.page_files import PageFiles
@@ -27,8 +28,8 @@ async def routes(
 ) -> list[Route]:
     """All of it. From now on GET /api/me says which version of the page is served, with which
     views."""
-    files = await asyncio.to_thread(PageFiles)
-    views, scripts = views_of_plugins(contributions)
-    frontend.version, frontend.views = files.digest, views
+    views = views_of_plugins(contributions)
+    files = await asyncio.to_thread(partial(PageFiles, added=views.folders))
+    frontend.version, frontend.views = files.digest, views.below(f"/page/{files.digest}")
     push = PushService(config, records, store, clock)
-    return [*files.routes(), *scripts, *PushRoutes(push).routes()]
+    return [*files.routes(), *views.routes, *PushRoutes(push).routes()]

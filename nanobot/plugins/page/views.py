@@ -1,10 +1,12 @@
-"""The views that plugins add to the page, and the routes of their scripts."""
+"""The views that plugins add to the page, and their scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from nanobot.errors import PluginBroken
@@ -19,33 +21,54 @@ from nanobot.text import pattern
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
-def views_of_plugins(contributions: Contributions) -> tuple[list[PluginPage], list[Route]]:
-    """The views as GET /api/me lists them, and the routes of their scripts."""
-    shown: list[PluginPage] = []
-    routes: list[Route] = []
+class Views(msgspec.Struct):
+    """The views as GET /api/me lists them, whose scripts in folders are below `plugins/` among the
+    files of the page; the routes of single scripts; and the folders, by the names of plugins."""
+
+    shown: list[PluginPage]
+    routes: list[Route]
+    folders: dict[str, Path]
+
+    def below(self, files: str) -> list[PluginPage]:
+        """The views, where the files of the page are at that path."""
+        return [
+            each
+            if each.script.startswith("/")
+            else msgspec.structs.replace(each, script=f"{files}/{each.script}")
+            for each in self.shown
+        ]
+
+
+def views_of_plugins(contributions: Contributions) -> Views:
+    """The views of all plugins that are on."""
+    views = Views([], [], {})
 
     def use(found: FoundPlugin, given: Any) -> None:
-        views = _checked(given)
-        for view in views:
-            path = f"/plugins/{found.name}/views/{view.name}.js"
-            shown.append(
+        new = _checked(found, given)
+        for view in new:
+            script = f"/plugins/{found.name}/views/{view.name}.js"
+            if view.folder is not None:
+                views.folders[found.name] = view.folder
+                script = f"plugins/{found.name}/{view.name}.js"
+            else:
+                views.routes.append(_route(script, view))
+            views.shown.append(
                 PluginPage(
-                    name=f"{found.name}-{view.name}",
+                    name=view.name if view.whole else f"{found.name}-{view.name}",
                     title=view.title,
                     icon=view.icon,
-                    script=path,
+                    script=script,
                     place=view.place,
+                    order=view.order,
                     needs=view.needs,
                 )
             )
-            script = _script(view.script, everyone=bool(view.needs))
-            routes.append(Route(method="GET", path=path, handler=script, everyone=True, whole=True))
 
     contributions.each("page", use)
-    return shown, routes
+    return views
 
 
-def _checked(given: Any) -> list[PageView]:
+def _checked(found: FoundPlugin, given: Any) -> list[PageView]:
     views = list(given) if isinstance(given, Iterable) else [given]
     for view in views:
         if not isinstance(view, PageView):
@@ -54,7 +77,25 @@ def _checked(given: Any) -> list[PageView]:
             )
         if _NAME.fullmatch(view.name) is None or not view.title.strip():
             raise PluginBroken(f"a view has the name {view.name!r} and the title {view.title!r}")
+        if view.whole and found.package:
+            raise PluginBroken(f"the view {view.name!r} must have the plugin's prefix")
+        _check_script(view)
+    if len({view.folder for view in views if view.folder is not None}) > 1:
+        raise PluginBroken("its views have several folders: put their modules into one")
     return views
+
+
+def _check_script(view: PageView) -> None:
+    """Raises PluginBroken for a view that cannot be loaded."""
+    if bool(view.script) == (view.folder is not None):
+        raise PluginBroken(f"the view {view.name!r} has a script, or a folder")
+    if view.folder is not None and not (view.folder / f"{view.name}.js").is_file():
+        raise PluginBroken(f"there is no {view.folder / view.name}.js")
+
+
+def _route(path: str, view: PageView) -> Route:
+    script = _script(view.script, everyone=bool(view.needs))
+    return Route(method="GET", path=path, handler=script, everyone=True, whole=True)
 
 
 def _script(text: str, *, everyone: bool) -> Handler:

@@ -15,28 +15,24 @@ import { theme, turn } from "./theme.js";
 
 /**
  * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`,
- * or what it `also` shows.
- * @type {Record<string, { name: string, icon: string, load: () => Promise<{ default: View }>,
- *   needs?: keyof import("./gateway.js").Reads, also?: keyof import("./gateway.js").Reads,
- *   hidden?: boolean }>}
+ * or what it `also` shows. The menu has them by their `order`, in which plugins add theirs.
+ * @type {Record<string, { name: string, icon: string, order: number,
+ *   load: () => Promise<{ default: View }>, needs?: keyof import("./gateway.js").Reads,
+ *   also?: keyof import("./gateway.js").Reads, hidden?: boolean }>}
  */
 export const VIEWS = {
-  chat: { name: "Chat", icon: "chat", load: () => import("./views/chat.js") },
+  chat: { name: "Chat", icon: "chat", order: 0, load: () => import("./views/chat.js") },
   runs: {
     name: "Runs",
     icon: "runs",
+    order: 10,
     load: () => import("./views/runs.js"),
     needs: "runs list",
-  },
-  schedule: {
-    name: "Schedule",
-    icon: "schedule",
-    load: () => import("./views/schedule.js"),
-    needs: "cron list",
   },
   memory: {
     name: "Memory",
     icon: "memory",
+    order: 30,
     load: () => import("./views/memory.js"),
     needs: "memory list",
     also: "prompts list",
@@ -44,25 +40,38 @@ export const VIEWS = {
   channels: {
     name: "Channels",
     icon: "channels",
+    order: 40,
     load: () => import("./views/channels.js"),
     needs: "pair list",
   },
-  usage: { name: "Usage", icon: "usage", load: () => import("./views/usage.js"), needs: "usage" },
-  settings: { name: "Settings", icon: "settings", load: () => import("./views/settings.js") },
+  usage: {
+    name: "Usage",
+    icon: "usage",
+    order: 50,
+    load: () => import("./views/usage.js"),
+    needs: "usage",
+  },
+  settings: {
+    name: "Settings",
+    icon: "settings",
+    order: 60,
+    load: () => import("./views/settings.js"),
+  },
 };
 
 /** The views that this person may use. */
 const views = () => {
-  for (const { name, title, icon, script, place, needs } of me.value?.views ?? []) {
-    if (["run", "step", "skills"].includes(place)) continue;
+  for (const { name, title, icon, script, place, needs, order } of me.value?.views ?? []) {
+    if (["run", "step", "skills", "memory"].includes(place)) continue;
     const load = async () => (await import("./kit.js")).made(script);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";
-    VIEWS[name] ??= { name: title, icon, load, needs: owners, hidden: place !== "menu" };
+    const hidden = place !== "menu";
+    VIEWS[name] ??= { name: title, icon, order, load, needs: owners, hidden };
   }
-  const shown = Object.entries(VIEWS).filter(
-    ([, { needs, also }]) => !needs || may(needs) || (also && may(also)),
-  );
+  const shown = Object.entries(VIEWS)
+    .filter(([, { needs, also }]) => !needs || may(needs) || (also && may(also)))
+    .sort(([, one], [, other]) => one.order - other.order);
   return Object.fromEntries(shown);
 };
 
@@ -267,9 +276,18 @@ addEventListener("hashchange", async () => {
 });
 
 const frame = /** @type {HTMLElement} */ (document.getElementById("app"));
-const [wanted] = Object.keys(VIEWS).filter((name) => name === place.value.view);
-// All of it at once: nothing here needs the others.
-await Promise.all([begin(), letIn(), load(wanted ?? "chat")]);
+const entered = letIn();
+
+/** The first view; what plugins add is known once the gateway has said who this is. */
+async function loadFirst() {
+  const { view } = place.value;
+  if (view in VIEWS) return load(view);
+  await entered;
+  return load(view in views() ? view : "chat");
+}
+
+// All of it at once: little here needs the others.
+await Promise.all([begin(), entered, loadFirst()]);
 if (access.value === "in") follow();
 frame.replaceChildren();
 render(html`<${App} />`, frame);

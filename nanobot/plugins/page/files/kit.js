@@ -1,11 +1,18 @@
-/** What the views of plugins are made with: their scripts get this, and return a component. */
+/**
+ * What the views of plugins are made with. The modules of a view's folder import it; a script that
+ * stands alone gets it, and returns a component.
+ */
 
-import { at, change, may, me, read } from "./api.js";
-import { clock, count, duration } from "./format.js";
-import { language, t } from "./i18n.js";
-import { html, useEffect, useMemo, useRef, useState } from "./lib.js";
-import { changed } from "./live.js";
-import {
+import { at } from "./api.js";
+import * as kit from "./kit.js";
+import { asset } from "./lib.js";
+
+export { at, change, may, me, read } from "./api.js";
+export { clock, count, duration, moment } from "./format.js";
+export { language, t } from "./i18n.js";
+export { html, useEffect, useMemo, useRef, useState } from "./lib.js";
+export { changed } from "./live.js";
+export {
   Button,
   Choice,
   complain,
@@ -14,21 +21,23 @@ import {
   Fetched,
   Field,
   Head,
+  said,
   State,
   Switch,
   Unreadable,
   useFetched,
   valueOf,
+  When,
 } from "./parts/basics.js";
-import { tell } from "./parts/notices.js";
-import { go, link } from "./router.js";
+export { tell } from "./parts/notices.js";
+export { go, lastOpened, link } from "./router.js";
 
-const kit = {
-  ...{ at, change, may, me, read, language, t, changed, clock, count, duration, go, link, tell },
-  ...{ html, useEffect, useMemo, useRef, useState },
-  ...{ Button, Choice, complain, Dialog, Empty, Fetched, Field, Head, State },
-  ...{ Switch, Unreadable, useFetched, valueOf },
-};
-
-/** The view of a script. @param {string} path */
-export const made = async (path) => ({ default: (await import(at(path))).default(kit) });
+/**
+ * The view of a script. One in a folder is a file of the page itself, of the version of this one.
+ * @param {string} script
+ */
+export async function made(script) {
+  const [, file] = /^\/page\/\w+\/(.+)$/.exec(script) ?? [];
+  if (file) return import(asset(`./${file}`));
+  return { default: (await import(at(script))).default(kit) };
+}

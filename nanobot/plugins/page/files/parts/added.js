@@ -25,7 +25,7 @@ async function load(script) {
 
 /**
  * What plugins add there, each with these properties.
- * @param {{ place: "run" | "step" | "skills" } & Record<string, unknown>} props
+ * @param {{ place: "run" | "step" | "skills" | "memory" } & Record<string, unknown>} props
  */
 export function Added({ place, ...rest }) {
   const scripts = (me.value?.views ?? [])

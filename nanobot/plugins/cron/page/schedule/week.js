@@ -1,10 +1,6 @@
 /** The coming seven days with all that is due, and the days on which clocks change. */
 
-import { read } from "../../api.js";
-import { t, language } from "../../i18n.js";
-import { html } from "../../lib.js";
-import { Fetched, useFetched } from "../../parts/basics.js";
-import { link } from "../../router.js";
+import { Fetched, html, language, link, read, t, useFetched } from "../../../kit.js";
 
 const DAYS = 7;
 const MOST_JOBS = 60;
@@ -21,7 +17,7 @@ const midnight = (offset) => {
 
 /**
  * @typedef {import("./form.js").Job} Job
- * @typedef {Pick<import("../../gateway.js").DueView, "unix" | "time">} Time
+ * @typedef {Pick<import("../../../gateway.js").DueView, "unix" | "time">} Time
  */
 
 /** What is due on each day, one line a job and day. @param {{ job: Job, times: Time[] }[]} due */
@@ -50,7 +46,7 @@ async function dueOf(jobs, signal) {
       { text: job.schedule, zone: job.zone, count: TIMES },
       { signal },
     ).catch(() => []);
-    /** @type {import("../../gateway.js").DueView} */
+    /** @type {import("../../../gateway.js").DueView} */
     const next = { unix: job.next_at ?? 0, time: "", rule: "", zone: job.zone };
     return { job, times: times.length ? times : [next] };
   });

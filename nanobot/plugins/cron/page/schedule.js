@@ -1,29 +1,34 @@
 /** What is done later, or again and again: the jobs, and the week to come. */
 
-import { change, may, me, read } from "../api.js";
-import { moment } from "../format.js";
-import { t } from "../i18n.js";
-import { html, useState } from "../lib.js";
-import { changed } from "../live.js";
 import {
   Button,
+  change,
+  changed,
   Choice,
   Dialog,
   Empty,
   Fetched,
+  go,
   Head,
+  html,
+  link,
+  may,
+  me,
+  moment,
+  read,
   State,
+  t,
+  tell,
   Unreadable,
   useFetched,
+  useState,
   When,
-} from "../parts/basics.js";
-import { tell } from "../parts/notices.js";
-import { go, link } from "../router.js";
+} from "../../kit.js";
 import { JobForm } from "./schedule/form.js";
 import { Week } from "./schedule/week.js";
 
 /**
- * @typedef {import("../gateway.js").JobView} JobView
+ * @typedef {import("../../gateway.js").JobView} JobView
  * @typedef {"cron run" | "cron pause" | "cron resume"} Deed
  */
 
@@ -107,7 +112,7 @@ function Job({ id, onClose, onEdit, again }) {
           !one ? html`<p>${t("There is no such job any more.")}</p>` : html`
             <dl class="facts">
               ${
-                /** @type {[string, import("../parts/basics.js").Children][]} */ ([
+                /** @type {[string, import("../../parts/basics.js").Children][]} */ ([
                   ["State", html`<${State} state=${one.state} />`],
                   ["Schedule", html`<code>${one.schedule}</code>`],
                   ["Zone", one.zone],

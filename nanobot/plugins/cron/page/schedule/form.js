@@ -1,11 +1,20 @@
 /** A job made or changed, with the times at which it would be due. */
 
-import { change, read } from "../../api.js";
-import { t } from "../../i18n.js";
-import { html, useEffect, useState } from "../../lib.js";
-import { Button, Dialog, Field, said, valueOf } from "../../parts/basics.js";
-import { tell } from "../../parts/notices.js";
-import { lastOpened } from "../../router.js";
+import {
+  Button,
+  change,
+  Dialog,
+  Field,
+  html,
+  lastOpened,
+  read,
+  said,
+  t,
+  tell,
+  useEffect,
+  useState,
+  valueOf,
+} from "../../../kit.js";
 
 const PATIENCE = 300;
 const EXAMPLES = ["every weekday at 9", "tomorrow at 18:00", "每月第一个星期一9点", "0 8 * * 1-5"];
@@ -18,11 +27,11 @@ const FALLBACK = "web:jobs";
 const NO_CHATS = /^(cron|task|heartbeat|events|hook|lifecycle)(:|$)/;
 
 /**
- * @typedef {import("../../gateway.js").SessionView} Session
- * @typedef {import("../../gateway.js").JobView} Job
- * @typedef {import("../../gateway.js").DueView} DueView
- * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
- * @typedef {import("../../gateway.js").Changes["cron add"]["takes"]} Given
+ * @typedef {import("../../../gateway.js").SessionView} Session
+ * @typedef {import("../../../gateway.js").JobView} Job
+ * @typedef {import("../../../gateway.js").DueView} DueView
+ * @typedef {import("../../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../../gateway.js").Changes["cron add"]["takes"]} Given
  */
 
 /**
