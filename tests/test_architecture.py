@@ -83,8 +83,6 @@ NOT_AT_START = (
         "nanobot.config.file",
     ),
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
-    *("nanobot.tools.shell.escapes", "nanobot.tools.shell.dangerous_commands"),
-    *("nanobot.plugins.embedded.answers", "nanobot.providers.litellm_provider"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),
     *("nanobot.server.peers", "nanobot.server.watching"),
@@ -92,7 +90,6 @@ NOT_AT_START = (
     *("nanobot.store.database.postgres", "nanobot.store.database.notices"),
     *PLUGIN_PARTS,
     "nanobot.telemetry",
-    *("nanobot.tools.shell.network", "nanobot.tools.shell.commandline"),
     *(
         "sqlalchemy.dialects.postgresql",
         "alembic",

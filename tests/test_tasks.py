@@ -44,7 +44,7 @@ HANDLED = {
     "plugins/mcp/stdio.py:mcp: stdout": "the life of the connection is within a boundary",
     "plugins/mcp/stdio.py:mcp: stdin": "the life of the connection is within a boundary",
     "plugins/mcp/stdio.py:mcp: stderr": "the life of the connection is within a boundary",
-    "tools/sandbox/proxy.py:proxy: out": "a task of the connection, which asyncio logs",
+    "plugins/shell/sandbox/proxy.py:proxy: out": "a task of the connection, which asyncio logs",
     "triggers/service.py:cron: timer": "`CronService.run` is supervised",
     "triggers/service.py:cron: wait": "it sleeps",
     "triggers/service.py:cron: changes": "it waits",

@@ -27,7 +27,6 @@ from nanobot.app.parts import (
     prompt_of,
     reports_of,
     retention_of,
-    sandbox_of,
     taint_of,
     walls_of,
 )
@@ -38,7 +37,7 @@ from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
-from nanobot.app.tools import ToolDependencies, builtin_tools
+from nanobot.app.tools import builtin_tools
 from nanobot.app.triggers import seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
@@ -64,7 +63,6 @@ from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
@@ -80,9 +78,8 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.shell.allowed_hosts import AllowedHosts
-from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.tools.spawn import spawn_tool
+from nanobot.tools.walls import Walls
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.clocks import known_zone
 from nanobot.triggers.service import CronService
@@ -153,7 +150,6 @@ class _Assembly:
         self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
         self.cron.on_announced = self.peer_state.jobs_changed
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
-        self.walls = walls_of(config)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
         self.tools.blobs = self.blobs
         self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
@@ -161,7 +157,7 @@ class _Assembly:
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         self._offer()
-        commands = self._register_tools()
+        self._register_tools()
         types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
         self.tools.register(spawn_tool(background.starter))
@@ -192,7 +188,6 @@ class _Assembly:
             run_service=agent.run_service,
             worker=agent.worker,
             background=background,
-            commands=commands,
             models=self.models,
             received=self.received,
             cron=self.cron,
@@ -218,7 +213,8 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.skills, self.cron, self.chats, self.channels, self.eraser)
-        offers.add_by_type(self.walls, bringing.readers_of(self.plugged))
+        offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
+        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -309,31 +305,13 @@ class _Assembly:
             partial_elsewhere=self.peer_state.partial,
         )
 
-    def _register_tools(self) -> BackgroundCommands:
-        """Register the built-in tools. All other files of the home (keys, the log) stay hidden from
-        files and commands, even if the workspace contains the home."""
-        sandbox = sandbox_of(self.config, self.walls, self.machine.environ)
-        commands = BackgroundCommands(
-            sandbox,
-            self.taint,
-            self.bus,
-            SqlBackgroundCommands(self.store.database, self.store.writer),
-            self.machine.clock,
-            self.config.tools.exec.background_timeout,
-        )
-        dependencies = ToolDependencies(
-            config=self.config,
-            sandbox=sandbox,
-            commands=commands,
-            hosts=AllowedHosts(self.records.rules),
-            files=self.files,
-            taint=self.taint,
-            blobs=self.blobs,
-            chats=self.chats,
-            skills=self.skills,
-            readers=self.plugged.offers.get(FileReaders),
-        )
-        for tool in builtin_tools(dependencies):
+    def _register_tools(self) -> None:
+        """Register the built-in tools, then those of packages and plugins. All other files of the
+        home (keys, the log) stay hidden from files, even if the workspace contains the home."""
+        readers = self.plugged.offers.get(FileReaders)
+        for tool in builtin_tools(
+            self.files, self.taint, self.blobs, self.chats, self.skills, readers
+        ):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
@@ -341,7 +319,6 @@ class _Assembly:
         bringing.filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
-        return commands
 
     def _agent(self, background: BackgroundRuns) -> AgentParts:
         settings, machine, models = self.config.agent, self.machine, self.models

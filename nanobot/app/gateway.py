@@ -150,7 +150,6 @@ class Gateway:
         if parts.peers is not None:
             await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
-            await stack.enter_async_context(parts.commands.serving())
             await stack.enter_async_context(parts.plugged.around_runs())
             await stack.enter_async_context(parts.background.serving())
 

@@ -22,7 +22,6 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search.conversations import SqlConversations
-from nanobot.tools.shell.background import BackgroundCommands
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import CronService
 from nanobot.workspace.received import Received
@@ -39,7 +38,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     run_service: RunService
     worker: Worker
     background: BackgroundRuns
-    commands: BackgroundCommands
     models: ProviderRegistry
     received: Received
     cron: CronService

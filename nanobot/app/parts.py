@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from loguru import logger
@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.seam.installed import provided
 from nanobot.session.scopes import FOLDER
 from nanobot.store.opening import Store
 from nanobot.store.repositories.archives import Archives
@@ -23,8 +24,7 @@ from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.repositories.retention import Retention
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.sandbox import Sandbox
+from nanobot.tools.walls import WALLS, NoWalls, Walls
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
@@ -53,25 +53,12 @@ async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
         await asyncio.to_thread(skills.all)
 
 
-def walls_of(config: Config) -> Bubblewrap:
-    """The isolation of commands and other programs from the machine; it hides the home and the
-    configuration."""
-    return Bubblewrap(
-        find_bwrap(),
-        hidden=(config.home, config.file),
-        addresses=Addresses(config.tools.web.allow_private),
-    )
-
-
-def sandbox_of(config: Config, walls: Bubblewrap, environ: Mapping[str, str]) -> Sandbox:
-    """The sandbox of commands; private files are hidden unless only an owner reads."""
-    return Sandbox(
-        walls,
-        apart=private_paths(config.workspace),
-        protected=STEERING,
-        home=config.home / "sandbox-home",
-        environment=environ,
-    )
+def walls_of(config: Config) -> Walls:
+    """The isolation of programs from the machine; it hides the home and the configuration."""
+    build = provided(WALLS)
+    if build is None:
+        return NoWalls()
+    return build((config.home, config.file), Addresses(config.tools.web.allow_private))
 
 
 def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.worker import Capacity
 from nanobot.app.zones import zone_of_home
 from nanobot.config.settings.agent import AgentSettings
-from nanobot.config.settings.tools import ExecSettings
-from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.shell.exec import ExecOptions
-
-_ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
-    "bwrap": "required",
-    "auto": "wanted",
-    "off": "off",
-}
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
@@ -46,13 +36,4 @@ def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
         max_runs=config.max_concurrent_runs,
         max_background=config.max_background_runs,
         shared=shared,
-    )
-
-
-def exec_options(settings: ExecSettings) -> ExecOptions:
-    """The options of commands."""
-    return ExecOptions(
-        isolation=_ISOLATION[settings.sandbox],
-        network=NetworkAccess(mode=settings.network, hosts=settings.hosts),
-        timeout=settings.timeout,
     )

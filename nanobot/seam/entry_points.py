@@ -51,6 +51,7 @@ BUILT_IN = (
     "reader",
     "replay",
     "setup",
+    "shell",
     "terminal",
     "titles",
     "traces",

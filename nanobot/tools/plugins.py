@@ -19,7 +19,7 @@ from nanobot.tools.registry import ToolRegistry
 BUILT_IN = frozenset(
     (
         *("read_file", "write_file", "edit_file", "list_dir", "search_files"),
-        *("exec", "process", "message", "ask_user", "spawn"),
+        *("message", "ask_user", "spawn"),
         *("memory_search", "memory_save", "memory_forget", "need_information", "skill"),
     )
 )

@@ -17,7 +17,9 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.seam.installed import provided
 from nanobot.text import Sentence
+from nanobot.tools.commands import ESCAPES
 from nanobot.tools.network.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.globs import Glob
@@ -346,9 +348,8 @@ def _command(pattern: str, command: str, *, lenient: bool) -> bool:
         plain = not _SEPARATORS.search(whole) and fnmatchcase(whole, pattern)
         if not plain:
             return False
-        from nanobot.tools.shell.escapes import escapes  # noqa: PLC0415 - heavy, seldom needed
-
-        return not escapes(whole, pattern)
+        escapes = provided(ESCAPES)  # without it, only what the rule says word for word is allowed
+        return escapes is not None and not escapes(whole, pattern)
     parts = (" ".join(part.split()) for part in _PARTS.split(whole))
     return fnmatchcase(whole, pattern) or any(fnmatchcase(part, pattern) for part in parts)
 

@@ -13,8 +13,8 @@ from nanobot.config.loader import load
 from nanobot.operations.exposures import Exposure
 from nanobot.plugins.mcp.exposures import exposures
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.file_wall import no_wall_alone
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
+from nanobot.plugins.shell.sandbox.file_wall import no_wall_alone
 from tests.process.harness import World
 from tests.store.empty import with_empty_store
 

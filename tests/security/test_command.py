@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.shell.dangerous_commands import KINDS, command_risks
+from nanobot.plugins.shell.exec import exec_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.dangerous_commands import KINDS, command_risks
-from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.verdict import Verdict
 
 DANGEROUS = {

@@ -17,16 +17,16 @@ import pytest
 
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.shell.allowed_hosts import AllowedHosts
+from nanobot.plugins.shell.exec import ExecOptions, exec_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.session.approvals import RuleView
 from nanobot.tools.base import CallContext
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.allowed_hosts import AllowedHosts
-from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.verdict import Verdict
+from nanobot.tools.walls import NetworkAccess
 from tests.doubles.web_server import PRIVATE, PUBLIC, Page, WebServer
 
 CANARY = "/canary"

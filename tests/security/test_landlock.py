@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from nanobot.tools.sandbox import landlock
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.file_wall import (
+from nanobot.plugins.shell.sandbox import landlock
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.file_wall import (
     Interpreter,
     landlock_version,
     no_wall_alone,
     words_within,
 )
-from nanobot.tools.sandbox.hosts import NO_NETWORK, NetworkAccess
-from nanobot.tools.sandbox.sandbox import Sandbox, Walls
-from nanobot.tools.sandbox.view import SandboxView
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
+from nanobot.tools.walls import NO_NETWORK, NetworkAccess, SandboxView
 
 SECRET = "the-owners-diary-4711"
 NEWEST = 6

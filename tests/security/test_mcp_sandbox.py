@@ -22,9 +22,9 @@ from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.program import started
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.file_wall import no_wall_alone
-from nanobot.tools.sandbox.own_files import own_files, project_of
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
+from nanobot.plugins.shell.sandbox.file_wall import no_wall_alone
+from nanobot.plugins.shell.sandbox.own_files import own_files, project_of
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
 

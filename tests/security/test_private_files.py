@@ -11,11 +11,11 @@ from nanobot.app.parts import private_paths
 from nanobot.app.tools import workspace_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.shell.exec import ExecOptions, exec_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.taint import TaintedFiles

@@ -9,16 +9,16 @@ import pytest
 
 from nanobot.errors import ToolError
 from nanobot.messages import Role
+from nanobot.plugins.shell.exec import ExecOptions, exec_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.confinement import ConfinedFiles
-from tests.tools.test_exec import call_by
+from tests.plugins.shell.test_exec import call_by
 
 TAINTED = call_by(tainted=True)
 MEMBER = call_by(Role.MEMBER)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nanobot.messages import Address, Role
-from nanobot.store.repositories.background_commands import SqlBackgroundCommands
+from nanobot.plugins.shell.background import StartedCommand
+from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.store.unit import StoreContext
-from nanobot.tools.shell.background import StartedCommand
 from tests.store.home import Home, on_postgres, on_sqlite
 
 SILENT_FOR = 60.0

@@ -18,6 +18,7 @@ from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.memory.records import Draft, FileChanges
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.page.store import PushSubscription
+from nanobot.plugins.shell.background import StartedCommand
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.providers.base import Usage
@@ -36,7 +37,6 @@ from nanobot.store.repositories.retention import Slice
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
-from nanobot.tools.shell.background import StartedCommand
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.home import Home
 from tests.store.making import (

@@ -24,6 +24,7 @@ from nanobot.messages import Address
 from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
+from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
@@ -31,7 +32,6 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.background_commands import SqlBackgroundCommands
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices

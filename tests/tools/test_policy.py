@@ -14,15 +14,15 @@ from nanobot.config import loader as config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, UsageError
 from nanobot.messages import Role
+from nanobot.plugins.shell.exec import exec_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import OWNER
 from nanobot.tools.policy import DEFAULTS, Policy, PolicyInput
 from nanobot.tools.policy_explain import PolicyQuestion, explain
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.exec import exec_tool
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 OWNERS, MEMBERS, GUESTS = Role.OWNER, Role.MEMBER, Role.GUEST

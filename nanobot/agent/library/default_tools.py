@@ -12,13 +12,10 @@ from nanobot.seam.installed import provided
 from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
+from nanobot.tools.commands import COMMANDS, CommandPlace
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.service import CronService
@@ -51,21 +48,30 @@ def default_tools(
     workspace is not accessible; with `everywhere`, all other files are."""
     environ = environment()
     hidden = (home_of(environ),)
-    bwrap = None if exec_.sandbox == "off" else find_bwrap()
-    sandbox = Sandbox(
-        Bubblewrap(bwrap, hidden=hidden), home=hidden[0] / "sandbox-home", environment=environ
+    place = CommandPlace(
+        workspace=workspace,
+        settings=exec_,
+        isolation="wanted",
+        hidden=hidden,
+        home=hidden[0] / "sandbox-home",
+        environment=environ,
     )
-    network = NetworkAccess(mode=exec_.network, hosts=exec_.hosts)
     tools = ToolRegistry()
     for tool in (
         *file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
         skill_tool(Skills(workspace, environ)),
-        exec_tool(sandbox, workspace, ExecOptions(network=network, timeout=exec_.timeout)),
+        *_commands(place),
         *_web_tools(WebToolSettings(brave_api_key=brave_api_key)),
         message_tool(None),
     ):
         tools.register(tool)
     return tools
+
+
+def _commands(place: CommandPlace) -> list[AnyTool]:
+    """None if no plugin provides them."""
+    make = provided(COMMANDS)
+    return [] if make is None else [make(place)]
 
 
 def _web_tools(settings: WebToolSettings) -> list[AnyTool]:

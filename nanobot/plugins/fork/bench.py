@@ -14,21 +14,20 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot import labels
-from nanobot.app.parts import private_paths, walls_of
+from nanobot.app.parts import private_paths
 from nanobot.config.loader import Config
+from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
 from nanobot.providers.base import ToolCall
+from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
+from nanobot.tools.commands import COMMANDS, CommandPlace
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.hosts import NO_NETWORK
-from nanobot.tools.sandbox.sandbox import Sandbox
-from nanobot.tools.shell.exec import ExecOptions, exec_tool
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import MemoryMarks
@@ -55,8 +54,7 @@ class BenchPlace(msgspec.Struct, frozen=True, kw_only=True):
     home: Path
     workspace: Path
     file: Path
-    walls: Bubblewrap
-    seconds: float
+    commands: ExecSettings
     readers: FileReaders | None = None
 
 
@@ -66,8 +64,7 @@ def place_of(config: Config, readers: FileReaders | None = None) -> BenchPlace:
         home=config.home,
         workspace=config.workspace,
         file=config.file,
-        walls=walls_of(config),
-        seconds=config.tools.exec.timeout,
+        commands=config.tools.exec,
         readers=readers,
     )
 
@@ -81,6 +78,7 @@ class Bench:
         self._place = place
         self._folder = place.home / FOLDER / name
         self._redact = tools.redact
+        self._gateway = tools
         self._making = asyncio.Lock()
         self._tools: ToolRegistry | None = None
 
@@ -114,10 +112,19 @@ class Bench:
         files = kept_apart(
             lambda over: file_tools(over, taint=taint, readers=self._place.readers), roots, apart
         )
-        sandbox = Sandbox(self._place.walls, apart=apart, protected=STEERING)
-        seconds = self._place.seconds
-        options = ExecOptions(isolation="required", network=NO_NETWORK, timeout=seconds)
-        return [*files, exec_tool(sandbox, workspace, options, None, taint)]
+        make = provided(COMMANDS)
+        if make is None or self._gateway.effect("exec") is None:
+            return files
+        place = CommandPlace(
+            workspace=workspace,
+            settings=replace(self._place.commands, sandbox="auto", network="none", hosts=()),
+            isolation="required",
+            hidden=(self._place.home, self._place.file),
+            apart=apart,
+            protected=STEERING,
+            taint=taint,
+        )
+        return [*files, make(place)]
 
 
 def copy_workspace(place: BenchPlace, into: Path) -> None:

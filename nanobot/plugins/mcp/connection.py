@@ -31,7 +31,7 @@ from nanobot.plugins.mcp.screening import screened
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.propagation import sent
 from nanobot.text import quoted
-from nanobot.tools.sandbox.bubblewrap import SandboxProcess
+from nanobot.tools.walls import SandboxProcess
 
 MAX_TOOLS = 256
 """Maximum tools offered from one server, in the order in which it lists them."""

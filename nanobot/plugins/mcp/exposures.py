@@ -10,12 +10,10 @@ from nanobot.app.exposure import is_local
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.operations.exposures import Exposure
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.file_wall import no_wall_alone
-from nanobot.tools.sandbox.hosts import NetworkAccess
+from nanobot.tools.walls import NetworkAccess, Walls
 
 
-async def exposures(servers: Mapping[str, McpSettings], walls: Bubblewrap) -> list[Exposure]:
+async def exposures(servers: Mapping[str, McpSettings], walls: Walls) -> list[Exposure]:
     """The exposure of each enabled server, from its table. The sandbox of commands does not matter
     here."""
     rows = []
@@ -27,7 +25,7 @@ async def exposures(servers: Mapping[str, McpSettings], walls: Bubblewrap) -> li
             bare = "its `sandbox` is off"
             if server.sandbox != "off":
                 bare = await walls.probe(network) or ""
-            rows.append(_program(name, server, bare))
+            rows.append(_program(name, server, bare, walled=walls.not_alone() is None))
         else:
             rows.append(_remote(name, server))
     return rows
@@ -47,7 +45,7 @@ def _remote(name: str, server: McpSettings) -> Exposure:
     )
 
 
-def _program(name: str, server: McpSettings, bare: str) -> Exposure:
+def _program(name: str, server: McpSettings, bare: str, *, walled: bool) -> Exposure:
     if bare and server.sandbox == "bwrap":
         return Exposure(
             attacker="MCP server",
@@ -55,7 +53,7 @@ def _program(name: str, server: McpSettings, bare: str) -> Exposure:
             reaches=f"mcp.{name}: nothing, it is not started without a sandbox ({bare})",
         )
     if bare:
-        walled = server.sandbox != "off" and no_wall_alone() is None
+        walled = walled and server.sandbox != "off"
         return Exposure(
             attacker="MCP server",
             level="risk" if walled else "danger",

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 from nanobot.plugins.mcp.connection_state import ServerTrouble
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
-from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.sandbox.own_files import NODE_MODULES, own_files, projects_of
-from nanobot.tools.sandbox.sandbox import protected_paths
-from nanobot.tools.sandbox.view import SandboxView
+from nanobot.tools.walls import NetworkAccess, NoWalls, SandboxView, Walls
+from nanobot.workspace.protected import protected_paths
 
 # Hardly any program starts without these; no other variable of ours is passed on.
 _INHERITED = ("PATH", "HOME")
+_MODULES = "node_modules"
 # Python imports nothing from its working folder, nor from a folder under HOME.
 _PYTHON = {"PYTHONSAFEPATH": "1", "PYTHONNOUSERSITE": "1"}
 _CODE = frozenset(
@@ -30,12 +28,12 @@ _CODE = frozenset(
 
 class ServerPlace(NamedTuple):
     """`folder` has a subfolder for each server's program; models write to `workspace`. Programs run
-    within `walls`, if given; files in the workspace named in `protected` are read-only.
+    within `walls`; files in the workspace named in `protected` are read-only.
     """
 
     folder: Path
     workspace: Path
-    walls: Bubblewrap | None = None
+    walls: Walls = NoWalls()
     protected: tuple[str, ...] = ()
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -76,13 +74,13 @@ class ServerPlace(NamedTuple):
         read = [self._granted(f"{name}.read", path) for path in settings.read]
         write = [self._granted(f"{name}.write", path) for path in settings.write]
         program = shutil.which(settings.command, path=environment.get("PATH", os.defpath))
-        needed = [] if program is None else own_files(Path(program).absolute(), guarded)
+        needed = [] if program is None else self.walls.own_files(Path(program).absolute(), guarded)
         for word in _scripts(settings.args):
             script = Path(word)
             if script.is_absolute() and script.exists():
                 # Node searches for modules starting at a link's target.
                 for place in dict.fromkeys((script, script.resolve())):
-                    needed += projects_of(place, guarded)
+                    needed += self.walls.projects_of(place, guarded)
         shared = any(self._shows_workspace(path.resolve()) for path in write)
         kept = protected_paths(self.workspace, self.protected) if shared else ()
         return SandboxView(
@@ -123,5 +121,5 @@ def _scripts(words: Sequence[str]) -> list[str]:
     return [
         word
         for word, path in zip(words, paths, strict=True)
-        if path.suffix.lower() in _CODE or NODE_MODULES in path.parts
+        if path.suffix.lower() in _CODE or _MODULES in path.parts
     ]

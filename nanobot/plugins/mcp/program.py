@@ -17,10 +17,7 @@ from nanobot.errors import ToolError
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import SandboxProcess
-from nanobot.tools.sandbox.file_wall import AloneWall, alone, no_wall_alone
-from nanobot.tools.sandbox.hosts import NetworkAccess
-from nanobot.tools.shell.capture import kill
+from nanobot.tools.walls import AloneWall, NetworkAccess, SandboxProcess, kill
 
 
 @asynccontextmanager
@@ -38,12 +35,12 @@ async def started(
     environment = {**base, **settings.env}
     folder = place.enter(name, words, environment.get("PATH", os.defpath))
     line.exposed = await _exposed(settings, place)
-    if line.exposed or place.walls is None:
+    if line.exposed:
         async with AsyncExitStack() as stack:
             wall = None
-            if place.walls and settings.sandbox != "off" and no_wall_alone() is None:
+            if settings.sandbox != "off" and place.walls.not_alone() is None:
                 view = place.view(name, settings, environment)
-                wall = await stack.enter_async_context(alone(view))
+                wall = await stack.enter_async_context(place.walls.alone(view))
                 line.exposed += "; Landlock alone keeps files from it"
             logger.warning("MCP server {} runs without a sandbox: {}", name, line.exposed)
             process = await _bare(words, environment, folder, wall)
@@ -74,8 +71,6 @@ async def _exposed(settings: McpSettings, place: ServerPlace) -> str:
     """
     if settings.sandbox == "off":
         return "its `sandbox` is off"
-    if place.walls is None:
-        return "there is none here"
     network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
     why = await place.walls.probe(network) or ""
     if why and settings.sandbox == "bwrap":

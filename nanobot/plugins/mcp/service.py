@@ -15,7 +15,7 @@ from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap
+from nanobot.tools.walls import Walls
 from nanobot.workspace.blobs import Blobs
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def servers(  # noqa: PLR0913 - each is a part of its own
     settings: Mapping[str, McpSettings],
     config: Config,
     registry: ToolRegistry,
-    walls: Bubblewrap,
+    walls: Walls,
     store: Store,
     blobs: Blobs,
     clock: Clock,
@@ -43,7 +43,7 @@ def servers(  # noqa: PLR0913 - each is a part of its own
     return {Servers: McpServers(settings, registry, clock, environ, place, blobs, pins)}
 
 
-def place_of(config: Config, walls: Bubblewrap) -> ServerPlace:
+def place_of(config: Config, walls: Walls) -> ServerPlace:
     """Where their programs run."""
     from nanobot.plugins.mcp.place import ServerPlace  # noqa: PLC0415 - where there is a server
 

@@ -16,7 +16,8 @@ from nanobot.plugins.mcp.connection import linked
 from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.tools.walls import NoWalls
 
 NODE = shutil.which("node") or ""
 pytestmark = pytest.mark.skipif(not NODE, reason="needs node")
@@ -104,7 +105,7 @@ def place_of(tmp_path: Path) -> ServerPlace:
 
 async def offered(tmp_path: Path, settings: McpSettings, *, sandbox: bool = True) -> list[str]:
     """The tools of a server that starts; raises why it does not."""
-    place = place_of(tmp_path) if sandbox else place_of(tmp_path)._replace(walls=None)
+    place = place_of(tmp_path) if sandbox else place_of(tmp_path)._replace(walls=NoWalls())
     place.folder.mkdir(parents=True, exist_ok=True)
     environ = place.environment({"PATH": os.environ["PATH"], "HOME": str(tmp_path / "user")})
     async with linked("it", settings, environ, place, ConnectionState()) as connection:

@@ -28,16 +28,6 @@ from nanobot.plugins.setup.doctor.stored_rows import stored_rows
 from nanobot.plugins.setup.probes import try_model
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
-from nanobot.tools.sandbox.bubblewrap import (
-    REMEDY,
-    Bubblewrap,
-    find_bwrap,
-    missing_walls,
-    remedy,
-    standing_walls,
-)
-from nanobot.tools.sandbox.file_wall import no_wall_alone
-from nanobot.tools.sandbox.hosts import NetworkAccess
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.skills import Skills
 
@@ -83,7 +73,6 @@ async def everything(
         for finding in _store(config, kept, rows=rows):
             yield finding
     yield await _model(config, environ)
-    yield await _sandbox(config)
     owned = frozenset() if isinstance(kept, Finding) else kept.owned
     async for finding in entrances(config, findings, owned):
         yield finding
@@ -283,31 +272,3 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
     text += "; its price is unknown, so no limit of cost holds for it"
     remedy = f'Set providers.{provider}.models."{model}".price'
     return Finding(about=about, level="warning", text=text, remedy=remedy)
-
-
-async def _sandbox(config: Config) -> Finding:
-    settings, about = config.tools.exec, "sandbox"
-    if settings.sandbox == "off":
-        text = "tools.exec.sandbox is off: the model can run no commands"
-        return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')
-    network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
-    bwrap = find_bwrap()
-    why = await Bubblewrap(bwrap).probe(network)
-    if why is None:
-        reached = {
-            "none": "bubblewrap, without network",
-            "hosts": "bubblewrap, with listed hosts",
-            "all": "bubblewrap, with the network",
-        }[settings.network]
-        walls = [reached, *standing_walls()]
-        text = "; ".join([*walls, *missing_walls()])
-        return Finding(about=about, level="ok", text=text)
-    level: Literal["warning", "broken"] = "broken" if settings.sandbox == "bwrap" else "warning"
-    advice = remedy(bwrap)
-    text = f"{why.removesuffix(f': {advice}')}: the model can run no commands"
-    if level == "warning":
-        alone = no_wall_alone()
-        kept = "Landlock alone keeps files from them" if alone is None else f"bare: {alone}"
-        text += f" but those that a person agrees to ({kept})"
-    todo = f"Run: {advice}" if advice == REMEDY else advice
-    return Finding(about=about, level=level, text=text, remedy=todo)

@@ -1,0 +1,20 @@
+"""Commands: the model runs them in a sandbox, which other programs use, too."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="shell",
+    summary="Commands that the model runs, in a sandbox.",
+    objects="nanobot.plugins.shell.service:objects",
+    tools="nanobot.plugins.shell.service:tools",
+    reserves=("exec", "process"),
+    around_runs="nanobot.plugins.shell.service:around_runs",
+    checks="nanobot.plugins.shell.checks:checks",
+    provides={
+        "walls": "nanobot.plugins.shell.service:walls",
+        "commands": "nanobot.plugins.shell.service:commands",
+        "escapes": "nanobot.plugins.shell.escapes:escapes",
+    },
+)

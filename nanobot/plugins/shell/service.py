@@ -1,0 +1,104 @@
+"""The commands of a gateway; and what others use of them: the sandbox, and commands elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+from nanobot.app.parts import private_paths
+from nanobot.bus.core import Bus
+from nanobot.config.loader import Config
+from nanobot.config.settings.tools import ExecSettings
+from nanobot.plugins.shell.allowed_hosts import AllowedHosts
+from nanobot.plugins.shell.background import BackgroundCommands
+from nanobot.plugins.shell.exec import ExecOptions, exec_tool
+from nanobot.plugins.shell.process import process_tool
+from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
+from nanobot.plugins.shell.sandbox.sandbox import Sandbox
+from nanobot.plugins.shell.store import SqlBackgroundCommands
+from nanobot.ports import Clock
+from nanobot.seam.faces import Environment
+from nanobot.session.views import Records
+from nanobot.store.opening import Store
+from nanobot.tools.base import AnyTool
+from nanobot.tools.commands import CommandPlace
+from nanobot.tools.network.addresses import Addresses
+from nanobot.tools.policy import STEERING
+from nanobot.tools.walls import NetworkAccess
+from nanobot.workspace.taint import TaintedFiles
+
+_ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
+    "bwrap": "required",
+    "auto": "wanted",
+    "off": "off",
+}
+
+
+def objects(
+    config: Config, store: Store, bus: Bus, clock: Clock, environ: Environment, taint: TaintedFiles
+) -> Mapping[Any, Any]:
+    """The sandbox of commands, and those in the background. Private files are hidden unless only an
+    owner reads. All other files of the home (keys, the log) stay hidden from commands, even if the
+    workspace contains the home."""
+    sandbox = Sandbox(
+        walls((config.home, config.file), Addresses(config.tools.web.allow_private)),
+        apart=private_paths(config.workspace),
+        protected=STEERING,
+        home=config.home / "sandbox-home",
+        environment=environ,
+    )
+    records = SqlBackgroundCommands(store.database, store.writer)
+    longest = config.tools.exec.background_timeout
+    background = BackgroundCommands(sandbox, taint, bus, records, clock, longest)
+    return {Sandbox: sandbox, BackgroundCommands: background}
+
+
+def tools(
+    config: Config,
+    sandbox: Sandbox,
+    background: BackgroundCommands,
+    taint: TaintedFiles,
+    records: Records,
+) -> list[AnyTool]:
+    """The tools that run commands and look after those in the background."""
+    options = options_of(config.tools.exec)
+    allowed = AllowedHosts(records.rules)
+    execute = exec_tool(sandbox, config.workspace, options, background, taint, allowed)
+    return [execute, process_tool(background)]
+
+
+def around_runs(background: BackgroundCommands) -> AbstractAsyncContextManager[None]:
+    """Let commands run in the background."""
+    return background.serving()
+
+
+def options_of(settings: ExecSettings) -> ExecOptions:
+    """The options of commands, as configured."""
+    return ExecOptions(
+        isolation=_ISOLATION[settings.sandbox],
+        network=NetworkAccess(mode=settings.network, hosts=settings.hosts),
+        timeout=settings.timeout,
+    )
+
+
+def walls(hidden: Sequence[Path], addresses: Addresses) -> Bubblewrap:
+    """The isolation of programs from the machine."""
+    return Bubblewrap(find_bwrap(), hidden=hidden, addresses=addresses)
+
+
+def commands(place: CommandPlace) -> AnyTool:
+    """Exec for a place of others, without commands in the background."""
+    settings = place.settings
+    bwrap = None if settings.sandbox == "off" else find_bwrap()
+    sandbox = Sandbox(
+        Bubblewrap(bwrap, hidden=place.hidden),
+        apart=place.apart,
+        protected=place.protected,
+        home=place.home,
+        environment=place.environment,
+    )
+    network = NetworkAccess(mode=settings.network, hosts=settings.hosts)
+    options = ExecOptions(isolation=place.isolation, network=network, timeout=settings.timeout)
+    return exec_tool(sandbox, place.workspace, options, None, place.taint)
