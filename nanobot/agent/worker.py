@@ -19,7 +19,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.lease import LANE
-from nanobot.session.runs import Claim, Run
+from nanobot.session.runs import Claim, NewRun, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.supervision import Work, begin_all
 
@@ -88,15 +88,20 @@ class Worker:
         process. It may be called again after that."""
         self._stopping.clear()
         self._slots = _slots(self._capacity)
-        async with asyncio.TaskGroup() as tasks:
-            works: dict[str, Work] = {
-                f"agent: {kind} lanes": partial(self._consume, kind, tasks) for kind in kinds
-            }
-            works["agent: cancelled callers"] = self._follow_up
-            if self._shared:
-                works["agent: leases"] = self._keep_leases
-                works["agent: lanes of others"] = self._look_for_lanes
-            begin_all(tasks, works, self._clock)
+        self._bus.begins = partial(self._new_run, kinds)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                works: dict[str, Work] = {
+                    f"agent: {kind} lanes": partial(self._consume, kind, tasks) for kind in kinds
+                }
+                works["agent: cancelled callers"] = self._follow_up
+                if self._shared:
+                    works["agent: leases"] = self._keep_leases
+                    works["agent: lanes of others"] = self._look_for_lanes
+                begin_all(tasks, works, self._clock)
+        finally:
+            self._bus.begins = None
+            await self._return_claims()
 
     async def attend(self, session_key: str) -> bool:
         """Drive the next run of one lane for a caller who waits for it, even if `run` is not
@@ -134,6 +139,21 @@ class Worker:
         """The model's text so far in a run's call; None when another process drives it."""
         driven = self._driven.get(run_id)
         return None if driven is None else driven[0].partial_reply().text
+
+    def _new_run(self, kinds: Collection[RunKind], key: str, kind: RunKind) -> NewRun | None:
+        """The next run of a lane, if its message may claim it: it will be driven at once."""
+        if kind not in kinds or self._stopping.is_set() or self._slots[kind].locked():
+            return None
+        if key in self._suspects:
+            return None
+        return NewRun(self._ids.run_id(), self._runner.settings.zone)
+
+    async def _return_claims(self) -> None:
+        """Free the lanes whose runs have not begun, for the next process."""
+        for claim in self._bus.all_claimed():
+            with suppress(StoreError):
+                await self._journal.release(claim.lane, claim.run)
+            self._journal.let_go(claim.lane)
 
     async def _consume(self, kind: RunKind, tasks: asyncio.TaskGroup) -> None:
         slots = self._slots[kind]
@@ -180,8 +200,11 @@ class Worker:
             self._held -= 1
 
     async def _one_claim(self, key: str, kind: RunKind) -> bool:
+        claim = self._bus.claimed(key)
         try:
-            claim = await self._journal.claim(key, self._ids.run_id(), self._runner.settings.zone)
+            if claim is None:
+                zone = self._runner.settings.zone
+                claim = await self._journal.claim(key, self._ids.run_id(), zone)
             held = await self._journal.held(key) if claim is None else 0.0
         except StoreError as error:
             logger.error("lane {} cannot be claimed: {}", key, error)

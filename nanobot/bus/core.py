@@ -10,23 +10,23 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from nanobot.bus.peers import Peers
-from nanobot.bus.turns import Turn, Turns
+from nanobot.bus.turns import Turn
+from nanobot.bus.wake_ups import Due, WakeUps
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, OutboundMessage, Role, RunEvent
 from nanobot.propagation import received
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import Departure
-from nanobot.session.runs import Ready, Run
+from nanobot.session.runs import Claim, NewRun, Ready, Run, kind_for
 from nanobot.session.states import RunKind
 
 _WATCH_LIMIT = 1_000
-_LONGEST_TIMER = 60.0
 _NUMBERED_RUNS = 4_096
 
 
@@ -76,47 +76,8 @@ class Subscription:
             await self._some.wait()
 
 
-class WakeUps:
-    """Sessions with something to do, or chats with messages to send: each at most once, in the
-    order of `put` within each queue."""
-
-    def __init__(self) -> None:
-        self._waiting = Turns()
-        self._takers: set[asyncio.Event] = set()
-
-    def put(self, key: str, turn: Turn = Turn.NEW) -> None:
-        """Never blocks."""
-        self._waiting.put(key, turn)
-        for taker in self._takers:
-            taker.set()
-
-    async def get(self) -> str:
-        """Wait for the first key and remove it. Another event loop may take keys left here."""
-        while not self._waiting:
-            self._takers.add(taker := asyncio.Event())
-            try:
-                await taker.wait()
-            finally:
-                self._takers.discard(taker)
-        return self._waiting.take()
-
-
-class _Due(NamedTuple):
-    """When a lane becomes ready, by the loop's clock and the wall clock. A loop's timer stops while
-    the machine sleeps, so a distant time is checked earlier."""
-
-    loop_time: float
-    wall_time: float
-
-    def over(self, loop: asyncio.AbstractEventLoop) -> bool:
-        return loop.time() >= self.loop_time or time.time() >= self.wall_time
-
-    def looked_at(self, loop: asyncio.AbstractEventLoop) -> float:
-        """When to check again, by the loop's clock."""
-        return min(self.loop_time, loop.time() + _LONGEST_TIMER)
-
-
 Arriving: TypeAlias = Callable[[Admission], Awaitable[Admission]]
+Beginning: TypeAlias = Callable[[str, RunKind], NewRun | None]
 Departing: TypeAlias = Callable[[OutboundMessage], Departure | None]
 Outgoing: TypeAlias = Callable[[OutboundMessage], Awaitable[OutboundMessage]]
 
@@ -147,6 +108,9 @@ class Bus:
         self._departures: dict[str, Departing] = {}
         self._on_slowed: dict[str, Callable[[float], None]] = {}
         self._on_stopped: list[Callable[[Run], None]] = []
+        self._claims: dict[str, Claim] = {}
+        self.begins: Beginning | None = None
+        """Asked whether a worker could begin a lane's next run now."""
         self.abandoned = asyncio.Event()
         """Set when a transaction may have been committed whose follow-up here was cancelled."""
         if journal is not None:
@@ -171,25 +135,63 @@ class Bus:
             admissions = [_with_files(admission) for admission in admissions]
         if kept := received():
             admissions = [_with_kept(admission, kept) for admission in admissions]
-        done = await self.journal.admit(channel, admissions, cursor, self.lane_limit, self.busy)
+        done = await self._admitted(channel, admissions, cursor)
         for admission, admitted in zip(admissions, done, strict=True):
             if admission.awaiting_files:
                 self.files_came(channel).set()
-            if admitted.stopped is not None:
-                self.stopped(admitted.stopped)
-            if admitted.owes is not None:
-                self.owed(admitted.owes)
-                continue
-            if admitted.fresh:
-                self.mail(admitted.session_key, admitted.inbound_id)
-                key, identity = admitted.session_key, admitted.inbound_id
-                if self.peers.woken(key, admitted.kind, identity, admitted.held):
-                    continue
-            else:  # an earlier process may have died before this step
-                self.owed(admission.message.address)
-            turn = Turn.OWNER if admission.role is Role.OWNER else Turn.NEW
-            self.wake(admitted.session_key, admitted.kind, admitted.held, turn)
+            self._follow(admission, admitted)
         return done
+
+    def _follow(self, admission: Admission, admitted: Admitted) -> None:
+        """What follows the commit of a message."""
+        key, kind = admitted.session_key, admitted.kind
+        if admitted.stopped is not None:
+            self.stopped(admitted.stopped)
+        if admitted.owes is not None:
+            self.owed(admitted.owes)
+            return
+        if not admitted.fresh:  # an earlier process may have died before this step
+            self.owed(admission.message.address)
+        elif admitted.claim is None:
+            self.mail(key, admitted.inbound_id)
+            if self.peers.woken(key, kind, admitted.inbound_id, admitted.held):
+                return
+        turn = Turn.OWNER if admission.role is Role.OWNER else Turn.NEW
+        self.wake(key, kind, admitted.held, turn)
+
+    async def _admitted(
+        self, channel: str, admissions: Sequence[Admission], cursor: str | None
+    ) -> list[Admitted]:
+        limit, busy, new = self.lane_limit, self.busy, self._new_run(admissions)
+        if new is None:
+            return await self.journal.admit(channel, admissions, cursor, limit, busy)
+        (only,) = admissions
+        admitted = await self.journal.admit_claiming(channel, only, cursor, limit, busy, new)
+        if admitted.claim is not None:
+            self._claims[admitted.session_key] = admitted.claim
+        return [admitted]
+
+    def _new_run(self, admissions: Sequence[Admission]) -> NewRun | None:
+        """The run of a message, if it may begin with the admission."""
+        if self.begins is None or len(admissions) != 1:
+            return None
+        (only,) = admissions
+        if only.answer is not None or only.stop is not None or only.awaiting_files:
+            return None
+        key, kind = only.session_key, kind_for(only.message.origin)
+        if self._lanes[kind].waiting or not self.peers.leaves(key):
+            return None
+        return self.begins(key, kind)
+
+    def claimed(self, session_key: str) -> Claim | None:
+        """The claim of a woken lane, if it came with the admission of its message. The caller holds
+        the lane from now on."""
+        return self._claims.pop(session_key, None)
+
+    def all_claimed(self) -> list[Claim]:
+        """Like `claimed`, of all lanes."""
+        claims, self._claims = list(self._claims.values()), {}
+        return claims
 
     def files_came(self, channel: str) -> asyncio.Event:
         """Set whenever a message with files to fetch was admitted. Calling this declares that the
@@ -233,13 +235,13 @@ class Bus:
             self._lanes[kind].put(session_key, turn)
             return
         loop, timer = asyncio.get_running_loop(), self._timers.get(session_key)
-        due = _Due(loop.time() + held, time.time() + held)
+        due = Due(loop.time() + held, time.time() + held)
         if timer is None or not loop.time() < timer.when() <= due.looked_at(loop):
             if timer is not None:
                 timer.cancel()
             self._look_at(session_key, kind, due, turn)
 
-    def _look_at(self, session_key: str, kind: RunKind, due: _Due, turn: Turn) -> None:
+    def _look_at(self, session_key: str, kind: RunKind, due: Due, turn: Turn) -> None:
         loop = asyncio.get_running_loop()
         if due.over(loop):
             self._lanes[kind].put(session_key, turn)

@@ -19,6 +19,10 @@ class Peers:
         is another process's turn to take it."""
         return False
 
+    def leaves(self, session_key: str) -> bool:
+        """Whether other processes leave a lane that becomes ready here to this one."""
+        return True
+
     def owed(self, address: Address) -> None:
         """A chat has a message to send."""
 

@@ -23,7 +23,7 @@ from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.living import Living
 from nanobot.server.looks import PeerLooks
 from nanobot.server.presence import Presence
-from nanobot.server.remote_runs import RemoteRuns
+from nanobot.server.remote_runs import RemoteRuns, end_of
 from nanobot.server.signals import (
     Changed,
     Dead,
@@ -130,10 +130,14 @@ class PeerProcesses(Peers):
             inbound_id = max(inbound_id, before.inbound_id)
         if not self.presence.drive():
             return False
-        own = self._this.drives()
-        turn = own and (self._this.holds(session_key) or self.presence.first_for(session_key))
+        turn = self.leaves(session_key)
         self._put(key, "", Woken(session_key, kind, inbound_id, held, not turn))
-        return own and not turn
+        return self._this.drives() and not turn
+
+    def leaves(self, session_key: str) -> bool:
+        if not self._this.drives():
+            return not self.presence.drive()
+        return self._this.holds(session_key) or self.presence.first_for(session_key)
 
     def owed(self, address: Address) -> None:
         channel = address.channel
@@ -267,7 +271,7 @@ class PeerProcesses(Peers):
                 with boundary("looking for the end of a run"):
                     if await self._this.ended(run_id):
                         self._take_event(
-                            Emitted(_end_of(run_id, session_key, self._clock.now()), whole=False)
+                            Emitted(end_of(run_id, session_key, self._clock.now()), whole=False)
                         )
 
     async def _introduce_often(self) -> None:
@@ -385,16 +389,3 @@ class PeerProcesses(Peers):
             return  # clients that watch the session get it whole, or find the end in the store
         if news is not None and (watched or news.kind is not EventKind.MODEL_DELTA):
             self._bus.emit(news, elsewhere=True)
-
-
-def _end_of(run_id: str, session_key: str, at: float) -> RunEvent:
-    """The end of a run of which nothing else is known."""
-    return RunEvent(
-        run_id=run_id,
-        session_key=session_key,
-        model_call=0,
-        seq=0,
-        kind=EventKind.END,
-        at=at,
-        payload={"state": "ended", "message_ids": []},
-    )

@@ -129,3 +129,16 @@ class RemoteRuns:
         elif state == "retrying":
             remote.text = ""
         return None if anew and remote is not None else event
+
+
+def end_of(run_id: str, session_key: str, at: float) -> RunEvent:
+    """The end of a run of which nothing else is known."""
+    return RunEvent(
+        run_id=run_id,
+        session_key=session_key,
+        model_call=0,
+        seq=0,
+        kind=EventKind.END,
+        at=at,
+        payload={"state": "ended", "message_ids": []},
+    )

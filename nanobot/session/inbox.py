@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.runs import Ending, Lane, Run
+from nanobot.session.runs import Claim, Ending, Lane, Run
 from nanobot.session.states import RunKind
 
 
@@ -51,7 +51,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
     `refused`: the lane is full, and the sender is told. `owes`: the chat that now has a message to
     deliver. `stopped`: the run that the order or message ended. `held`: seconds until the message
-    may be taken.
+    may be taken. `claim`: its run, which the caller now holds.
     """
 
     inbound_id: int
@@ -62,6 +62,7 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     owes: Address | None = None
     stopped: Run | None = None
     held: float = 0.0
+    claim: Claim | None = None
 
 
 class Consumed(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ from nanobot.session.runs import (
     Ending,
     Finished,
     Lane,
+    NewRun,
     PromptSnapshot,
     Ready,
     Run,
@@ -168,6 +169,19 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         An order to stop aborts the live run (the sender's own, or anyone's if `everyone`), settles
         the sender's waiting messages, creates the notice, and fences off the run's driver.
         """
+        ...
+
+    async def admit_claiming(
+        self,
+        channel: str,
+        admission: Admission,
+        cursor: str | None,
+        lane_limit: int,
+        busy: Busy,
+        new: NewRun,
+    ) -> Admitted:
+        """`admit` one message and, if its lane is free and nothing else waits there, `claim` the
+        lane in the same transaction. If the claim is impossible or fails, only admit."""
         ...
 
     async def ready(self) -> list[Ready]:

@@ -14,6 +14,13 @@ from nanobot.session.entries import Body, Entry
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind, RunState
 
+_OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
+
+
+def kind_for(origin: Origin) -> RunKind:
+    """People's messages are answered in chat runs; everything else runs in the background."""
+    return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
+
 
 class Ready(msgspec.Struct, frozen=True):
     """A lane that is ready in `held` seconds. `owner`: it belongs to an owner."""
@@ -61,6 +68,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def question_id(self) -> str | None:
         """The platform's id of the person's message that the run answers."""
         return self.reply_to if self.origin is Origin.USER else None
+
+
+class NewRun(msgspec.Struct, frozen=True):
+    """What a worker gives to a run that begins: its id, and the time zone of its messages."""
+
+    id: str
+    zone: str
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

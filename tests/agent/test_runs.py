@@ -44,14 +44,14 @@ from nanobot.tools.base import Effect
 from tests.agent.tooling import Args, Gate, Recorder, bodies, kinds
 
 
-async def test_a_plain_turn_is_five_transactions_of_which_two_wait_for_the_disk() -> None:
+async def test_a_plain_turn_is_four_transactions_of_which_two_wait_for_the_disk() -> None:
     async with gateway(ScriptedProvider("hi")) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "hi"
         await bot.settle()
-        verbs = bot.process.verbs[bot.process.verbs.index("admit") :]
-        assert verbs == ["admit", "claim", "start_model", "finish+begin_send", "receipt"]
-        assert [verb for verb in verbs if waits([verb])] == ["admit", "finish+begin_send"]
+        verbs = bot.process.verbs[bot.process.verbs.index("admit+claim") :]
+        assert verbs == ["admit+claim", "start_model", "finish+begin_send", "receipt"]
+        assert [verb for verb in verbs if waits([verb])] == ["admit+claim", "finish+begin_send"]
         assert kinds(bot) == ["User", "Prompt", "ModelCall", "Reply"]
         assert bot.home.verify("fake:1") == 4
 

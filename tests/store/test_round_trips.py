@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from nanobot.agent.budgets import Budgets
+from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.providers.base import Usage
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.runs import Ending
+from nanobot.session.inbox import Busy
+from nanobot.session.runs import Claim, Ending, NewRun
 from nanobot.session.states import RunState
 from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
-from tests.store.home import Home
-from tests.store.making import CHAT, KEY, admit, call, rendered, said, told
+from tests.store.home import NO_LIMITS, Home
+from tests.store.making import CHAT, KEY, admit, call, let_in, rendered, said, told
 from tests.store.proxy import Proxy, proxied
 
 T = TypeVar("T")
@@ -36,8 +39,14 @@ class Turns:
     async def one(self, number: int, *, together: bool = True) -> None:
         """A message, its run with one model call, its answer delivered."""
         journal, name = self._journal, f"r{number}"
-        await self._counted("admit", admit(journal, said(name), cursor=name))
-        claimed = await self._counted("claim", journal.claim(KEY, name, "UTC"))
+        claimed: Claim | None
+        if together:
+            new = NewRun(name, "UTC")
+            came = journal.admit_claiming("telegram", let_in(said(name)), name, 50, Busy(), new)
+            claimed = (await self._counted("admit+claim", came)).claim
+        else:
+            await self._counted("admit", admit(journal, said(name), cursor=name))
+            claimed = await self._counted("claim", journal.claim(KEY, name, "UTC"))
         assert claimed is not None
         lane, run = claimed.lane, claimed.run
         await self._counted("start_model", journal.start_model(lane, run, [call()], None))
@@ -59,13 +68,15 @@ class Turns:
         await self._counted("receipt", journal.receipt(row, 0, name, begin=None))
 
 
-async def trips(postgres_url: str, *, together: bool) -> dict[str, int]:
+async def trips(
+    postgres_url: str, *, together: bool, budgets: Budgets = NO_LIMITS
+) -> dict[str, int]:
     """The round trips of a turn by verb, after the statements were prepared."""
     async with proxied(postgres_url) as (proxy, url):
         home = Home(lambda: PostgresDatabase(url, workers=1), shared=True)
         await home.clear()
         try:
-            journal = home.journal()
+            journal = home.journal(budgets=budgets)
             turns = Turns(journal, proxy)
             assert (await journal.take_chat(CHAT, helping=False)).ours
             for number in range(3):
@@ -78,16 +89,24 @@ async def trips(postgres_url: str, *, together: bool) -> dict[str, int]:
     return dict(turns.trips)
 
 
-async def test_a_plain_turn_waits_nine_times_for_the_server(postgres_url: str) -> None:
+async def test_a_plain_turn_waits_seven_times_for_the_server(postgres_url: str) -> None:
     assert await trips(postgres_url, together=True) == {
-        "admit": 2,
-        "claim": 2,
+        "admit+claim": 2,
         "start_model": 2,
         "finish+begin_send": 2,
         "receipt": 1,
     }
 
 
-async def test_with_its_send_apart_it_waits_more_often(postgres_url: str) -> None:
+async def test_the_default_budgets_cost_no_further_wait(postgres_url: str) -> None:
+    budgets = Budgets(BudgetSettings(zone="UTC"))
+    assert budgets.daily
+    assert await trips(postgres_url, together=True, budgets=budgets) == await trips(
+        postgres_url, together=True
+    )
+
+
+async def test_with_claim_and_send_apart_it_waits_more_often(postgres_url: str) -> None:
     apart = await trips(postgres_url, together=False)
+    assert (apart["admit"], apart["claim"]) == (2, 2)
     assert (apart["finish"], apart["next_outbound"], apart["begin_send"]) == (2, 1, 1)

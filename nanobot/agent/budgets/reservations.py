@@ -20,6 +20,7 @@ from nanobot.session.usage import bounded, dollars, guess
 _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 """Entries after a call that produced nothing."""
 _SLACK, _OVERHEAD = 4, 4_096
+_ANY = 2**53
 
 
 class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +61,15 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
     def used(self) -> UsageSum:
         """The usage to reserve."""
         return UsageSum(requests=1, tokens=self.tokens_in + self.tokens_out, cost=self.cost)
+
+    @property
+    def at_most(self) -> UsageSum:
+        """The most that `bounded` leaves of any usage: more than what is reserved."""
+        most = self.bounded(Usage(_ANY, _ANY))
+        tokens = most.prompt_tokens + most.completion_tokens
+        price = self.price
+        cost = price.at_most(most.prompt_tokens, most.completion_tokens) if price else 0
+        return UsageSum(requests=1, tokens=tokens, cost=dollars(cost))
 
     @property
     def cost(self) -> float:

@@ -15,7 +15,7 @@ from nanobot.seam.works import Works
 from nanobot.store.opening import Store
 from nanobot.system import environment
 
-_LAG_EVERY = 5.0
+_LAG_EVERY = 15.0
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from nanobot.store.database.prepared import PIPELINE, Prepared, Values
+from nanobot.store.database.results import PreparedResult
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -100,7 +101,7 @@ def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
 
 @cache
 def _insert_ignore(
-    dialect: str, table: sa.Table, returned: sa.Column[Any] | None = None
+    dialect: str, table: sa.Table, _names: tuple[str, ...], returned: sa.Column[Any] | None = None
 ) -> Prepared:
     once = insert(dialect, table).on_conflict_do_nothing()
     return Prepared(once if returned is None else once.returning(returned))
@@ -115,8 +116,41 @@ def insert_ignore(
     """Insert a row, or do nothing if it already exists. Returns the column `returned` of the
     inserted row.
     """
-    once = _insert_ignore(connection.dialect.name, table, returned)
+    once = _insert_ignore(connection.dialect.name, table, tuple(values), returned)
     return once.execute(connection, values) if returned is None else once.scalar(connection, values)
+
+
+class NumberedInsert:
+    """An insert whose new id later statements of the transaction need. In PostgreSQL the id is
+    reserved with the reads before it, so that nobody waits for the insert.
+    """
+
+    def __init__(self, connection: sa.Connection, table: sa.Table) -> None:
+        self._connection, self._table = connection, table
+        self._reserved: PreparedResult | None = None
+        if connection.dialect.name == "postgresql":
+            self._reserved = _reservation(table).execute(connection)
+
+    def insert(self, values: Values, refusal: Exception) -> int:
+        """Returns the row's id. Raises `refusal` if the row exists, in PostgreSQL only when the
+        statement is sent.
+        """
+        if self._reserved is not None:
+            identity = int(self._reserved.scalar())
+            values = {**values, "id": identity}
+            once = _insert_ignore("postgresql", self._table, tuple(values))
+            once.change_one(self._connection, refusal, values)
+            return identity
+        new = insert_ignore(self._connection, self._table, values, self._table.c.id)
+        if new is None:
+            raise refusal
+        return int(new)
+
+
+@cache
+def _reservation(table: sa.Table) -> Prepared:
+    sequence = sa.func.pg_get_serial_sequence(table.name, "id")
+    return Prepared(sa.select(sa.func.nextval(sequence)))
 
 
 @cache

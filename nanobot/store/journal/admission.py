@@ -4,6 +4,7 @@ follow-up."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -11,13 +12,14 @@ import sqlalchemy as sa
 from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage, plausible
 from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
-from nanobot.session.runs import Run
+from nanobot.session.runs import NewRun, Run, kind_for
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
-from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs, titles
-from nanobot.store.unit import StoreContext
+from nanobot.store.journal.starting import LaneAtHand, Start
+from nanobot.store.unit import Hold, StoreContext
 
 _c = schema.channels
 _i = schema.inbound
@@ -50,12 +52,15 @@ def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
 
 
 class _Limits(msgspec.Struct, frozen=True):
-    """Limits for the messages of one call of Journal.admit."""
+    """Limits for the messages of one call of Journal.admit, and where they come from."""
 
+    channel: str
     lane: int
     busy: Busy
     only: bool
     """It is the only message."""
+    start: Start | None = None
+    """If it may begin its run at once."""
 
 
 def admit(  # noqa: PLR0913 - the parameters of the port
@@ -72,74 +77,132 @@ def admit(  # noqa: PLR0913 - the parameters of the port
         alone(connection, f"admit {channel}")
     if cursor is not None:
         set_cursor(connection, channel, cursor)
-    limits = _Limits(lane_limit, busy, len(admissions) == 1)
+    limits = _Limits(channel, lane_limit, busy, len(admissions) == 1)
     account = accounts.current(connection, channel)
-    return [
-        _admit_one(connection, writer, channel, admission, limits, account)
-        for admission in admissions
-    ]
+    return [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
+
+
+def admit_claiming(  # noqa: PLR0913 - the parameters of the port
+    connection: sa.Connection,
+    writer: StoreContext,
+    hold: Hold,
+    channel: str,
+    admission: Admission,
+    cursor: str | None,
+    lane_limit: int,
+    busy: Busy,
+    new: NewRun,
+) -> Admitted:
+    hold.release()  # as in `claim`
+    if cursor is not None:
+        set_cursor(connection, channel, cursor)
+    limits = _Limits(channel, lane_limit, busy, only=True, start=Start(hold, new))
+    account = accounts.current(connection, channel)
+    return _admit_one(connection, writer, admission, limits, account)
+
+
+class _Asked:
+    """What an admission has to know, asked at once. `lane`: the lane that its message may take."""
+
+    def __init__(
+        self, connection: sa.Connection, writer: StoreContext, admission: Admission, limits: _Limits
+    ) -> None:
+        message, key = admission.message, admission.session_key
+        address = message.address
+        self.that: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
+        self.that["d"] = message.dedupe_key
+        if message.origin is Origin.USER:  # its account is not known yet
+            query = {**self.that, "n": limits.channel}
+            self.seen = _SEEN_OF_PERSON.execute(connection, query)
+        else:
+            self.seen = _SEEN.execute(connection, {**self.that, "a": 0})
+        refusal = {"c": address.channel, "chat": address.chat_id}
+        self.refusal = chats.REFUSAL.execute(connection, refusal)
+        self.session = log.EXISTS.execute(connection, k=key)
+        self.others = runs.WAITING.execute(connection, k=key)
+        start = limits.start
+        self.lane = None if start is None else LaneAtHand(connection, writer, key, start)
+
+
+class _Verdict(NamedTuple):
+    """Whether a message waits in its lane, for `held` seconds at least, and what answers it at
+    once. `first`: nothing else waits there, and nothing holds it back."""
+
+    waits: bool
+    answer: OutboundMessage | None = None
+    refused: bool = False
+    held: float = 0.0
+    first: bool = False
 
 
 def _admit_one(
     connection: sa.Connection,
     writer: StoreContext,
-    channel: str,
     admission: Admission,
     limits: _Limits,
     current: PreparedResult,
 ) -> Admitted:
     message = plausible(admission.message, writer.clock.now())
     admission = msgspec.structs.replace(admission, message=message)
-    address = message.address
-    key: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
-    key["d"] = message.dedupe_key
-    kind = inbox.kind_for(message.origin)
+    kind = kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=admission.session_key, kind=kind, fresh=False)
-    if message.origin is Origin.USER:  # its account is not known yet: all is asked at once
-        seen = _SEEN_OF_PERSON.execute(connection, {**key, "n": channel})
-    else:
-        seen = _SEEN.execute(connection, {**key, "a": 0})
-    refusal = chats.REFUSAL.execute(connection, c=address.channel, chat=address.chat_id)
-    exists = log.EXISTS.execute(connection, k=admission.session_key)
-    others = runs.WAITING.execute(connection, k=admission.session_key)
-    if seen.first() is not None:
+    asked = _Asked(connection, writer, admission, limits)
+    if asked.seen.first() is not None:
         return again
     admission, account = accounts.of(admission, current.scalar() or 0)
-    key["a"] = account
-    if message.origin is Origin.USER and refusal.first() is not None:
-        chats.reached(connection, address)
-    titles.begin(connection, writer, admission, exists.first())
+    if message.origin is Origin.USER and asked.refusal.first() is not None:
+        chats.reached(connection, message.address)
+    titles.begin(connection, writer, admission, asked.session.first())
     if message.group:
         _SHARED.execute(connection, k=admission.session_key)
-    answer = admission.answer
-    waits = answer is None and admission.stop is None
-    refused = False
-    if waits and message.edit_of is not None:
-        waits, answer = _edit(connection, admission, {**key, "d": message.edit_of})
-    if waits:
-        waiting = others.scalar() or 0
-        refused = waiting >= limits.lane
-        answer = _too_many(admission, waiting, account) if refused else None
-        waits = not refused
-    held = _hold(connection, admission, limits.busy) if waits else 0.0
-    interrupts = waits and limits.busy.mode == "interrupt"
-    if limits.only and answer is None and admission.stop is None and not interrupts:
+    verdict = _verdict(connection, admission, asked, limits, account)
+    row = _row(writer, admission, waits=verdict.waits, held=verdict.held, account=account)
+    if verdict.first and asked.lane is not None and asked.lane.is_free():
+        identity, claim = asked.lane.begin(admission, row)
+        return msgspec.structs.replace(again, inbound_id=identity, fresh=True, claim=claim)
+    orders = admission.stop is not None
+    interrupts = verdict.waits and limits.busy.mode == "interrupt"
+    if limits.only and verdict.answer is None and not orders and not interrupts:
         nothing_follows(connection)
-    identity = insert(connection, writer, admission, waits=waits, held=held, account=account)
-    if identity is None:
+    new = _insert(connection, row)
+    if new is None:
         return again  # another process admitted it at this moment
-    if answer is not None:
-        outbox.owe(connection, writer, admission.session_key, "", [answer])
+    if verdict.answer is not None:
+        outbox.owe(connection, writer, admission.session_key, "", [verdict.answer])
     return Admitted(
-        inbound_id=identity,
+        inbound_id=new,
         session_key=admission.session_key,
         kind=kind,
         fresh=True,
-        refused=refused,
-        owes=None if answer is None and admission.stop is None else address,
-        stopped=_ended(connection, writer, admission, limits.busy, waits=waits),
-        held=held,
+        refused=verdict.refused,
+        owes=None if verdict.answer is None and not orders else message.address,
+        stopped=_ended(connection, writer, admission, limits.busy, waits=verdict.waits),
+        held=verdict.held,
     )
+
+
+def _verdict(
+    connection: sa.Connection,
+    admission: Admission,
+    asked: _Asked,
+    limits: _Limits,
+    account: int,
+) -> _Verdict:
+    if admission.answer is not None or admission.stop is not None:
+        return _Verdict(waits=False, answer=admission.answer)
+    original = admission.message.edit_of
+    if original is not None:
+        that = {**asked.that, "d": original, "a": account}
+        waits, answer = _edit(connection, admission, that)
+        if not waits:
+            return _Verdict(waits=False, answer=answer)
+    waiting = asked.others.scalar() or 0
+    if waiting >= limits.lane:
+        full = _too_many(admission, waiting, account)
+        return _Verdict(waits=False, answer=full, refused=True)
+    held = _hold(connection, admission, limits.busy)
+    first = not waiting and not held and not admission.awaiting_files
+    return _Verdict(waits=True, held=held, first=first)
 
 
 def _edit(
@@ -201,9 +264,20 @@ def insert(
     account: int = 0,
 ) -> int | None:
     """Insert the message; returns its id, or None if it is known."""
+    return _insert(connection, _row(writer, admission, waits=waits, held=held, account=account))
+
+
+def _insert(connection: sa.Connection, row: Values) -> int | None:
+    identity: int | None = insert_ignore(connection, _i, row, _i.c.id)
+    return identity
+
+
+def _row(
+    writer: StoreContext, admission: Admission, *, waits: bool, held: float, account: int
+) -> dict[str, Any]:
     message = admission.message
     now = writer.clock.now()
-    values = {
+    return {
         "session_key": admission.session_key,
         "channel": message.address.channel,
         "chat_id": message.address.chat_id,
@@ -218,8 +292,6 @@ def insert(
         "awaiting_files": waits and admission.awaiting_files,
         "body": msgspec.json.encode(message),
     }
-    identity: int | None = insert_ignore(connection, _i, values, _i.c.id)
-    return identity
 
 
 def _too_late(message: InboundMessage, original: int) -> OutboundMessage:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Origin, Role
+from nanobot.messages import InboundMessage, Origin, Role
 from nanobot.session.entries import Body, Entry, UserEntry
 from nanobot.session.keys import REPORTS
-from nanobot.session.runs import Claim, Lane, Ready, Run
+from nanobot.session.runs import Claim, Lane, Ready, Run, kind_for
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import nothing_follows, one_snapshot
@@ -75,7 +75,7 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
 def _with_message(writer: StoreContext, row: Any) -> Ready:
     """A lane with its first waiting message."""
     until = max(row.not_before, inbox.files_until(row.awaiting_files, row.at))
-    kind = inbox.kind_for(Origin(row.origin))
+    kind = kind_for(Origin(row.origin))
     held = inbox.held_yet(until, row.at, writer.clock.now())
     return Ready(row.session_key, kind, held=held, owner=row.role == Role.OWNER)
 
@@ -118,7 +118,21 @@ def claim(
         if not taken or inbox.hold(writer, taken):
             return None
         lanes.own(connection, writer, hold, lane, now)
-        run, own = _begin(connection, writer, lane, run_id, taken, zone, session)
+        run_id = own_id(connection, taken[0].message, run_id)
+        inbox.take(connection, run_id, taken)
+        run, own = begin(connection, writer, lane, run_id, taken, zone, session)
+    return claimed(connection, lane, run, session, own)
+
+
+def claimed(
+    connection: sa.Connection,
+    lane: Lane,
+    run: Run,
+    session: Any,
+    own: tuple[Entry, ...] | None = None,
+) -> Claim:
+    """The claim of a lane, with the session's row from before and, of a new run, its entries. Ends
+    the changes of the transaction."""
     window_from = _window(connection, session, run)
     moved = window_from != session.window_from
     nothing_follows(connection)
@@ -175,7 +189,13 @@ def _begins(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
     return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
 
 
-def _begin(  # noqa: PLR0913 - what a run begins with
+def own_id(connection: sa.Connection, message: InboundMessage, run_id: str) -> str:
+    """The id of a message's run: the requested one, unless there was such a run before."""
+    requested = "" if message.options is None else message.options.run_id
+    return requested if requested and not runs.is_known(connection, requested) else run_id
+
+
+def begin(  # noqa: PLR0913 - what a run begins with
     connection: sa.Connection,
     writer: StoreContext,
     lane: Lane,
@@ -184,12 +204,9 @@ def _begin(  # noqa: PLR0913 - what a run begins with
     zone: str,
     head: Any,
 ) -> tuple[Run, tuple[Entry, ...]]:
+    """Create the run of messages that it has taken, in a lane of ours; returns its entries, too."""
     first = taken[0]
     message = first.message
-    requested = "" if message.options is None else message.options.run_id
-    if requested and not runs.is_known(connection, requested):
-        run_id = requested
-    inbox.take(connection, run_id, taken)
     bodies: list[Body] = [inbox.as_entry(connection, p, zone) for p in taken]
     approved = message.origin is Origin.APPROVAL
     if approved:
@@ -198,7 +215,7 @@ def _begin(  # noqa: PLR0913 - what a run begins with
     run = Run(
         id=run_id,
         session_key=lane.session_key,
-        kind=inbox.kind_for(message.origin),
+        kind=kind_for(message.origin),
         state=RunState.TOOL_RUNNING if approved else RunState.PREPARING,
         origin=message.origin,
         address=message.address,

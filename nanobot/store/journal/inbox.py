@@ -11,6 +11,7 @@ from nanobot.messages import Attachment, InboundMessage, Origin, Role
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
 from nanobot.session.labelling import of_message
+from nanobot.session.runs import kind_for
 from nanobot.session.states import RunKind
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
@@ -21,7 +22,6 @@ from nanobot.store.unit import StoreContext
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
 
-_OF_PEOPLE = (Origin.USER, Origin.API, Origin.APPROVAL)
 MOST_HELD_SECONDS = 10.0
 """Maximum time that a burst is held back after its first message was due."""
 
@@ -65,11 +65,6 @@ class Pending(msgspec.Struct, frozen=True):
         """Whether it gets a separate run: a command, or a message with its run's id."""
         options = self.message.options
         return self.message.command is not None or (options is not None and bool(options.run_id))
-
-
-def kind_for(origin: Origin) -> RunKind:
-    """People's messages are answered in chat runs; everything else runs in the background."""
-    return RunKind.CHAT if origin in _OF_PEOPLE else RunKind.TASK
 
 
 def pending(connection: sa.Connection, key: str) -> list[Pending]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nanobot.session.inbox import Consumed
-from nanobot.session.runs import Claim, Lane
+from loguru import logger
+
+from nanobot.errors import StoreError
+from nanobot.session.inbox import Admission, Admitted, Busy, Consumed
+from nanobot.session.runs import Claim, Lane, NewRun
+from nanobot.store.database.database import READING_FAILED
 from nanobot.store.journal import (
     accounts,
     admission,
@@ -71,10 +75,32 @@ class SqlJournal(SqlStore):
     chat_moves = bare_verb(chats.moves)
 
     _claim = verb(claiming.claim, "claim")
+    _admit_claiming = verb(admission.admit_claiming, "admit+claim")
     _take_inbound = verb(direct.take_inbound, "take_inbound")
 
     def on_abandoned(self, call: Callable[[], None]) -> None:
         self.writer.on_abandoned.append(call)
+
+    async def admit_claiming(
+        self,
+        channel: str,
+        admission: Admission,
+        cursor: str | None,
+        lane_limit: int,
+        busy: Busy,
+        new: NewRun,
+    ) -> Admitted:
+        """What stands in the way of the claim, such as an entry that cannot be read, must not stop
+        the admission."""
+        try:
+            with self.writer.held.taking() as hold:
+                return await self._admit_claiming(
+                    hold, channel, admission, cursor, lane_limit, busy, new
+                )
+        except (StoreError, *READING_FAILED) as error:
+            logger.warning("a message is admitted without its claim: {}", error)
+        (admitted,) = await self.admit(channel, [admission], cursor, lane_limit, busy)
+        return admitted
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """The caller holds the lane from the claim on, unless it never learns of the claim."""

@@ -12,6 +12,7 @@ from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 T = TypeVar("T")
@@ -67,12 +68,17 @@ def lock(connection: sa.Connection, key: str) -> Any:
     return _SESSION_LOCKED.execute(connection, k=key).first()
 
 
+def ask_at_hand(connection: sa.Connection, key: str) -> PreparedResult:
+    """Ask for the row that `lock_at_hand` returns, once: none if another transaction locks it."""
+    return _SESSION_AT_HAND.execute(connection, k=key)
+
+
 def lock_at_hand(
     connection: sa.Connection, key: str, read: Callable[[], T], tries: int = _TRIES
 ) -> tuple[Any, T]:
     """Like `lock`, with the result of `read` after it. None if another transaction keeps the lock
     longer than usual."""
-    locked, behind = _SESSION_AT_HAND.execute(connection, k=key), read()
+    locked, behind = ask_at_hand(connection, key), read()
     row = locked.first()
     if row is not None or tries == 1 or look(connection, key) is None:
         return row, behind

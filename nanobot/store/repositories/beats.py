@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from nanobot.session.lease import CHANNEL
 from nanobot.store.beats import Beat, Held
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set
+from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.identity import life_lock, name_of, process_name
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chat_leases, lanes
@@ -76,6 +76,7 @@ def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Bea
     _CLEAN.execute(connection)
     rows, locks = _ALL.execute(connection), _CONNECTED.execute(connection)
     newest = _NEWEST_IN.execute(connection), _NEWEST_OUT.execute(connection)
+    nothing_follows(connection)  # one round trip: a process at rest does little else
     connected = {int(number) for (number,) in locks}
     return Beat(
         frozenset(row.channel for row in rows if row.owner == writer.owner),

@@ -17,25 +17,23 @@ from nanobot.agent.budgets import (
     account_of,
     warning,
 )
-from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, UsageSum, lost, outcome
+from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, UsageSum
 from nanobot.errors import OverBudget
 from nanobot.messages import OutboundKind
 from nanobot.ports import Clock
-from nanobot.providers.base import ModelProfile, Price, Usage
+from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.session.store_write import StoreWrite
-from nanobot.session.usage import dollars
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
-from nanobot.store.repositories import usage_totals
+from nanobot.store.repositories import settlement, usage_totals
 from nanobot.store.repositories.budget_turns import BudgetTurns
 from nanobot.store.repositories.call_limits import limits_of
-from nanobot.store.repositories.lost_calls import MADE_AGAIN, with_lost
+from nanobot.store.repositories.lost_calls import with_lost
 from nanobot.store.repositories.run_roots import beginning, job_name
 from nanobot.store.repositories.usage import standing
 
@@ -47,21 +45,12 @@ _HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
 _OPEN = Prepared(sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i")))
 _LEFT = Prepared(sa.select(_c).where(_HERE))
 _LAST_AFTER = sa.select(_c).where(_c.c.root == sa.bindparam("i")).order_by(_c.c.id.desc()).limit(1)
-_CALL = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
-_SETTLE = Prepared(
-    sa.update(_c)
-    .where(_c.c.id == sa.bindparam("i"))
-    .values(
-        state=sa.bindparam("s"),
-        requests=sa.bindparam("r"),
-        tokens_in=sa.bindparam("ti"),
-        tokens_out=sa.bindparam("to"),
-        cost=sa.bindparam("d"),
-    )
-)
 _OF_ROOT = Prepared(
     sa.select(sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0)).where(_c.c.root == sa.bindparam("i"))
 )
+
+
+_MOST_NOTED = 10_000
 
 
 class SqlBudgetLedger:
@@ -71,6 +60,7 @@ class SqlBudgetLedger:
         self._budgets = budgets
         self._clock = clock
         self._turns = BudgetTurns(clock)
+        self._far: dict[str, None] = {}
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """Check the limits and reserve, atomically: see BudgetTurns.
@@ -102,7 +92,7 @@ class SqlBudgetLedger:
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, 0, call.profile, estimate, apart=apart)
-        return _AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
+        return settlement.AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
 
     def retry(
         self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
@@ -117,25 +107,27 @@ class SqlBudgetLedger:
             row = connection.execute(_LAST_AFTER, {"i": _after(run)}).first()
         if row is None:
             return
-        tokens = _reserved(row).bounded(discarded)
+        tokens = settlement.reserved(row).bounded(discarded)
         failed = CallOutcome(
             state="estimated" if tokens.prompt_tokens else "failed",
             tokens_in=tokens.prompt_tokens,
             tokens_out=tokens.completion_tokens,
         )
-        cost = _cost(row, failed)
+        cost = settlement.cost_of(row, failed)
         total = tokens.prompt_tokens + tokens.completion_tokens
         self._check(connection, row, UsageSum(requests=1, tokens=total, cost=cost))
         values = {**row._mapping, "state": failed.state, "requests": 1, "cost": cost}  # noqa: SLF001
         del values["id"]
         values |= {"tokens_in": failed.tokens_in, "tokens_out": failed.tokens_out}
         _RESERVE.execute(connection, values)
-        _count(connection, SimpleNamespace(**values), failed, cost)
+        settlement.count(connection, SimpleNamespace(**values), failed, cost)
 
     def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
         """Raises OverBudget if a limit has no room for the rest of a call."""
         budgets = self._budgets
-        who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
+        who = msgspec.structs.replace(
+            settlement.account(row), job_name=job_name(connection, row.job)
+        )
         limits = limits_of(budgets, who, priced=row.price_in is not None)
         own = [] if row.root.startswith(_AFTER) else budgets.run_limit()
         if limits or own:
@@ -157,7 +149,7 @@ class SqlBudgetLedger:
         return used
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
-        _settle_all(connection, self.open_calls(connection, run), bodies, None)
+        settlement.settle_all(connection, self.open_calls(connection, run), bodies, None)
 
     def _fitting(
         self,
@@ -171,31 +163,33 @@ class SqlBudgetLedger:
     ) -> dict[str, Any]:
         """The row of a call that fits within every limit and is still open. Raises OverBudget."""
         # Calls after a run may happen alongside the calls of the next run.
-        left = () if apart else _LEFT.execute(connection, k=run.session_key)
+        left = None if apart else _LEFT.execute(connection, k=run.session_key)
         first = beginning(connection, run)
-        for row in left:
-            again = row.run_id == run.id and bool(row.call) is bool(number)
-            if again and row.root == first.run_id:
-                _settle(connection, row, MADE_AGAIN)  # its reservation is transferred to this call
-            else:
-                _settle(connection, row, lost(_reserved(row)))
         budgets, period = self._budgets, self._budgets.period(self._clock.now())
         who = account_of(first, profile.label)
         limits = limits_of(budgets, who, priced=estimate.price is not None)
         own = [] if apart else budgets.run_limit()
-        if limits or own:
-            tokens = estimate.tokens_in + estimate.tokens_out
-            used = self._turns.used(
+
+        def used_by_now() -> dict[Level, UsageSum]:
+            return self._turns.used(
                 connection,
                 [*limits, *own],
-                UsageSum(requests=1, tokens=tokens, cost=estimate.cost),
+                estimate.used,
                 lambda: self._used(connection, period.day, who, first.run_id if own else ""),
             )
+
+        limited = bool(limits or own)
+        used = used_by_now() if limited else {}  # asked for together with what is left
+        if left is not None and settlement.settle_left(connection, left, run, number, first.run_id):
+            used = used_by_now() if limited else {}
+        if limited:
             try:
                 most = budgets.allowed([*limits, *own], used, estimate, period)
             except OverBudget as refused:
                 raise with_lost(connection, refused, period.day) from refused
             estimate = msgspec.structs.replace(estimate, tokens_out=most)
+        if not apart:
+            self._note(run, limits, used, estimate.at_most)
         price = estimate.price
         return {
             "run_id": run.id,
@@ -219,6 +213,20 @@ class SqlBudgetLedger:
             "price_cache_write": None if price is None else price.cache_write,
         }
 
+    def _note(
+        self,
+        run: Run,
+        limits: Sequence[BudgetLimit],
+        used: Mapping[Level, UsageSum],
+        most: UsageSum,
+    ) -> None:
+        """Note whether limits may be near after this call. If not, its end need not ask."""
+        self._far.pop(run.id, None)
+        if not any(self._budgets.soft(limit, used[limit.level].plus(most)) for limit in limits):
+            self._far[run.id] = None
+            if len(self._far) > _MOST_NOTED:
+                del self._far[next(iter(self._far))]
+
     def fold(self, connection: sa.Connection) -> None:
         usage_totals.fold(connection)
 
@@ -230,8 +238,10 @@ class SqlBudgetLedger:
     ) -> Ending:
         """Settle all open calls of the run, and add a warning to its answer if limits are near."""
         calls = calls or self.open_calls(connection, run)
-        done = _settle_all(connection, calls, ending.bodies, ending.error or "")
-        if done is None or ending.error is not None or not self._budgets.daily:
+        done = settlement.settle_all(connection, calls, ending.bodies, ending.error or "")
+        far = run.id in self._far
+        self._far.pop(run.id, None)
+        if done is None or ending.error is not None or far or not self._budgets.daily:
             return ending
         lines = self._warnings(connection, done)
         if not lines:
@@ -247,7 +257,9 @@ class SqlBudgetLedger:
     def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
         """Every limit that is near, once per day and chat."""
         budgets = self._budgets
-        who = msgspec.structs.replace(_whose(row), job_name=job_name(connection, row.job))
+        who = msgspec.structs.replace(
+            settlement.account(row), job_name=job_name(connection, row.job)
+        )
         period = budgets.period(self._clock.now())
         if row.day != period.day:
             return []
@@ -273,121 +285,3 @@ def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLim
     table = schema.budget_warnings
     row = {"day": day, "chat": chat, "of": limit.key}
     return insert_ignore(connection, table, row, table.c.day) is not None
-
-
-def _settle_all(
-    connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
-) -> Any:
-    """Settle the ended calls; if the last call has no known usage, at its reservation."""
-    last = None
-    for row in calls:
-        done = outcome(row.call, _reserved(row), bodies, ended)
-        if done is not None:
-            _settle(connection, row, done)
-            last = row
-    return last
-
-
-def _reserved(row: Any) -> CallEstimate:
-    return CallEstimate(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=_price(row))
-
-
-def _price(row: Any) -> Price | None:
-    if row.price_in is None:
-        return None
-    return Price(
-        prompt=row.price_in,
-        completion=row.price_out,
-        cached=row.price_cached,
-        cache_write=row.price_cache_write,
-    )
-
-
-def _settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
-    cost = _cost(row, done)
-    amounts = {
-        "i": row.id,
-        "s": done.state,
-        "r": 1,
-        "ti": done.tokens_in,
-        "to": done.tokens_out,
-        "d": cost,
-    }
-    _SETTLE.execute(connection, amounts)
-    _count(connection, row, done, cost)
-
-
-def _cost(row: Any, done: CallOutcome) -> float:
-    price = _price(row)
-    used = Usage(done.tokens_in, done.tokens_out, done.cached, done.cache_write)
-    return 0.0 if price is None else dollars(price.of(used))
-
-
-def _count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
-    """Add a call to the totals; for a call that was counted as lost, only the difference."""
-    before = row if row.state in _GONE else _NOTHING_YET
-    counted = [
-        {
-            "day": row.day,
-            "level": level,
-            "name": name,
-            "requests": 1 - before.requests,
-            "tokens_in": done.tokens_in - before.tokens_in,
-            "tokens_out": done.tokens_out - before.tokens_out,
-            "cost": cost - before.cost,
-            "unpriced": int(row.price_in is None and row.state not in _GONE),
-        }
-        for level, name in _whose(row).names().items()
-    ]
-    usage_totals.add(connection, counted)
-
-
-_GONE = ("lost", "replaced")
-_NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
-
-
-def _whose(row: Any) -> Account:
-    return Account(person=row.person, chat=row.chat, job=row.job, model=row.model)
-
-
-class _AuxiliaryReservation:
-    """See Reservation: the row of the call."""
-
-    def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
-        self._row = SimpleNamespace(id=identity, **row)
-
-    @property
-    def max_tokens(self) -> int:
-        return int(self._row.tokens_out)
-
-    def settled(self, usage: Usage) -> StoreWrite:
-        return _Settling(self._row, _reserved(self._row).bounded(usage))
-
-
-class _Settling:
-    """See StoreWrite."""
-
-    def __init__(self, row: Any, usage: Usage) -> None:
-        self._row = row
-        self._usage = usage
-
-    def write(self, connection: sa.Connection) -> None:
-        """Idempotent: does nothing if the end of the run has settled it. The usage is counted even
-        if the conversation has been deleted.
-        """
-        usage = self._usage
-        done = CallOutcome(
-            state="settled" if usage.prompt_tokens else "failed",
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            cached=usage.cached_tokens,
-            cache_write=usage.cache_write_tokens,
-        )
-        row = connection.execute(_CALL, {"i": self._row.id}).first()
-        if row is None:
-            _count(connection, self._row, done, _cost(self._row, done))
-        elif row.state in ("open", *_GONE):
-            _settle(connection, row, done)
-
-    def written(self) -> None:
-        """Remove a reservation that no caller waits for."""

@@ -53,19 +53,25 @@ _NAME = Prepared(sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i")))
 
 def beginning(connection: sa.Connection, run: Run) -> RootRun:
     """The root of a run. If the root was deleted, only its id is known."""
+    if run.origin not in (Origin.RUN, *_BY_CLOCK):  # only tasks and reports have a parent
+        return _itself(run)
     row = _FIRST.execute(connection, i=run.id).first()
     if row is None:
-        return RootRun(
-            run_id=run.id,
-            origin=run.origin,
-            channel=run.address.channel,
-            chat_id=run.address.chat_id,
-            sender_id=run.sender_id,
-        )
+        return _itself(run)
     origin = Origin(row.origin)
     job = _job(connection, row.session_key, row.first_seq) if origin in _BY_CLOCK else ""
     called = _name(connection, job) if job else ""
     return as_struct(row, RootRun, run_id=row.parent or row.id, job=job, job_name=called)
+
+
+def _itself(run: Run) -> RootRun:
+    return RootRun(
+        run_id=run.id,
+        origin=run.origin,
+        channel=run.address.channel,
+        chat_id=run.address.chat_id,
+        sender_id=run.sender_id,
+    )
 
 
 def job_name(connection: sa.Connection, account: str) -> str:

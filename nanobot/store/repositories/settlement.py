@@ -1,0 +1,169 @@
+"""The settlement of model calls: what a call really used, in the place of its reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import sqlalchemy as sa
+
+from nanobot.agent.budgets import Account
+from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, lost, outcome
+from nanobot.providers.base import Price, Usage
+from nanobot.session.entries import Body
+from nanobot.session.runs import Run
+from nanobot.session.store_write import StoreWrite
+from nanobot.session.usage import dollars
+from nanobot.store.database import schema
+from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.results import PreparedResult
+from nanobot.store.repositories import usage_totals
+from nanobot.store.repositories.lost_calls import MADE_AGAIN
+
+_c = schema.model_call_costs
+
+_CALL = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
+_SETTLE = Prepared(
+    sa.update(_c)
+    .where(_c.c.id == sa.bindparam("i"))
+    .values(
+        state=sa.bindparam("s"),
+        requests=sa.bindparam("r"),
+        tokens_in=sa.bindparam("ti"),
+        tokens_out=sa.bindparam("to"),
+        cost=sa.bindparam("d"),
+    )
+)
+
+
+def settle_all(
+    connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
+) -> Any:
+    """Settle the ended calls; if the last call has no known usage, at its reservation."""
+    last = None
+    for row in calls:
+        done = outcome(row.call, reserved(row), bodies, ended)
+        if done is not None:
+            settle(connection, row, done)
+            last = row
+    return last
+
+
+def settle_left(
+    connection: sa.Connection, left: PreparedResult, run: Run, number: int, root: str
+) -> bool:
+    """Settle the open calls that earlier runs, or this one before a crash, left."""
+    rows = left.all()
+    for row in rows:
+        again = row.run_id == run.id and bool(row.call) is bool(number)
+        if again and row.root == root:
+            settle(connection, row, MADE_AGAIN)  # its reservation is transferred to the new call
+        else:
+            settle(connection, row, lost(reserved(row)))
+    return bool(rows)
+
+
+def reserved(row: Any) -> CallEstimate:
+    return CallEstimate(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=price_of(row))
+
+
+def price_of(row: Any) -> Price | None:
+    if row.price_in is None:
+        return None
+    return Price(
+        prompt=row.price_in,
+        completion=row.price_out,
+        cached=row.price_cached,
+        cache_write=row.price_cache_write,
+    )
+
+
+def settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
+    cost = cost_of(row, done)
+    amounts = {
+        "i": row.id,
+        "s": done.state,
+        "r": 1,
+        "ti": done.tokens_in,
+        "to": done.tokens_out,
+        "d": cost,
+    }
+    _SETTLE.execute(connection, amounts)
+    count(connection, row, done, cost)
+
+
+def cost_of(row: Any, done: CallOutcome) -> float:
+    price = price_of(row)
+    used = Usage(done.tokens_in, done.tokens_out, done.cached, done.cache_write)
+    return 0.0 if price is None else dollars(price.of(used))
+
+
+def count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
+    """Add a call to the totals; for a call that was counted as lost, only the difference."""
+    before = row if row.state in _GONE else _NOTHING_YET
+    counted = [
+        {
+            "day": row.day,
+            "level": level,
+            "name": name,
+            "requests": 1 - before.requests,
+            "tokens_in": done.tokens_in - before.tokens_in,
+            "tokens_out": done.tokens_out - before.tokens_out,
+            "cost": cost - before.cost,
+            "unpriced": int(row.price_in is None and row.state not in _GONE),
+        }
+        for level, name in account(row).names().items()
+    ]
+    usage_totals.add(connection, counted)
+
+
+_GONE = ("lost", "replaced")
+_NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
+
+
+def account(row: Any) -> Account:
+    return Account(person=row.person, chat=row.chat, job=row.job, model=row.model)
+
+
+class AuxiliaryReservation:
+    """See Reservation: the row of the call."""
+
+    def __init__(self, identity: int, row: Mapping[str, Any]) -> None:
+        self._row = SimpleNamespace(id=identity, **row)
+
+    @property
+    def max_tokens(self) -> int:
+        return int(self._row.tokens_out)
+
+    def settled(self, usage: Usage) -> StoreWrite:
+        return _Settling(self._row, reserved(self._row).bounded(usage))
+
+
+class _Settling:
+    """See StoreWrite."""
+
+    def __init__(self, row: Any, usage: Usage) -> None:
+        self._row = row
+        self._usage = usage
+
+    def write(self, connection: sa.Connection) -> None:
+        """Idempotent: does nothing if the end of the run has settled it. The usage is counted even
+        if the conversation has been deleted.
+        """
+        usage = self._usage
+        done = CallOutcome(
+            state="settled" if usage.prompt_tokens else "failed",
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            cached=usage.cached_tokens,
+            cache_write=usage.cache_write_tokens,
+        )
+        row = connection.execute(_CALL, {"i": self._row.id}).first()
+        if row is None:
+            count(connection, self._row, done, cost_of(self._row, done))
+        elif row.state in ("open", *_GONE):
+            settle(connection, row, done)
+
+    def written(self) -> None:
+        """Remove a reservation that no caller waits for."""
