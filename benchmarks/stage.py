@@ -230,6 +230,8 @@ class Stage:
     notes: dict[str, object] = field(default_factory=dict)
     pythons: Mapping[Subject, Path] = field(default_factory=dict)
     """The Python that runs a version, where it is another than the one that measures."""
+    script: Sequence[str] = ()
+    """A script and its arguments, which run the gateway."""
     _homes: int = 0
     _orders: int = 0
 
@@ -284,6 +286,8 @@ api_base = "{self.places["model"]}"
 token = "{self.places["token"]}"
 api_root = "{self.places["root"]}"
 members = ["*"]
+[budgets]
+tokens_per_day = 1_000_000_000
 """,
             "utf-8",
         )
@@ -326,6 +330,8 @@ members = ["*"]
     def _command(self, subject: Subject, home: Path) -> list[str]:
         if subject is not Subject.FLOOR:
             python = str(self.pythons.get(subject, sys.executable))
+            if self.script:
+                return [python, *self.script]
             return [python, "-c", "from nanobot.cli import main; main()", "gateway"]
         bot = f"{self.places['root']}/bot{self.places['token']}"
         script = str(ROOT / "benchmarks" / "null_gateway.py")
