@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -51,7 +50,7 @@ def main() -> int:
     title = f"{chosen.name}: {root.spent / turns:.2f} ms of CPU a turn, of {turns:,} turns"
     chosen.picture.write_text(drawn(root, title, turns), "utf-8")
     print(title)
-    for part, spent in _shares(stacks).most_common():
+    for part, spent in sorted(_shares(stacks).items(), key=lambda one: -one[1]):
         print(f"{100 * spent / root.spent:5.1f} %  {spent / turns:6.3f} ms  {part}")
     return 0
 
@@ -80,10 +79,11 @@ async def _sampled(name: str, turns: int) -> tuple[Mapping[str, float], int]:
     return stacks, times * crowd * each
 
 
-def _shares(stacks: Mapping[str, float]) -> Counter[str]:
-    shares: Counter[str] = Counter()
+def _shares(stacks: Mapping[str, float]) -> dict[str, float]:
+    shares: dict[str, float] = {}
     for stack, spent in stacks.items():
-        shares[_part(stack)] += spent
+        part = _part(stack)
+        shares[part] = shares.get(part, 0.0) + spent
     return shares
 
 

@@ -19,7 +19,7 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 # The way of a message, by whole folders: lines of code. Docstrings and comments may be as long as a
 # reader needs.
-MAX_MESSAGE_PATH_LINES = 7_420
+MAX_MESSAGE_PATH_LINES = 7_530
 MESSAGE_PATH = (
     *("messages.py", "ports/**/*.py", "errors.py", "session/**/*.py", "bus/**/*.py"),
     *("agent/*.py", "store/journal/**/*.py", "store/unit.py"),

@@ -196,8 +196,9 @@ ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events
 SPEAKING = ("answers", "leftovers", "due recordings")
 CHILDREN = {
     "jobs": ("cron: timer",),
-    "plugin memory": ("remembering",),
-    "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
+    "plugin memory: start": ("remembering",),
+    "plugin titles: start": ("titles",),
+    "plugin voice: start": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
 }
 """Tasks that end, and begin again, with another."""
 

@@ -22,7 +22,7 @@ MOST_LINES = 12_000
 ROOMS = frozenset(
     {
         *("agent", "bus", "channels", "ports", "providers", "session", "store", "tools"),
-        *("addresses", "boundary", "errors", "labels", "log_context", "messages", "propagation"),
+        *("addresses", "boundary", "errors", "labels", "messages"),
         *("retries", "supervision", "text", "troubles", "visible"),
     }
 )

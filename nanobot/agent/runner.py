@@ -14,8 +14,6 @@ from nanobot.addresses import owners_alone
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
-from nanobot.agent.library.log_ids import begin_log_of
-from nanobot.agent.library.sending import begin_sending_of
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.summaries import latest
@@ -25,7 +23,6 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError
 from nanobot.messages import EventKind, LaneCommand, Origin, OutboundKind
 from nanobot.ports import Clock
-from nanobot.propagation import Propagation
 from nanobot.session.entries import (
     FailedEntry,
     ObjectionEntry,
@@ -50,7 +47,16 @@ Check: TypeAlias = Callable[[ActiveRun], Awaitable[ObjectionEntry | None]]
 and its next answer is given unchecked. Raises StoreError only."""
 
 
+Begun: TypeAlias = Callable[[ActiveRun], None]
+"""Called in the task of a run before anything else, also when it resumes: for what follows the
+run's lines in the log and its requests."""
+
+
 async def _at_once(_: ActiveRun) -> None:
+    pass
+
+
+def _alone(_: ActiveRun) -> None:
     pass
 
 
@@ -66,7 +72,7 @@ class Runner:
         types: RunTypes = NO_TYPES,
         before: Before = _at_once,
         check: Check | None = None,
-        propagation: Propagation | None = None,
+        begun: Begun = _alone,
     ) -> None:
         self._bus = bus
         self._model_calls = model_calls
@@ -75,7 +81,7 @@ class Runner:
         self._types = types
         self._before = before
         self._check = check
-        self._propagation = propagation or Propagation()
+        self._begun = begun
 
     @property
     def settings(self) -> RunSettings:
@@ -88,8 +94,7 @@ class Runner:
     async def drive(self, active: ActiveRun) -> bool:
         """Drive a run to its end. True: more waits in its lane. Raises StoreError when the store
         fails or the lane is lost; then nothing more may be done for this run here."""
-        begin_log_of(active)
-        begin_sending_of(active, self._propagation)
+        self._begun(active)
         active.emit(
             EventKind.STATUS,
             state="running",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from nanobot.agent.compaction import Compaction
+from nanobot.agent.library.accompanying import accompanied
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
@@ -88,7 +89,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.background.types,
         dependencies.before,
         dependencies.check,
-        dependencies.propagation,
+        accompanied(dependencies.propagation),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     client = RunClient(bus, worker, clock, lambda: False)

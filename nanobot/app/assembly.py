@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot.agent.budgets import Budgets
+from nanobot.agent.library.accompanying import with_kept
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
@@ -126,6 +127,7 @@ class _Assembly:
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
+        self.bus.arrivals.append(with_kept)
         self.bus.drives = roles.worker
         self.chats = ServedChannels(config.addressed, self.peer_state)
         self.plugins = Plugins()

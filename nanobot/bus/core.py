@@ -19,7 +19,6 @@ from nanobot.bus.turns import Turn
 from nanobot.bus.wake_ups import Due, WakeUps
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, OutboundMessage, Role, RunEvent
-from nanobot.propagation import received
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import Departure
@@ -133,8 +132,6 @@ class Bus:
             admissions = [await change(admission) for admission in admissions]
         if channel in self._files:
             admissions = [_with_files(admission) for admission in admissions]
-        if kept := received():
-            admissions = [_with_kept(admission, kept) for admission in admissions]
         done = await self._admitted(channel, admissions, cursor)
         for admission, admitted in zip(admissions, done, strict=True):
             if admission.awaiting_files:
@@ -382,11 +379,6 @@ class Bus:
                     watcher.offer(event)
         if not elsewhere:
             self.peers.emitted(event)
-
-
-def _with_kept(admission: Admission, kept: str) -> Admission:
-    message = msgspec.structs.replace(admission.message, kept=kept)
-    return msgspec.structs.replace(admission, message=message)
 
 
 def _with_files(admission: Admission) -> Admission:

@@ -14,6 +14,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
+from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
@@ -113,6 +114,14 @@ class EndHook(Protocol):
         ...
 
 
+class ArrivalHook(Protocol):
+    """Participates in the transactions that record that a message has arrived in its chat."""
+
+    def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
+        """All parts of the message were sent."""
+        ...
+
+
 class EraseHook(Protocol):
     """Participates in the transactions that begin to remove conversations."""
 
@@ -195,14 +204,15 @@ class HeldLanes:
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The participants in the transactions of the verbs. Without a `ledger` nothing is counted or
     limited, without `tasks` no background run can start, and without `notifications` unrequested
-    messages are not held back. `ends` participate when a run ends, `erases` when a conversation is
-    removed.
+    messages are not held back. `ends` participate when a run ends, `arrives` when a message was
+    sent, `erases` when a conversation is removed.
     """
 
     ledger: BudgetLedger | None = None
     tasks: TaskEnds | None = None
     notifications: NotificationLimiter | None = None
     ends: tuple[EndHook, ...] = ()
+    arrives: tuple[ArrivalHook, ...] = ()
     erases: tuple[EraseHook, ...] = ()
 
 
@@ -238,6 +248,7 @@ class StoreContext:
         self.tasks = parts.tasks
         self.notifications = parts.notifications
         self.ends = parts.ends
+        self.arrives = parts.arrives
         self.erases = parts.erases
 
 

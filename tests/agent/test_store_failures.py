@@ -31,17 +31,18 @@ RUN_VERBS = (
 
 
 class FailsOnce:
-    """The nth time a verb is reached it fails."""
+    """The nth time a verb is reached it fails, and so often in a row."""
 
-    def __init__(self, verb: str, nth: int = 1) -> None:
+    def __init__(self, verb: str, nth: int = 1, times: int = 1) -> None:
         self.reached = 0
         self._verb = verb
         self._nth = nth
+        self._times = times
 
     def __call__(self, verb: str) -> None:
         if verb == self._verb:
             self.reached += 1
-            if self.reached == self._nth:
+            if self._nth <= self.reached < self._nth + self._times:
                 raise StoreUnwritable("the disk is full")
 
 
@@ -98,9 +99,21 @@ async def test_a_lane_that_could_not_be_claimed_is_claimed_again(bot: FakeGatewa
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_message_that_could_not_be_admitted_is_brought_again(when: str) -> None:
     async with gateway() as bot:
-        install(bot, FailsOnce("admit"), when)
+        install(bot, FailsOnce("admit", times=2), when)  # with a claim, and without
         with pytest.raises(StoreUnwritable):
             await bot.channel.push("hello", key="u1")
+        await bot.channel.push("hello", key="u1")
+        assert (await bot.channel.pop()).text == "echo: hello"
+        await bot.settle()
+        assert len(bot.channel.sent) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_message_that_could_not_be_admitted_with_its_claim_is_admitted_without(
+    when: str,
+) -> None:
+    async with gateway() as bot:
+        install(bot, FailsOnce("claim"), when)
         await bot.channel.push("hello", key="u1")
         assert (await bot.channel.pop()).text == "echo: hello"
         await bot.settle()

@@ -26,7 +26,7 @@ from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.provenance import Provenance
-from nanobot.session.runs import Claim
+from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
@@ -255,6 +255,10 @@ class Crowded:
             "SqlJournal.park": self._in(self.tooled),
             "SqlJournal.answer": {"identity": self.approval},
             "SqlJournal._claim": {"key": "telegram:16", "run_id": "another"},
+            "SqlJournal._admit_claiming": {
+                "admission": let_in(said("newer"), "telegram:17"),
+                "new": NewRun("another still", "UTC"),
+            },
             "SqlRecords.cancel": {"run_id": "parked", "ending": aborted},
             "SqlJobs.add": {"plan": msgspec.structs.replace(plan(self.home), name="new")},
             "Eraser._begin_removal": {"key": "telegram:15"},

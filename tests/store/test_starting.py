@@ -207,11 +207,9 @@ async def test_a_caller_that_is_cancelled_holds_nothing(home: Home, journal: Sql
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await admit(journal, said("more"))  # behind it in the store
+    await admit(journal, said("more"))
     claimed = await claim(journal, "other")
-    messages = [body.text for body in await home.bodies(KEY) if isinstance(body, UserEntry)]
-    assert messages[0] == "hello"
-    assert claimed.run.id in ("run", "other")  # whether it came that far or not
+    assert claimed.run.id in ("run", "other")  # whether the first came that far or not
 
 
 async def test_an_entry_that_cannot_be_read_does_not_keep_a_message_out(

@@ -15,6 +15,7 @@ from nanobot.agent.library.background import Background
 from nanobot.agent.library.context_builder import ContextBuilder
 from nanobot.agent.library.default_tools import add_managed, default_tools, keeper
 from nanobot.agent.library.failures import raise_failure
+from nanobot.agent.library.log_ids import begin_log_of
 from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.shared_bus import shared_bus
@@ -293,7 +294,7 @@ class AgentLoop:
             )
             seconds = settings.limits.max_run_seconds
             tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)
-            runner = Runner(bus, model_calls, tool_calls, clock)
+            runner = Runner(bus, model_calls, tool_calls, clock, begun=begin_log_of)
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)
             background = Background(worker, self._cron, private=self._private)

@@ -7,24 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
-import msgspec
 import sqlalchemy as sa
-
-from nanobot.errors import RowUnreadable
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
-READING_FAILED = (
-    RowUnreadable,
-    msgspec.MsgspecError,
-    TypeError,
-    ValueError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    RecursionError,
-)
-"""The errors of a unit of work that reads an invalid value."""
 
 
 class Database(Protocol):

@@ -4,7 +4,7 @@ follow-up."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -14,8 +14,8 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import NewRun, Run, kind_for
 from nanobot.store.database import message_tables as schema
-from nanobot.store.database.dialect import alone, insert_ignore, insert_or_set, nothing_follows
-from nanobot.store.database.prepared import Prepared, Values
+from nanobot.store.database.dialect import alone, insert_or_set, nothing_follows
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs, titles
 from nanobot.store.journal.starting import LaneAtHand, Start
@@ -156,7 +156,7 @@ def _admit_one(
     if message.group:
         _SHARED.execute(connection, k=admission.session_key)
     verdict = _verdict(connection, admission, asked, limits, account)
-    row = _row(writer, admission, waits=verdict.waits, held=verdict.held, account=account)
+    row = inbox.row_of(writer, admission, waits=verdict.waits, held=verdict.held, account=account)
     if verdict.first and asked.lane is not None and asked.lane.is_free():
         identity, claim = asked.lane.begin(admission, row)
         return msgspec.structs.replace(again, inbound_id=identity, fresh=True, claim=claim)
@@ -164,7 +164,7 @@ def _admit_one(
     interrupts = verdict.waits and limits.busy.mode == "interrupt"
     if limits.only and verdict.answer is None and not orders and not interrupts:
         nothing_follows(connection)
-    new = _insert(connection, row)
+    new = inbox.insert_row(connection, row)
     if new is None:
         return again  # another process admitted it at this moment
     if verdict.answer is not None:
@@ -252,46 +252,6 @@ def _ended(
     if waits and busy.mode == "interrupt" and admission.message.origin is Origin.USER:
         return runs.interrupt(connection, writer, admission)
     return None
-
-
-def insert(
-    connection: sa.Connection,
-    writer: StoreContext,
-    admission: Admission,
-    *,
-    waits: bool,
-    held: float,
-    account: int = 0,
-) -> int | None:
-    """Insert the message; returns its id, or None if it is known."""
-    return _insert(connection, _row(writer, admission, waits=waits, held=held, account=account))
-
-
-def _insert(connection: sa.Connection, row: Values) -> int | None:
-    identity: int | None = insert_ignore(connection, _i, row, _i.c.id)
-    return identity
-
-
-def _row(
-    writer: StoreContext, admission: Admission, *, waits: bool, held: float, account: int
-) -> dict[str, Any]:
-    message = admission.message
-    now = writer.clock.now()
-    return {
-        "session_key": admission.session_key,
-        "channel": message.address.channel,
-        "chat_id": message.address.chat_id,
-        "dedupe_key": message.dedupe_key,
-        "account": account,
-        "sender_id": message.sender.id,
-        "role": admission.role,
-        "origin": message.origin,
-        "state": "pending" if waits else "settled",
-        "at": now,
-        "not_before": now + held if held else 0.0,
-        "awaiting_files": waits and admission.awaiting_files,
-        "body": msgspec.json.encode(message),
-    }
 
 
 def _too_late(message: InboundMessage, original: int) -> OutboundMessage:

@@ -40,7 +40,7 @@ from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
-from nanobot.store.journal import admission, inbox, lanes, log, outbox, previews, runs
+from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import StoreContext
 
 _a = schema.approvals
@@ -287,7 +287,7 @@ def answer(
         note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
         log.append(connection, writer, lane, done.run_id, [note])
     else:
-        admission.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)
+        inbox.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)
     return AnswerOutcome(done, fresh=True)
 
 

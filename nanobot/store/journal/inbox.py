@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Attachment, InboundMessage, Origin, Role
 from nanobot.session.entries import UserEntry
-from nanobot.session.inbox import FETCHING_SECONDS, Unfetched
+from nanobot.session.inbox import FETCHING_SECONDS, Admission, Unfetched
 from nanobot.session.labelling import of_message
 from nanobot.session.runs import kind_for
 from nanobot.session.states import RunKind
 from nanobot.store.database import message_tables as schema
-from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal.quotes import quoted
 from nanobot.store.unit import StoreContext
@@ -154,6 +156,49 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
         (pending.not_before - pending.at for pending in turn), default=0.0
     )
     return left if 0 < left <= longest else 0.0
+
+
+def insert(
+    connection: sa.Connection,
+    writer: StoreContext,
+    admission: Admission,
+    *,
+    waits: bool,
+    held: float,
+    account: int = 0,
+) -> int | None:
+    """Insert the message; returns its id, or None if it is known."""
+    row = row_of(writer, admission, waits=waits, held=held, account=account)
+    return insert_row(connection, row)
+
+
+def insert_row(connection: sa.Connection, row: Values) -> int | None:
+    """Insert a row of `row_of`; returns its id, or None if the message is known."""
+    identity: int | None = insert_ignore(connection, _i, row, _i.c.id)
+    return identity
+
+
+def row_of(
+    writer: StoreContext, admission: Admission, *, waits: bool, held: float, account: int
+) -> dict[str, Any]:
+    """The row of a message that comes now and waits, or is settled already."""
+    message = admission.message
+    now = writer.clock.now()
+    return {
+        "session_key": admission.session_key,
+        "channel": message.address.channel,
+        "chat_id": message.address.chat_id,
+        "dedupe_key": message.dedupe_key,
+        "account": account,
+        "sender_id": message.sender.id,
+        "role": admission.role,
+        "origin": message.origin,
+        "state": "pending" if waits else "settled",
+        "at": now,
+        "not_before": now + held if held else 0.0,
+        "awaiting_files": waits and admission.awaiting_files,
+        "body": msgspec.json.encode(message),
+    }
 
 
 def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:

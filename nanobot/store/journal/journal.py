@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.errors import StoreError
 from nanobot.session.inbox import Admission, Admitted, Busy, Consumed
 from nanobot.session.runs import Claim, Lane, NewRun
-from nanobot.store.database.database import READING_FAILED
 from nanobot.store.journal import (
     accounts,
     admission,
@@ -92,13 +92,14 @@ class SqlJournal(SqlStore):
     ) -> Admitted:
         """What stands in the way of the claim, such as an entry that cannot be read, must not stop
         the admission."""
-        try:
-            with self.writer.held.taking() as hold:
-                return await self._admit_claiming(
-                    hold, channel, admission, cursor, lane_limit, busy, new
-                )
-        except (StoreError, *READING_FAILED) as error:
-            logger.warning("a message is admitted without its claim: {}", error)
+        with boundary("claiming a lane with the admission of a message"):
+            try:
+                with self.writer.held.taking() as hold:
+                    return await self._admit_claiming(
+                        hold, channel, admission, cursor, lane_limit, busy, new
+                    )
+            except StoreError as error:
+                logger.warning("a message is admitted without a claim: {}", error)
         (admitted,) = await self.admit(channel, [admission], cursor, lane_limit, busy)
         return admitted
 

@@ -12,15 +12,12 @@ import sqlalchemy as sa
 from nanobot.errors import Fenced
 from nanobot.messages import WEB, Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.session import keys
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow, Taken
 from nanobot.store import part_rows
-from nanobot.store.database import job_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.digests import DIGEST
 from nanobot.store.journal import chat_leases, chats, log
 from nanobot.store.unit import StoreContext
 
@@ -71,33 +68,18 @@ _DEAD = Prepared(
 )
 # A message that arrived in a chat counts as read, like everything before it. The page is different:
 # it says itself when a person has seen it.
-_READ_UNTIL = (
+READ_UNTIL = (
     sa.update(_s)
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
     .values(last_read_at=sa.bindparam("at"))
 )
-_READ = Prepared(_READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
-# So does the work of the job in its separate session that answered here.
-_OF_JOB = (
-    sa.select(job_tables.occurrences.c.session_key)
-    .where(job_tables.occurrences.c.job_id == sa.bindparam("j"))
-    .order_by(job_tables.occurrences.c.scheduled_at.desc())
-    .limit(sa.literal_column("1"))
-)
-_READ_OF_JOB = Prepared(_READ_UNTIL.where(_s.c.key == _OF_JOB.scalar_subquery()))
+_READ = Prepared(READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
 # A message that the log does not contain is unread all the same.
 _BESIDE_THE_LOG = (OutboundKind.NOTICE, OutboundKind.APPROVAL)
 _NEWS = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.updated_at < sa.bindparam("at"))
     .values(updated_at=sa.bindparam("at"))
-)
-_COMBINED = Prepared(
-    sa.select(_o.c.key).where(
-        _o.c.session_key == sa.bindparam("k"),
-        _o.c.state == "digested",
-        _o.c.id.between(sa.bindparam("first"), sa.bindparam("last")),
-    )
 )
 _PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))
 _PART_INSERT = Prepared(sa.insert(_p))
@@ -277,22 +259,11 @@ def receipt(
         _READ.execute(connection, k=row.session_key, at=row.created_at)
     elif row.message.kind in _BESIDE_THE_LOG:
         _NEWS.execute(connection, k=row.session_key, at=writer.clock.now())
-    for key in (row.message.key, *_combined(connection, row)):
-        job = keys.JOBS.number_of(key)
-        if job is not None:
-            _READ_OF_JOB.execute(connection, j=job, at=row.created_at)
+    for hook in writer.arrives:
+        hook.arrives(connection, row)
     _DONE.execute(connection, o=row.id, now=writer.clock.now())
     nothing_follows(connection)
     return next_outbound(connection, row.message.address)
-
-
-def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:
-    """The keys of a digest's notifications."""
-    first, dash, last = row.message.key.removeprefix(DIGEST).partition("-")
-    if not (dash and row.message.key.startswith(DIGEST)):
-        return []
-    rows = _COMBINED.execute(connection, k=row.session_key, first=int(first), last=int(last))
-    return [key for (key,) in rows]
 
 
 def defer(

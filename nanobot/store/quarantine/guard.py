@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
-from nanobot.store.database.database import READING_FAILED, Database, Work
+from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine import telling
@@ -28,6 +29,17 @@ from nanobot.store.unit import StoreContext
 
 T = TypeVar("T")
 
+READING_FAILED = (
+    RowUnreadable,
+    msgspec.MsgspecError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""The errors of a unit of work that reads an invalid value."""
 _TRIES = 50
 _FRUITLESS_SECONDS = 60.0
 """An error that no row explains is not investigated again for this long."""

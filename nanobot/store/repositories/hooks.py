@@ -8,6 +8,7 @@ import msgspec
 
 from nanobot.agent.budgets import Budgets
 from nanobot.store.opening import HooksOf
+from nanobot.store.repositories.job_reads import JobReads
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.tasks import SqlTaskEnds
 from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
@@ -29,6 +30,7 @@ def store_hooks(
             ledger=None if budgets is None else SqlBudgetLedger(budgets, context.clock),
             tasks=SqlTaskEnds(context),
             notifications=parts.notifications if quiet is None else quiet(context),
+            arrives=(*parts.arrives, JobReads()),
         )
 
     return hooks

@@ -20,7 +20,7 @@ from nanobot.session.keys import JOBS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.journal import admission, inbox, log, outbox, runs
+from nanobot.store.journal import inbox, log, outbox, runs
 from nanobot.store.repositories import occurrences
 from nanobot.store.repositories.occurrences import Occurrence
 from nanobot.store.unit import StoreContext
@@ -106,9 +106,7 @@ class Effects:
             scheduled_at=scheduled_at,
             session_key=session,
             attempt=attempt,
-            inbound_id=admission.insert(
-                self.connection, self.writer, admitted, waits=True, held=0.0
-            ),
+            inbound_id=inbox.insert(self.connection, self.writer, admitted, waits=True, held=0.0),
         )
         occurrences.begun(self.connection, occurrence)
         self.wake(session)

@@ -65,10 +65,12 @@ def settle_left(
 
 
 def reserved(row: Any) -> CallEstimate:
+    """What the row of an open call reserves."""
     return CallEstimate(tokens_in=row.tokens_in, tokens_out=row.tokens_out, price=price_of(row))
 
 
 def price_of(row: Any) -> Price | None:
+    """The price of the row's model when the call began; None if it was unknown."""
     if row.price_in is None:
         return None
     return Price(
@@ -80,6 +82,7 @@ def price_of(row: Any) -> Price | None:
 
 
 def settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
+    """Replace a call's reservation by what it used, in its row and in all totals."""
     cost = cost_of(row, done)
     amounts = {
         "i": row.id,
@@ -94,6 +97,7 @@ def settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
 
 
 def cost_of(row: Any, done: CallOutcome) -> float:
+    """Dollars; 0 without a price."""
     price = price_of(row)
     used = Usage(done.tokens_in, done.tokens_out, done.cached, done.cache_write)
     return 0.0 if price is None else dollars(price.of(used))
@@ -123,6 +127,7 @@ _NOTHING_YET = SimpleNamespace(requests=0, tokens_in=0, tokens_out=0, cost=0.0)
 
 
 def account(row: Any) -> Account:
+    """Who the row's call is charged to."""
     return Account(person=row.person, chat=row.chat, job=row.job, model=row.model)
 
 
@@ -134,9 +139,11 @@ class AuxiliaryReservation:
 
     @property
     def max_tokens(self) -> int:
+        """Tokens of an answer that fit every limit."""
         return int(self._row.tokens_out)
 
     def settled(self, usage: Usage) -> StoreWrite:
+        """The write that settles the call."""
         return _Settling(self._row, reserved(self._row).bounded(usage))
 
 

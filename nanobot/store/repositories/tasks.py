@@ -38,7 +38,7 @@ from nanobot.session.tasks import (
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
-from nanobot.store.journal import admission, log, outbox, runs
+from nanobot.store.journal import inbox, log, outbox, runs
 from nanobot.store.repositories.run_roots import beginning
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
@@ -107,7 +107,7 @@ class SqlTaskEnds:
                 label=label,
             )
             follow_up = Admission(message=message, session_key=key, role=run.role)
-            admission.insert(connection, writer, follow_up, waits=True, held=0.0)
+            inbox.insert(connection, writer, follow_up, waits=True, held=0.0)
             return
         if run.parent_session is None:
             named = sa.update(_s).where(_s.c.key == key).values(title=title_of(head))
