@@ -192,7 +192,7 @@ async def test_a_package_brings_settings_tools_operations_checks_and_lives_with_
         assert view(parts, "birds").package == "package-birds"
         assert set(view(parts, "birds").brings) == {"tools", "operations", "checks", "start"}
     assert lived == ["began", "ended"]
-    said = [finding.text async for finding in checked(config)]
+    said = [finding.text async for finding in checked(config) if finding.about == "birds"]
     assert said == ["3 birds sing"]
 
 
