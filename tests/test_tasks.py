@@ -196,9 +196,10 @@ ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events
 SPEAKING = ("answers", "leftovers", "due recordings")
 CHILDREN = {
     "jobs": ("cron: timer",),
-    "plugin memory: start": ("remembering",),
-    "plugin titles: start": ("titles",),
-    "plugin voice: start": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
+    "plugin memory": ("remembering",),
+    "plugin titles": ("titles",),
+    "plugin page: serving": ("notifications", "web: pushing to a browser"),
+    "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
 }
 """Tasks that end, and begin again, with another."""
 

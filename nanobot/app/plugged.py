@@ -35,6 +35,7 @@ START_SECONDS = 10.0
 """Time limit for a plugin's start; nothing else waits for it."""
 END_SECONDS = 8.0
 """Time limit for its end."""
+_OTHER_NAMES = {"serve": ": serving"}
 T = TypeVar("T")
 Use: TypeAlias = Callable[[FoundPlugin, Any], T]
 
@@ -142,7 +143,9 @@ class Plugged:
         """Start every plugin with that field; nothing waits for them. One that fails is restarted
         after a pause."""
         works: dict[str, Work] = {
-            f"plugin {found.name}: {field}": partial(self._live, found, clock, field)
+            f"plugin {found.name}{_OTHER_NAMES.get(field, '')}": partial(
+                self._live, found, clock, field
+            )
             for found in self.on.values()
             if getattr(found.plugin, field) is not None
         }

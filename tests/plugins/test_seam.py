@@ -316,7 +316,7 @@ ASKED_LATER = frozenset(
     {
         *("checks", "commands", "fits"),  # by commands, each with a test of its own
         *("exposures", "metrics"),  # when somebody looks
-        *("page", "routes", "deliveries"),  # where something is served over HTTP
+        *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
         "results",  # closes: the next test
     }
 )
@@ -566,7 +566,7 @@ async def test_what_cannot_answer_calls_is_named(site: Site, home: Home) -> None
         )
 
 
-@pytest.mark.parametrize("field", ["routes", "page", "metrics"])
+@pytest.mark.parametrize("field", ["routes", "page", "metrics", "serve"])
 async def test_what_fails_of_what_is_served_is_named(field: str, site: Site, home: Home) -> None:
     site.bring("odd", BASE.format(fields=f"{field}=fail"))
     home.write(WEB)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 import subprocess
@@ -320,9 +321,11 @@ async def test_the_files_of_an_earlier_version_are_brought_into_the_store(tmp_pa
         headers, cookies = client.headers, {served.parts.http.access.cookie: client.cookie()}
     public = _former(home, "https://push.example.org/x", logins[0])
     async with house(home) as served:
+        async with asyncio.timeout(10):
+            while list(home.glob("push.*")):  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.01)
         (kept,) = await _kept(served)
         assert (kept.endpoint, kept.told, kept.role) == ("https://push.example.org/x", 3, "owner")
-        assert list(home.glob("push.*")) == []
         client = await served.stranger()
         status, key = await client.ask("GET", "/api/push", headers=headers, cookies=cookies)
         assert (status, key) == (200, {"key": public})

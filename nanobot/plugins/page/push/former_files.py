@@ -41,6 +41,8 @@ async def bring_over(home: Path, store: SqlPushSubscriptions) -> None:
     """
     try:
         found = await asyncio.to_thread(_read, home)
+    except FileNotFoundError:
+        return  # they have just been imported
     except (OSError, ValueError, msgspec.DecodeError, ConfigError) as error:
         logger.warning(
             "the notifications of {} cannot be brought into the store ({}): remove {} and {} "

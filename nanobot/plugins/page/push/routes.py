@@ -31,7 +31,7 @@ class PushRoutes:
 
     def __init__(self, service: PushService) -> None:
         self._subscriptions = service.subscriptions
-        self._key = service.key
+        self._service = service
         self._notifier = service.notifier
         self._tokens = service.tokens
         self._addresses = service.addresses
@@ -55,7 +55,8 @@ class PushRoutes:
         ]
 
     async def _show_key(self, _: web.Request) -> web.StreamResponse:
-        key = await self._key.get()
+        await self._service.bring_over()
+        key = await self._service.key.get()
         return answer(200, PushKey(key=encoded(point_of(key))))
 
     async def _subscribe(self, request: web.Request) -> web.StreamResponse:

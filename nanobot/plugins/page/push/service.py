@@ -51,11 +51,15 @@ class PushService:
         self._clock = clock
         self._store = store
 
-    async def run(self, bus: Bus) -> None:
-        """Push until cancelled; over a shared store, only while no other process does. What an
-        earlier version kept in files is brought over first. Raises StoreError.
-        """
+    async def bring_over(self) -> None:
+        """See former_files; only then a new key may be made. Raises StoreError."""
         await bring_over(self._home, self.subscriptions)
+
+    async def run(self, bus: Bus) -> None:
+        """Push until cancelled; over a shared store, only while no other process does. Raises
+        StoreError.
+        """
+        await self.bring_over()
         if not self._store.shared:
             await self.notifier.run(bus)
             return
