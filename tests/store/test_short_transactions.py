@@ -102,12 +102,13 @@ APART: dict[str, dict[str, Any]] = {
 
 
 def every_store() -> Iterator[type]:
-    """Every class of the store."""
-    for module in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store."):
-        if ".migrations." in module.name:
+    """Every class of the store, and of the store of notifications, whose tables are there too."""
+    modules = [m.name for m in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store.")]
+    for name in (*modules, "nanobot.plugins.page.store"):
+        if ".migrations." in name:
             continue
-        for value in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(value) and value.__module__ == module.name:
+        for value in vars(importlib.import_module(name)).values():
+            if inspect.isclass(value) and value.__module__ == name:
                 yield value
 
 
