@@ -79,6 +79,7 @@ async def choose(
             f'{key} is "{model}": {choice.provider_name}/{choice.model} needs the plugin '
             f"{missing.plugin}. {missing.why}"
         )
+    _check(choice, providers.get(choice.provider_name, ProviderSettings()), environ)
     return choice
 
 
@@ -168,7 +169,7 @@ def _reach(
 ) -> ModelChoice:
     row = KNOWN_PROVIDERS.get(name)
     api_key = settings.api_key or (_key_of(row, environ)[1] if row else "")
-    own_base = settings.api_base or (row.address_in(environ)[1] if row else "")
+    own_base = _own_base(name, settings, environ)
     client = settings.client if settings.client != "auto" else _client_of(name, settings, own_base)
     if client == "litellm":
         # litellm finds keys, regions and addresses that are not configured in the environment.
@@ -176,20 +177,34 @@ def _reach(
     api_base = own_base or (row.api_base if row else "")
     if client == "lean" and not own_base and row:
         api_base = row.compatible_base or row.api_base
-    if client not in CLIENTS:
-        return ModelChoice(name, model, api_base, api_key, why, client)
-    if not api_base:
+    return ModelChoice(name, model, api_base, api_key, why, client)
+
+
+def _own_base(name: str, settings: ProviderSettings, environ: Mapping[str, str]) -> str:
+    """The address from the configuration or the environment; "" if neither has one."""
+    row = KNOWN_PROVIDERS.get(name)
+    return settings.api_base or (row.address_in(environ)[1] if row else "")
+
+
+def _check(choice: ModelChoice, settings: ProviderSettings, environ: Mapping[str, str]) -> None:
+    """Raises ConfigError if the address or the key is missing. Clients that look for these
+    themselves are not checked."""
+    name, client = choice.provider_name, choice.client
+    if client == "litellm" or client not in CLIENTS:
+        return
+    if not choice.api_base:
         raise ConfigError(
             f"providers.{name}.api_base is missing: set it to the address of an "
             f'OpenAI-compatible endpoint, or set providers.{name}.client = "litellm".'
         )
     # A self-hosted endpoint may need no key; the known public ones always do.
-    if not api_key and not own_base and not is_loopback(api_base):
+    keyed = choice.api_key or _own_base(name, settings, environ)
+    if not keyed and not is_loopback(choice.api_base):
+        row = KNOWN_PROVIDERS.get(name)
         variable = row.env[0] if row and row.env else "its key"
         raise ConfigError(
             f"{name} needs a key: set providers.{name}.api_key, or export {variable}."
         )
-    return ModelChoice(name, model, api_base, api_key, why, client)
 
 
 def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
