@@ -160,6 +160,17 @@ def _in_order(found: dict[str, FoundPlugin]) -> dict[str, FoundPlugin]:
         for name, each in found.items()
     }
     try:
-        return {name: found[name] for name in TopologicalSorter(before).static_order()}
+        TopologicalSorter(before).prepare()
     except CycleError:
         return found
+    ordered: dict[str, FoundPlugin] = {}
+
+    def place(name: str) -> None:
+        if name not in ordered:
+            for other in before[name]:
+                place(other)
+            ordered[name] = found[name]
+
+    for name in found:
+        place(name)
+    return ordered
