@@ -12,24 +12,26 @@ PATHS = sorted(unknown.paths_of(get_command(app).commands))  # type: ignore[attr
 WORDS = sorted({word for path in PATHS for word in path.split()})
 
 
-@pytest.mark.parametrize("word", sorted({*WORDS, *unknown._ELSEWHERE}))
-def test_each_word_of_a_command_is_no_message_and_leads_to_a_command(word: str) -> None:
-    assert unknown.looks_like_a_command([word], PATHS)
-    near = unknown.nearest([word], PATHS)
-    assert near
-    assert all(path.removesuffix(" --help") in PATHS or path.endswith("--help") for path in near)
+def test_each_word_of_a_command_is_no_message_and_leads_to_a_command() -> None:
+    for word in sorted({*WORDS, *unknown._ELSEWHERE}):
+        assert unknown.looks_like_a_command([word], PATHS), word
+        near = unknown.nearest([word], PATHS)
+        assert near, word
+        assert all(
+            path.removesuffix(" --help") in PATHS or path.endswith("--help") for path in near
+        )
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_command_in_the_wrong_order_or_with_a_slip_leads_to_it(path: str) -> None:
-    words = path.split()
-    assert path in unknown.nearest(words[::-1], PATHS)
-    if len(words) > 1:
-        assert unknown.looks_like_a_command(words[::-1], PATHS)
-    if len(words[0]) > 5:
-        slip = words[0][:2] + words[0][3:]
-        assert unknown.looks_like_a_command([slip, *words[1:]], PATHS)
-        assert words[0] in " ".join(unknown.nearest([slip, *words[1:]], PATHS))
+def test_a_command_in_the_wrong_order_or_with_a_slip_leads_to_it() -> None:
+    for path in PATHS:
+        words = path.split()
+        assert path in unknown.nearest(words[::-1], PATHS)
+        if len(words) > 1:
+            assert unknown.looks_like_a_command(words[::-1], PATHS), path
+        if len(words[0]) > 5:
+            slip = words[0][:2] + words[0][3:]
+            assert unknown.looks_like_a_command([slip, *words[1:]], PATHS), path
+            assert words[0] in " ".join(unknown.nearest([slip, *words[1:]], PATHS)), path
 
 
 @pytest.mark.parametrize(
