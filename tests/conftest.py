@@ -51,10 +51,36 @@ def _log_ends_with_its_test() -> Iterator[None]:
     logger.remove()
 
 
+QUICK, PROCESSES = "not slow and not process", "process and not slow"
+"""What `make test` and `make processes` select."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files with no test of the half that is run: to load them takes half of each worker's time."""
+    return True if _left_out(collection_path, config) else None
+
+
+def _left_out(path: Path, config: pytest.Config) -> bool:
+    if not path.name.startswith("test_"):
+        return False
+    wanted = config.getoption("markexpr")
+    if wanted == QUICK:
+        return _with_processes(path)
+    return wanted == PROCESSES and not (_with_processes(path) or _may_start_processes(path))
+
+
+@cache
+def _may_start_processes(file: Path) -> bool:
+    text = file.read_text("utf-8")
+    return "world" in text.lower() or "mark.process" in text
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever starts whole gateways or commands is marked `process`."""
     for item in items:
         fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if "world" in fixtures and not _may_start_processes(item.path):
+            raise pytest.UsageError(f"{item.path} must name the world that its tests ask for")
         if "world" in fixtures or _with_processes(item.path):
             item.add_marker("process")
 
@@ -81,7 +107,7 @@ def _load_in_turns(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") or config.args != config.getini("testpaths"):
         return
     folder = Path(__file__).parent
-    files = sorted(folder.rglob("test_*.py"))
+    files = [file for file in sorted(folder.rglob("test_*.py")) if not _left_out(file, config)]
     worker, workers = config.workerinput["workerid"], config.workerinput["workercount"]
     begin = len(files) * int(worker.removeprefix("gw")) // workers
     for file in (*files[begin:], *files[:begin]):
@@ -96,6 +122,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Half as many again as there are processors: a third of the time tests wait for processes."""
-    return (os.cpu_count() or 2) * 3 // 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """As many as there are processors; half as many again where tests wait for processes."""
+    processors = os.cpu_count() or 2
+    return processors if config.getoption("markexpr") == QUICK else processors * 3 // 2
