@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 import msgspec
 
@@ -18,6 +19,7 @@ _WORD = re.compile(r"(?<![\w./{\[<$`'\"-])[A-Za-z][a-z']+(?![\w/=\[(`-]|[.:][\w/
 _ERRORS = ("Error", "Exception", "OverBudget")
 _LABEL = re.compile(r"(?:- )?([A-Z][a-z]+(?: [a-z]+)*)(?::|: )")
 _SHORT = re.compile(r"[A-Z][a-z]+[.:!?]")
+_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _PASSED_ON = ("str", "spelled")
 """Functions whose results say what they are given."""
 _JOINTS = (": ", "; ", ", ", ". ")
@@ -273,16 +275,18 @@ def _passed(piece: Piece, reading: Reading, *, told: bool) -> Piece:
     return Hole(piece.text or told, piece.flows)
 
 
-def returned(function: Function) -> Iterator[ast.expr]:
+@cache
+def returned(function: Function) -> tuple[ast.expr, ...]:
     """The values that a function returns, without those of functions in it."""
-    left: list[ast.AST] = list(function.body)
-    while left:
-        node = left.pop(0)
-        if isinstance(node, Function | ast.Lambda | ast.ClassDef):
-            continue
+    return tuple(_returned_by(function.body))
+
+
+def _returned_by(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    for node in nodes:
         if isinstance(node, ast.Return) and node.value is not None:
             yield node.value
-        left = [*ast.iter_child_nodes(node), *left]
+        elif isinstance(node, _BLOCKS) and not isinstance(node, Function | ast.ClassDef):
+            yield from _returned_by(ast.iter_child_nodes(node))
 
 
 def lines(reading: Reading) -> list[Reading]:

@@ -31,6 +31,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._texts = Texts()
+        self._called: dict[int, Found | None] = {}
         self._nodes = [pair for module in modules().values() for pair in every(module)]
         self._classes = {
             id(node): Found(node, Place(place.module))
@@ -106,7 +107,9 @@ class Shown:
                 if keyword.arg and any(name == keyword.arg for _, name in self._fields):
                     yield keyword.value
             return
-        found = called(place, node.func)
+        if id(node) not in self._called:
+            self._called[id(node)] = called(place, node.func)
+        found = self._called[id(node)]
         if found is None:
             return
         target = found.node
