@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -26,6 +27,13 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+
+from loguru import logger
+
+from nanobot import plugins
+from nanobot.app.gateway import Gateway
+from nanobot.config.loader import load
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MESSAGE = 65_536
@@ -183,9 +191,28 @@ _NEEDED = (
 )
 """What any process imports; the last ones come with typer's first command."""
 
-if __name__ == "__main__":
+
+def _prepare() -> None:
+    """Import what processes need, and have done once what each would do again: it evaluates the
+    structs of the configuration, loads the plugins and compiles statements."""
     for name in _NEEDED:
         importlib.import_module(name)
+    for module in pkgutil.walk_packages(plugins.__path__, f"{plugins.__name__}."):
+        with suppress(ImportError):  # an optional part is missing
+            importlib.import_module(module.name)
+    logger.disable("nanobot")
+    with TemporaryDirectory() as home:
+        asyncio.run(_open_once({"NANOBOT_HOME": home}))
+    logger.enable("nanobot")
+
+
+async def _open_once(environ: Mapping[str, str]) -> None:
+    async with Gateway(load(environ), environ, channels=False).at_rest("nest"):
+        pass
+
+
+if __name__ == "__main__":
+    _prepare()
     gc.collect()
     gc.freeze()
     if _hatch(socket.socket(fileno=int(sys.argv[1]))):
