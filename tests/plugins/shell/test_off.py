@@ -137,7 +137,7 @@ async def test_a_background_command_that_was_lost_is_told_when_commands_are_on_a
 
 async def test_programs_of_servers_keep_their_sandbox(tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OFF) as parts:
-        walls = parts.plugged.offers.get(Walls)
+        walls = parts.plugged.offers.get(Walls)  # type: ignore[type-abstract]
         if await walls.probe(NO_NETWORK) is not None:
             pytest.skip("needs bubblewrap")
         place = ServerPlace(tmp_path / "mcp", tmp_path / "home" / "workspace", walls)
