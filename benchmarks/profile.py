@@ -23,6 +23,7 @@ _TALKS = {"turn": (1, 100), "flood": (200, 5)}
 _TURNS = 3_000
 _PAUSE = 0.02
 _WRITE_SECONDS = 3.0
+_MOST_NAMED = 30
 _PARTS = {
     "the model's HTTP": ("providers/", "aiohttp/"),
     "Telegram": ("telegram/",),
@@ -50,6 +51,12 @@ def main() -> int:
     title = f"{chosen.name}: {root.spent / turns:.2f} ms of CPU a turn, of {turns:,} turns"
     chosen.picture.write_text(drawn(root, title, turns), "utf-8")
     print(title)
+    own: dict[str, float] = {}
+    for stack, spent in stacks.items():
+        name = stack.rpartition(";")[2]
+        own[name] = own.get(name, 0.0) + spent
+    for name, spent in sorted(own.items(), key=lambda one: -one[1])[:_MOST_NAMED]:
+        print(f"{100 * spent / root.spent:5.1f} %  {spent / turns:6.3f} ms  in {name}")
     for part, spent in sorted(_shares(stacks).items(), key=lambda one: -one[1]):
         print(f"{100 * spent / root.spent:5.1f} %  {spent / turns:6.3f} ms  {part}")
     return 0

@@ -5,7 +5,10 @@ messages. Values under keys that are never requested are not checked.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -64,8 +67,11 @@ class FrontMatterField(msgspec.Struct, frozen=True):
         return _fields(self.node)
 
 
-def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
-    """The fields of the front matter, and the text after it. Raises FrontMatterError."""
+@lru_cache(maxsize=64)
+def split(text: str) -> tuple[Mapping[str, FrontMatterField], str]:
+    """The fields of the front matter, and the text after it. Raises FrontMatterError. A text is
+    parsed once: every new prompt reads the skills, which hardly ever change.
+    """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise FrontMatterError("line 1: there is no front matter; begin with a line of three -")
@@ -78,7 +84,8 @@ def split(text: str) -> tuple[dict[str, FrontMatterField], str]:
     node = _composed(front)
     if node is not None and node.id != "mapping":
         raise FrontMatterError("line 2: the front matter must be keys with their values")
-    return ({} if node is None else _fields(node)), "\n".join(lines[ends[0] + 1 :]).strip()
+    fields = MappingProxyType({} if node is None else _fields(node))
+    return fields, "\n".join(lines[ends[0] + 1 :]).strip()
 
 
 def _composed(front: str) -> Any:

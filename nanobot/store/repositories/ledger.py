@@ -35,7 +35,7 @@ from nanobot.store.repositories.budget_turns import BudgetTurns
 from nanobot.store.repositories.call_limits import limits_of
 from nanobot.store.repositories.lost_calls import with_lost
 from nanobot.store.repositories.run_roots import beginning, job_name
-from nanobot.store.repositories.usage import standing
+from nanobot.store.repositories.usage import standing_at
 
 _c = schema.model_call_costs
 
@@ -135,15 +135,22 @@ class SqlBudgetLedger:
                 connection,
                 [*limits, *own],
                 more,
-                lambda: self._used(connection, row.day, who, row.root if own else ""),
+                lambda: self._used(connection, row.day, who, limits, row.root if own else ""),
             )
             budgets.check([*limits, *own], used, more, budgets.period(self._clock.now()))
 
     def _used(
-        self, connection: sa.Connection, day: str, who: Account, root: str
+        self,
+        connection: sa.Connection,
+        day: str,
+        who: Account,
+        limits: Sequence[BudgetLimit],
+        root: str,
     ) -> dict[Level, UsageSum]:
-        """The usage and reservations of a day, and of everything that the run `root` started."""
-        used = standing(connection, day, who) if self._budgets.daily else {}
+        """The usage and reservations of a day where limits are, and of everything that the run
+        `root` started.
+        """
+        used = _standing(connection, day, who, limits) if limits else {}
         if root:
             used["run"] = UsageSum(cost=_OF_ROOT.scalar(connection, i=root) or 0.0)
         return used
@@ -175,7 +182,9 @@ class SqlBudgetLedger:
                 connection,
                 [*limits, *own],
                 estimate.used,
-                lambda: self._used(connection, period.day, who, first.run_id if own else ""),
+                lambda: self._used(
+                    connection, period.day, who, limits, first.run_id if own else ""
+                ),
             )
 
         limited = bool(limits or own)
@@ -264,13 +273,19 @@ class SqlBudgetLedger:
         if row.day != period.day:
             return []
         limits = limits_of(budgets, who, priced=row.price_in is not None)
-        used = standing(connection, period.day, who)
+        used = _standing(connection, period.day, who, limits)
         return [
             warning(limit, used[limit.level], period)
             for limit in limits
             if budgets.soft(limit, used[limit.level])
             and _first_time(connection, period.day, row.chat, limit)
         ]
+
+
+def _standing(
+    connection: sa.Connection, day: str, who: Account, limits: Sequence[BudgetLimit]
+) -> dict[Level, UsageSum]:
+    return standing_at(connection, day, who, {limit.level for limit in limits})
 
 
 _AFTER = "after "

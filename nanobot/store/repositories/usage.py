@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -42,12 +42,13 @@ def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
 
 
 @cache
-def _standing(dialect: str) -> Prepared:
-    """The settled usage of each account, folded and unfolded, and every open call: in one
-    statement, so that no call is settled or folded in between. With SQLite everything is folded.
+def _standing(dialect: str, levels: tuple[Level, ...]) -> Prepared:
+    """The settled usage of the account at each level, folded and unfolded, and every open call: in
+    one statement, so that no call is settled or folded in between. With SQLite everything is
+    folded.
     """
     tables = (_t,) if dialect == "sqlite" else (_t, _changes)
-    settled = [_of(table, level) for table in tables for level in LEVELS]
+    settled = [_of(table, level) for table in tables for level in levels]
     waiting = sa.select(
         _NOTHING.label("level"),
         *(_c.c[level] for level in LEVELS[1:]),
@@ -60,11 +61,18 @@ def _standing(dialect: str) -> Prepared:
 
 def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
     """The usage and reservations of each account on a day."""
-    names = who.names()
+    return standing_at(connection, day, who, LEVELS)
+
+
+def standing_at(
+    connection: sa.Connection, day: str, who: Account, levels: Collection[Level]
+) -> dict[Level, UsageSum]:
+    """Like `standing`, only at these levels."""
+    names = {level: name for level, name in who.names().items() if level in levels}
     used: dict[Level, UsageSum] = {level: UsageSum() for level in names}
-    parameters: dict[str, str] = {level: names.get(level, "") for level in LEVELS}
-    parameters["day"] = day
-    for row in _standing(connection.dialect.name).execute(connection, parameters).all():
+    parameters: dict[str, str] = {"day": day, **{str(level): name for level, name in names.items()}}
+    prepared = _standing(connection.dialect.name, tuple(names))
+    for row in prepared.execute(connection, parameters).all():
         amount = UsageSum(requests=int(row.requests), tokens=int(row.tokens), cost=float(row.cost))
         if row.level:
             if row.level in used:
