@@ -15,22 +15,24 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from nanobot.text import pattern
+
 _UNSEEN = frozenset({"Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"})
 # Letters and marks that are drawn as nothing or as a gap, whatever their category.
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159"
 )
-_VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_VARIANTS = pattern("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _EMOJI_LOOK = "\ufe0f"
 _MOST_MARKS = 3
 """Maximum marks on one letter; no human writing has more."""
 _LONGEST_GAP, _MOST_EMPTY = 40, 3
-_GAP = re.compile(rf" {{{_LONGEST_GAP + 1},}}")
-_FORGED = re.compile(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
-_EMPTY_LINES = re.compile(rf"\n{{{_MOST_EMPTY + 2},}}")
-_PLAIN = re.compile(r"[\t\x20-\x7e]*")
+_GAP = pattern(rf" {{{_LONGEST_GAP + 1},}}")
+_FORGED = pattern(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
+_EMPTY_LINES = pattern(rf"\n{{{_MOST_EMPTY + 2},}}")
+_PLAIN = pattern(r"[\t\x20-\x7e]*")
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
+_URL = pattern(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
 _MOST_HOSTS = 8
 _ROOM = 60
 _LABELS = 2

@@ -24,6 +24,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from nanobot.text import pattern
 
 MAX_FACTS = 12
 FACT_CHARS = 500
@@ -47,7 +48,7 @@ relations, wishes, standing arrangements; each one sentence that can be understo
 instead of "he" or "it" and dates instead of "today"; at most {MAX_FACTS}, often none. No secrets
 such as passwords or keys, no guesses, nothing that only a tool result says."""
 
-_SUMMARY_TEXT = re.compile(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL)
+_SUMMARY_TEXT = pattern(r'\{\s*"summary"\s*:\s*("(?:[^"\\]|\\.)*)', re.DOTALL)
 
 
 class SummaryResult(msgspec.Struct, frozen=True):

@@ -4,25 +4,26 @@ JSON for programs unchanged. The linter forbids printing anywhere else.
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from typing import Any, Literal, TextIO, TypeAlias
 
 import msgspec
 
+from nanobot.text import pattern
+
 Style: TypeAlias = Literal["", "bold", "red", "green", "yellow", "dim"]
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
 
 # Without its end it is not a sequence: the text behind it must not disappear.
-_SEQUENCE = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
+_SEQUENCE = pattern(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
 # Control characters except tab and newline, marks that change the writing direction, lone
 # surrogates.
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNWANTED = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # The styles that loguru uses. Excluded: hidden text, and black on black.
-_COLOUR = re.compile(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
+_COLOUR = pattern(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
 # In JSON the same characters, escaped: the value stays the same.
-_UNWANTED_IN_JSON = re.compile("[\x7f-\x9f]")
+_UNWANTED_IN_JSON = pattern("[\x7f-\x9f]")
 
 
 class _Looks:

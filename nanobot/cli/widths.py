@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from nanobot.text import pattern
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -22,7 +23,7 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-_PIECES = re.compile(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
+_PIECES = pattern(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
 
 
 def folded(text: str, width: int) -> list[str]:

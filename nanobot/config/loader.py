@@ -7,7 +7,6 @@ appear in no repr and in no error.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
 from nanobot.errors import ConfigError, UnsetReference
+from nanobot.text import pattern
 
 __all__ = [
     "AgentSettings",
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-_SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_SCHEMA = pattern(r"[a-z][a-z0-9_]{0,62}")
 
 
 def load(environ: Mapping[str, str], unset: dict[str, str] | None = None) -> Config:

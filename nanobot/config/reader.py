@@ -6,7 +6,6 @@ place, the key, its value and the valid values; an unknown key is only a warning
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -35,6 +34,7 @@ from nanobot.config.values import (
 )
 from nanobot.errors import ConfigError, UnsetReference
 from nanobot.messages import TERMINAL, WEB
+from nanobot.text import pattern
 
 T = TypeVar("T", bound=Settings)
 _PREFIX = "NANOBOT_"
@@ -48,7 +48,7 @@ _DESIGNED = {
 }
 """Variables of another design that nanobot follows, with our keys. They may belong to another
 program, so they are not read."""
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = pattern(r"[A-Za-z0-9_-]{1,64}")
 _IDS = (".owners", ".members", ".guests")
 OPEN = "settings"
 """The field for an adapter's settings, which are written among the keys of its table."""

@@ -7,8 +7,6 @@ question's number approves it, so that a habitual yes does not approve the wish 
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from nanobot.errors import UsageError
@@ -20,10 +18,11 @@ from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry,
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.said import Order, Said, unordered
+from nanobot.text import pattern
 
 _LOOKED_AT = 20
 _TURNS = 2
-_ASKS = re.compile("[?\uff1f]")
+_ASKS = pattern("[?\uff1f]")
 _WHOLE_SECONDS = 1.0
 """Some platforms say the second in which a message was sent, and no more."""
 

@@ -32,10 +32,10 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.session.runs import Ending
 from nanobot.session.said import Order, Said, notice, unordered
 from nanobot.session.states import RunState
-from nanobot.text import Sentence
+from nanobot.text import Sentence, pattern
 
 _MOST_UNREADABLE = 1_000
-_COMMAND = re.compile(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
+_COMMAND = pattern(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
     True: "Nothing was running here.",
     False: "Nothing of yours was running here.",

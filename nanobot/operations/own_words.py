@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text
-from nanobot.text import Spans
+from nanobot.text import Spans, pattern
 from nanobot.texts import data_in
 
 _MOST = 200_000
 """Characters of data; an answer with more of them counts as data."""
-_CELLS = re.compile(r"- `[^`\n]*` ?|: |, ")
+_CELLS = pattern(r"- `[^`\n]*` ?|: |, ")
 
 
 def own_words(operation: Operation, text: str, data: Sequence[str]) -> Spans:

@@ -3,7 +3,6 @@ from typed text, and converted to the handler's types."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter as Declared
 from inspect import signature
@@ -15,6 +14,7 @@ from msgspec import Meta
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
+from nanobot.text import pattern
 
 SessionArgument: TypeAlias = Annotated[
     str, Meta(description="The session; in a chat, the chat's own.", extra={"session": True})
@@ -42,8 +42,8 @@ Find: TypeAlias = Annotated[str, Meta(max_length=200, description="Filter by tex
 """The type of an argument that narrows a list: letter case does not count."""
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="Maximum number of results.")]
 
-_IN_QUOTES = re.compile(r"""(\w+)=("[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’)(?!\S)\s*""")
-_OPTION = re.compile("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
+_IN_QUOTES = pattern(r"""(\w+)=("[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’)(?!\S)\s*""")
+_OPTION = pattern("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SHOWN = 80
 _LARGEST = 2**53

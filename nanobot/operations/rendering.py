@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -14,7 +13,7 @@ import msgspec
 
 from nanobot.messages import Address
 from nanobot.session.states import RunState, as_people_see
-from nanobot.text import Sentence
+from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
 # What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
@@ -54,7 +53,7 @@ _HEADINGS = {
     "has_unread": "unread",
 }
 _RUN_FIELDS = frozenset({"id", "run", "run_id"})
-_RUN_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+_RUN_ID = pattern(r"[0-9a-hjkmnp-tv-z]{26}")
 _SHORTEST_ID, _ID_LENGTH = 10, 26
 _DATE_AND_TIME = "%Y-%m-%d %H:%M"
 _EMPTY: tuple[Any, ...] = (None, "", False, (), [], {})

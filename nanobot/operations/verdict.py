@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from nanobot.text import pattern
 
-_WORDS = re.compile(
+_WORDS = pattern(
     r"(?P<approve>y|yes|yeah|yep|ok|okay|sure|approved?|allow"
     r"|是的?|好的?|行|可以|同意|批准|允许|没问题|👍|✅)"
     r"|(?P<deny>n|no|nope|deny|denied|reject|refuse|否|不|不是|不行|不可以|不同意|拒绝|👎|❌)"
 )
 # How an emoji looks (variation selector, skin tone) is not what it says.
-_LOOKS = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
+_LOOKS = pattern("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
-_EMOJI = re.compile(r"(?P<approve>[👍✅✔☑])|(?P<deny>[👎❌✖])")
+_EMOJI = pattern(r"(?P<approve>[👍✅✔☑])|(?P<deny>[👎❌✖])")
 
 
-_NUMBERED = re.compile(
+_NUMBERED = pattern(
     r"(?P<word>[^\W\d]+)[ ,:]*#?(?P<after>\d{1,9})|#?(?P<before>\d{1,9})[ ,:.]*(?P<then>[^\W\d]+)"
 )
 

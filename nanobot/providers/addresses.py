@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from nanobot.text import pattern
 
-_VERSION = re.compile(r"/v\d+[a-z]*\d*$")
+_VERSION = pattern(r"/v\d+[a-z]*\d*$")
 # Paths of single calls, which people paste with the base URL.
-_CALLS = re.compile(r"/(?:chat/completions|completions|messages|models|responses)$")
+_CALLS = pattern(r"/(?:chat/completions|completions|messages|models|responses)$")
 _WITHOUT_VERSION = frozenset({"api.perplexity.ai"})
 
 

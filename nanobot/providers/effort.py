@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, TypeAlias
 
+from nanobot.text import pattern
+
 Effort: TypeAlias = Literal["default", "none", "low", "medium", "high"]
 """`default` sends nothing, so the provider chooses. `none` disables thinking."""
 
-_CLAUDE = re.compile(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?:\D|$)")
-_GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
+_CLAUDE = pattern(r"claude-[a-z]+-(\d+)(?:[-.](\d{1,2}))?(?:\D|$)")
+_GEMINI = pattern(r"gemini-(\d+)(?:\.(\d+))?")
 _ADAPTIVE = (4, 6)
 """From Claude 4.6 on, the model itself decides how much to think; 4.7 rejects a fixed budget."""
 _LEAST_BUDGET = 1_024

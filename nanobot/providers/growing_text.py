@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from nanobot.text import pattern
 
 # Half an emoji: servers split text between the two halves of its escape.
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = pattern("[\ud800-\udfff]")
 
 
 class GrowingText:

@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 import msgspec
 
+from nanobot.text import pattern
+
 _SECONDS = 2.0
 _MAX_BYTES = 8_000_000
 _SMALLEST_CONTEXT, _LARGEST_CONTEXT = 512, 100_000_000
-_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
+_NUM_CTX = pattern(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 # Each server has its own field for the context size; the size in use comes first.
 _CONTEXTS = (
     "loaded_context_length",

@@ -322,7 +322,13 @@ def _own(point: EntryPoint) -> Any:
 
 
 def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else ""
+    return "" if point.dist is None else _name(point.dist)
+
+
+@lru_cache(maxsize=256)
+def _name(distribution: Distribution) -> str:
+    """Its name, for which importlib.metadata parses all its metadata anew each time: 3 ms."""
+    return distribution.name
 
 
 @cache

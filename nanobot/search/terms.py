@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
+
+from nanobot.text import pattern
 
 MAX_TERMS = 64
 """Maximum number of terms of one query; further terms are ignored."""
@@ -16,9 +17,9 @@ SPACELESS = (
 """Scripts without spaces between words, and Hangul, whose words end in particles; a range for a
 regular expression.
 """
-_RUN = re.compile(f"([{SPACELESS}]+)")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_POSSESSIVE = re.compile(r"['’]s?(?!\w)")
+_RUN = pattern(f"([{SPACELESS}]+)")
+_ACCENTS = pattern("[\u0300-\u036f]")
+_POSSESSIVE = pattern(r"['’]s?(?!\w)")
 
 # Words that carry no meaning for a search.
 _EMPTY_WORDS = """

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 import unicodedata
 from collections import OrderedDict
@@ -21,14 +20,15 @@ from nanobot.messages import Role
 from nanobot.operations.web_access import AccessView, NewToken, PageLink
 from nanobot.ports import Clock
 from nanobot.store.repositories.access_tokens import BROWSER_OF, AccessToken, SqlAccessTokens
+from nanobot.text import pattern
 
 LINK_SECONDS = 600.0
 BROWSER_SECONDS = 30 * 86_400.0
 
 _OWN_NAME = "owner"
 _BROWSER = "browser"
-_NAME = re.compile(r"[^\W_][\w .-]{0,39}")
-_NAMELESS = re.compile(rf"{_OWN_NAME}|{_BROWSER}( \d+)?")
+_NAME = pattern(r"[^\W_][\w .-]{0,39}")
+_NAMELESS = pattern(rf"{_OWN_NAME}|{_BROWSER}( \d+)?")
 """The names of the gateway's token, and of browsers without a named person."""
 _MOST_LINKS = 20
 _LONG = 32

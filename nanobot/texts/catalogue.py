@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.text import pattern
 from nanobot.texts.template import Template, ends_with_full_stop
 
 _LONGEST = 20_000
@@ -20,8 +21,8 @@ _TOGETHER = 6
 """Sentences that are looked up as one text."""
 _DEEPEST = 4
 _PREFIXES = 4
-_ITEM = re.compile(r"(\s*- )(?:(`[^`\n]*`): )?")
-_ENDS = re.compile(r"(?<=[.!?]) |; |\n+")
+_ITEM = pattern(r"(\s*- )(?:(`[^`\n]*`): )?")
+_ENDS = pattern(r"(?<=[.!?]) |; |\n+")
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-_PIECES = re.compile(r"\{\{|\}\}|\{(\d+)(:text)?\}|[^{}]+")
-_LETTERS = re.compile(r"[A-Za-z]")
+from nanobot.text import pattern
+
+_PIECES = pattern(r"\{\{|\}\}|\{(\d+)(:text)?\}|[^{}]+")
+_LETTERS = pattern(r"[A-Za-z]")
 _FEW = 8
 """With fewer letters of its own, a template could be found in any text."""
 

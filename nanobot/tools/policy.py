@@ -5,7 +5,6 @@ It is a pure function: the first match decides in a table of configured rules, t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -18,7 +17,7 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
 from nanobot.seam.installed import provided
-from nanobot.text import Sentence
+from nanobot.text import Sentence, pattern
 from nanobot.tools.commands import ESCAPES
 from nanobot.tools.network.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
@@ -30,8 +29,8 @@ PROMPT_FILES = (
 )
 """The model's instructions about itself come from these workspace files."""
 # Ends a shell command, or runs another one within it.
-_SEPARATORS = re.compile(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
-_PARTS = re.compile(r"[;&|`\n\r(){}]+")
+_SEPARATORS = pattern(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
+_PARTS = pattern(r"[;&|`\n\r(){}]+")
 
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import difflib
-import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,7 +25,7 @@ from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.providers.openai_messages import ToolDefinition
 from nanobot.system import RandomIds
-from nanobot.text import MAX_RESULT_CHARS, clean, quoted, shorten
+from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.base import (
     AnyTool,
@@ -53,7 +52,7 @@ from nanobot.tools.toolbox import Asking
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 # The function names that every OpenAI-compatible endpoint accepts.
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = pattern(r"[a-zA-Z0-9_-]{1,64}")
 _LOGGED = 500
 _NAMED = 40
 BUILT_IN = "built-in"

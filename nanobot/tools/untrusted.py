@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 
-from nanobot.text import clean, quoted
+from nanobot.text import clean, pattern, quoted
 
 # The maximum length that the frame adds to a text.
 FRAME_CHARS = 700
 # Invisible characters that a model reads: Unicode's tags, and direction marks that make text look
 # different.
-_INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = pattern("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:

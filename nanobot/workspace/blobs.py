@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,9 +14,10 @@ import aiofiles
 import aiofiles.os
 
 from nanobot.errors import BlobMissing, StoreUnwritable
+from nanobot.text import pattern
 
 _fsync, _utime = aiofiles.os.wrap(os.fsync), aiofiles.os.wrap(os.utime)
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = pattern(r"[0-9a-f]{64}")
 
 
 class Blobs:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
+from nanobot.text import pattern
+
 MOST_WORDS = 5
 """Untrusted names with at most this many words in total are too short to contain instructions."""
 
@@ -28,25 +30,25 @@ ORDINARY = frozenset(
 """Names chosen by git and installers, which carry no text."""
 
 # Suffixes of known file types. Any other suffix may be a word.
-_KINDS = re.compile(
+_KINDS = pattern(
     r"\.(?:cpython-\d+(?:\.opt-\d)?\.pyc|tar\.(?:gz|xz|bz2)|d\.ts|sample"
     r"|[ch]|cc|cpp|css|csv|docx?|epub|gif|gz|html?|ico|ics|ini|ipynb|java|jpe?g|jsx?|json|jsonl"
     r"|key|lock|log|lua|md|mjs|mp[34]|odt|ogg|opus|pdf|php|png|pptx?|py|pyc|rb|rs|rst|sh|sql"
     r"|sqlite|svg|toml|tsx?|tsv|txt|wasm|wav|webm|webp|xlsx?|xml|ya?ml|zip)$",
     re.IGNORECASE,
 )
-_LETTERS = re.compile(r"[^\W\d_]+")
-_NUMBERED = re.compile(r"[A-Za-z\d]*\d[A-Za-z\d]*")
-_SIGNS = re.compile(r"[^\w\s]{2,}|[^\w\s\x20-\x7e]|\s{2,}|[^\S ]")
+_LETTERS = pattern(r"[^\W\d_]+")
+_NUMBERED = pattern(r"[A-Za-z\d]*\d[A-Za-z\d]*")
+_SIGNS = pattern(r"[^\w\s]{2,}|[^\w\s\x20-\x7e]|\s{2,}|[^\S ]")
 _WORD_LETTERS, _LONGEST_WORD = 8, 12
 _SPELT_LETTERS = 4
 """So many letters count as a word if they are separate, or if words are written without spaces."""
 
 # The escapes that programs use for unusual characters in names.
-_OCTALS = re.compile(r"(?:\\[0-3][0-7]{2})+")
-_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2})+")
-_POINTS = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
-_OTHER = re.compile(r"\\[abefnrtv\\\"' ]")
+_OCTALS = pattern(r"(?:\\[0-3][0-7]{2})+")
+_BYTES = pattern(r"(?:\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2})+")
+_POINTS = pattern(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
+_OTHER = pattern(r"\\[abefnrtv\\\"' ]")
 _ENDS = 24
 """A truncated name is recognized by this many characters of either end."""
 _SHORT = 6

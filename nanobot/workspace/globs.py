@@ -13,7 +13,7 @@ import re
 from collections.abc import Set
 
 from nanobot.errors import ToolError
-from nanobot.text import quoted
+from nanobot.text import pattern, quoted
 
 MAX_PATTERN = 500
 MAX_CHOICES = 64
@@ -65,7 +65,7 @@ def _fits(choice: list[_Name], names: list[str]) -> bool:
     return len(choice) in standing
 
 
-_END = re.compile(r"(?!)")
+_END = pattern(r"(?!)")
 
 
 def _after_any(choice: list[_Name], standing: Set[int]) -> set[int]:
@@ -96,5 +96,5 @@ def _expanded(pattern: str) -> list[str]:
     return done
 
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_WITHIN = re.compile(r"(?<=[^/*])\*\*|\*\*(?=[^/*])")
+_BRACES = pattern(r"\{([^{}]*)\}")
+_WITHIN = pattern(r"(?<=[^/*])\*\*|\*\*(?=[^/*])")

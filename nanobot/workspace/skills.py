@@ -7,7 +7,6 @@ of the same name. Errors in a skill are reported and never stop anything.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import sys
@@ -20,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
-from nanobot.text import WORDS, Sentence
+from nanobot.text import WORDS, Sentence, pattern
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
 from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
@@ -32,7 +31,7 @@ MAX_BYTES = 5_000_000
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are searched for, the same as for the model's commands."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NAME = pattern(r"[a-z0-9][a-z0-9_-]{0,63}")
 _DESCRIPTION = 1_024
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 

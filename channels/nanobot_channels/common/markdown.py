@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nanobot.text import pattern
 from nanobot_channels.common.tables import without_tables
 from nanobot_channels.common.text import Rich, Span, Style, clean
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 # A text without any of these means the same to a Markdown parser and to a person.
-_SIGNIFICANT = re.compile(
+_SIGNIFICANT = pattern(
     r"[\\`*_~\[<|]|&[#\w]|^[ \t]*(?:[-+=>#]|\d{1,9}[.)])|^(?: {4}|[ ]*\t)", re.MULTILINE
 )
-_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
+_LINK = pattern(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 _STYLES = {"strong_open": Style.BOLD, "em_open": Style.ITALIC, "s_open": Style.STRIKE}
 _RULE = "———"
 _TABLES = "nanobot tables"

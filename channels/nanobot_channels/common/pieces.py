@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from nanobot.text import pattern
 from nanobot_channels.common.text import Rich, Span, Style, clipped, split
 
-_FENCE = re.compile(r"^ *(`{3,20}|~{3,20})([^`\n]*)$", re.MULTILINE)
-_LINK = re.compile(r"\[[^\[\]\n]{0,200}\]\([^()\s]{1,1000}\)")
+_FENCE = pattern(r"^ *(`{3,20}|~{3,20})([^`\n]*)$", re.MULTILINE)
+_LINK = pattern(r"\[[^\[\]\n]{0,200}\]\([^()\s]{1,1000}\)")
 _FENCING = 200
 _SHORTEST = 3 * _FENCING
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nanobot.text import pattern
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -17,10 +19,10 @@ TABLE_COLUMNS = 40
 _FENCE = "```"
 _APART = "\u200b"
 # A text without these has no table, and one without those no code either.
-_DELIMITERS = re.compile(r"^(?=[^\n]*-)[ \t>*+\-:|\d.)]+$", re.MULTILINE)
-_LIKELY = re.compile(r"\||[`~]{3}|^[ \t>]*(?: {4}|\t)", re.MULTILINE)
-_PREFIX = re.compile(r"[ \t>]*")
-_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_DELIMITERS = pattern(r"^(?=[^\n]*-)[ \t>*+\-:|\d.)]+$", re.MULTILINE)
+_LIKELY = pattern(r"\||[`~]{3}|^[ \t>]*(?: {4}|\t)", re.MULTILINE)
+_PREFIX = pattern(r"[ \t>]*")
+_MARKER = pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def without_tables(text: str, env: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ needs UTF-16 units or bytes converts them, and gives `split` its own measure.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -15,13 +14,15 @@ from itertools import accumulate
 
 import msgspec
 
+from nanobot.text import pattern
+
 # The last two reverse the direction of the text that follows, up to places far from the cause.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\u202d\u202e]")
+_UNSAFE = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\u202d\u202e]")
 # Direction marks and invisible characters, except the joiners that some scripts and emoji need.
-_DECEIVING = re.compile("[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\U000e0000-\U000e007f]")
-_NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/]')
-_SURROGATES = re.compile("[\ud800-\udfff]+")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
+_DECEIVING = pattern("[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\U000e0000-\U000e007f]")
+_NOT_IN_NAMES = pattern(r'[<>:"|?*\\/]')
+_SURROGATES = pattern("[\ud800-\udfff]+")
+_SENTENCE_END = pattern(r"[.!?…][\"'”’)\]]*(?=\s)|[。！？]")
 _ZERO_WIDTH_JOINER = "\u200d"
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F1FF + 1)))
 

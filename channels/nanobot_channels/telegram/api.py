@@ -17,6 +17,7 @@ from nanobot.errors import (
     Refused,
     ThreadGone,
 )
+from nanobot.text import pattern
 from nanobot_channels.common.proxy_answers import answered_by_proxy
 from nanobot_channels.telegram.http import AiohttpRequest, ApiRefusal, NothingSent
 from nanobot_channels.telegram.library import Bot
@@ -28,7 +29,7 @@ _SEND_CONNECTIONS = 128
 # Exceptions of PTB if a 2xx body is not in the Bot API's format: it reads it without checking.
 MALFORMED = (KeyError, TypeError, AttributeError)
 
-_CHAT_GONE = re.compile(
+_CHAT_GONE = pattern(
     r"chat not found|not enough rights(?! to send (?!text))|have no rights to send a message"
     r"|need administrator rights|bot was kicked|bot is not a member"
     r"|user is deactivated|group chat was (?:upgraded|deactivated)"
@@ -36,11 +37,11 @@ _CHAT_GONE = re.compile(
     re.IGNORECASE,
 )
 _LACKING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-_NO_METHOD = re.compile(
+_NO_METHOD = pattern(
     r"method.{0,40}(?:not (?:found|supported|implemented)|unknown)|(?:unknown|unsupported) method",
     re.IGNORECASE,
 )
-_THREAD_GONE = re.compile(r"message thread not found|topic_(?:closed|deleted)", re.IGNORECASE)
+_THREAD_GONE = pattern(r"message thread not found|topic_(?:closed|deleted)", re.IGNORECASE)
 
 
 class BotApi:

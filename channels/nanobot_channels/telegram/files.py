@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +12,7 @@ from loguru import logger
 
 from nanobot.errors import ChannelDown, Refused
 from nanobot.messages import Attachment
+from nanobot.text import pattern
 from nanobot.workspace.images import look
 from nanobot_channels.common.http import TooMuch
 from nanobot_channels.common.text import file_name
@@ -30,7 +30,7 @@ _PHOTO_TYPES = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF")
 # An upload slower than this is aborted; the speed is half of that of a bad mobile connection.
 _LEAST_SECONDS = 20
 _BYTES_A_SECOND = 32_000
-_LOCAL = re.compile(r"[/\\]|[A-Za-z]:")
+_LOCAL = pattern(r"[/\\]|[A-Za-z]:")
 
 
 class _FilePath(msgspec.Struct):

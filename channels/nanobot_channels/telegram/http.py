@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
@@ -18,6 +17,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from nanobot.text import pattern
 from nanobot_channels.common.http import BEFORE_WRITING, Connections, read_at_most
 from nanobot_channels.common.numbers import seconds
 from nanobot_channels.telegram.library import BaseRequest, NetworkError, RequestData, TelegramError
@@ -30,7 +30,7 @@ _DOWNLOAD_SECONDS = 300.0
 _ERROR_BYTES = 4096
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
 _NOT_GIVEN = BaseRequest.DEFAULT_NONE
-_TOKEN = re.compile(r"/bot[^/\s]+")
+_TOKEN = pattern(r"/bot[^/\s]+")
 
 
 class NothingSent(NetworkError):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from nanobot.ports import MenuCommand
+from nanobot.text import pattern
 from nanobot_channels.common.text import label
 
 LANGUAGES = ("zh",)
 """The languages of the menus besides English."""
-_NAME = re.compile(r"[a-z0-9_]{1,32}")
+_NAME = pattern(r"[a-z0-9_]{1,32}")
 _DESCRIPTION = 256
 _MOST = 100
 

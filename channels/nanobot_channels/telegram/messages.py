@@ -14,6 +14,7 @@ from loguru import logger
 from nanobot.errors import ChatGone, DeliveryError, FormRefused, OutcomeUnknown, Refused
 from nanobot.messages import Address
 from nanobot.ports import OutboundPart
+from nanobot.text import pattern
 from nanobot_channels.telegram.api import MALFORMED, BotApi, delivery_error, lacks_method
 from nanobot_channels.telegram.http import ApiRefusal
 from nanobot_channels.telegram.library import TelegramError
@@ -236,7 +237,7 @@ class TelegramMessages:
 # Without it there is no alternative form: a chat that refuses it is asked again.
 _INDISPENSABLE = "send_Message"
 # For an older server, which looks for the text of an edit and finds none.
-_IGNORED = re.compile("text is empty|text must be non-empty", re.IGNORECASE)
+_IGNORED = pattern("text is empty|text must be non-empty", re.IGNORECASE)
 
 
 def draft_id_of(key: str) -> int:

@@ -10,6 +10,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
+from nanobot.text import pattern
 from nanobot_channels.common.pieces import pieces
 from nanobot_channels.common.text import clean, utf16_units
 
@@ -30,9 +31,9 @@ _LINES = _BLOCKS // 2 - 10
 _NESTING = 16
 _COLUMNS = 20
 # A text without any of these is not worth a parser's time.
-_LIKELY = re.compile(r"^ {0,3}#{1,6}[ \t]|^.*\|.*\n.*--|\[[ xX]\] |\$\$|\\[(\[]", re.MULTILINE)
-_TASK = re.compile(r"\[([ xX])\][ \t]+")
-_TARGET = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
+_LIKELY = pattern(r"^ {0,3}#{1,6}[ \t]|^.*\|.*\n.*--|\[[ xX]\] |\$\$|\\[(\[]", re.MULTILINE)
+_TASK = pattern(r"\[([ xX])\][ \t]+")
+_TARGET = pattern(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
 _FORMULAS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]"}
 _SHOWN_RICHLY = {"heading_open", "table_open", "math", "task"}
 _COUNTED = {"paragraph_open", "heading_open", "list_item_open", "tr_open", "blockquote_open"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -11,13 +10,14 @@ from msgspec import Meta
 
 from nanobot.config.values import masked
 from nanobot.errors import ConfigError
+from nanobot.text import pattern
 
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 LargeCount: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Duration: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
 
-_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
+_NOT_IN_URLS = pattern(r"[\x00-\x20\x7f\ud800-\udfff]")
 
 
 class Unfit(ConfigError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta
 
 from nanobot.config.settings.base import URL, Settings, Unfit, about, is_usable_url
+from nanobot.text import pattern
 
 
 class ChatSettings(Settings, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class ChannelSettings(Settings, frozen=True, kw_only=True):
 
 
 WEB_PORT = 8765
-PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
+PATH_PREFIX = pattern(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]{1,64}){1,8}")
 """A path below which a proxy may serve the gateway, as in /assistant."""
 
 

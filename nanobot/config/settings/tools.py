@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from nanobot.config.settings.base import URL, Duration, Settings, Unfit, about, is_usable_url
+from nanobot.text import pattern
 
 REGISTRIES = "registries"
 """What stands for the usual package registries in a list of hosts."""
-HOST_ENTRY = re.compile(
+HOST_ENTRY = pattern(
     r"(?P<host>\*|(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?",
     re.IGNORECASE | re.ASCII,
 )

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import UsageError
+from nanobot.text import pattern
 
 _ALIASES = {
     "@hourly": "0 * * * *",
@@ -28,7 +29,7 @@ _ALIASES = {
 }
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
+_NUMBER = pattern(r"[0-9]{1,4}", re.ASCII)
 _LONGEST = 400
 _SHOWN = 60
 _EXAMPLE = "30 9 * * 1-5"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from nanobot.plugins.cron import chinese, english
 from nanobot.plugins.cron.phrases import Phrase, reach
+from nanobot.text import pattern
 
-_HAN = re.compile(r"[\u4e00-\u9fff]")
+_HAN = pattern(r"[\u4e00-\u9fff]")
 _MOST = 200
 """Maximum characters of a phrase."""
 

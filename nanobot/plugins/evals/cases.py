@@ -16,6 +16,7 @@ from nanobot.config.values import parse_bytes
 from nanobot.errors import ConfigError
 from nanobot.plugins.evals.schema import trouble
 from nanobot.providers.effort import Effort
+from nanobot.text import pattern
 
 SUFFIX = ".toml"
 MOST_BYTES = 4_000_000
@@ -258,9 +259,9 @@ def _object(given: Mapping[str, Any] | str) -> Any:
         return None
 
 
-_PATH = re.compile(r" - at `\$\.?(.*?)`$")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
+_PATH = pattern(r" - at `\$\.?(.*?)`$")
+_UNKNOWN = pattern(r"Object contains unknown field `(.*)`")
+_MISSING = pattern(r"Object missing required field `(.*)`")
 
 
 def _in_words(error: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from nanobot.cli.widths import columns
 from nanobot.plugins.evals.evaluation import AttemptView, CaseResult, Evaluation
+from nanobot.text import pattern
 
 _HEADS = ("case", "model", "passed", "cost", "time", "variance")
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = pattern(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_text(evaluation: Evaluation) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from msgspec import Meta
 
 from nanobot.config.settings.base import Settings, Unfit, about
+from nanobot.text import pattern
 
-_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_TIME = pattern(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 class EvalsSettings(Settings, frozen=True, kw_only=True):

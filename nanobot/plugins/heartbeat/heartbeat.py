@@ -24,6 +24,7 @@ from loguru import logger
 from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
+from nanobot.text import pattern
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.hours import Hours
@@ -46,8 +47,8 @@ while.
 MOST_SAID = 8
 SAID_CHARS = 300
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_EMPTY = re.compile(r"#{1,6}(?:\s.*)?|[-*_=\s]*|[-*+]\s*(?:\[[ xX]?\])?")
+_COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_EMPTY = pattern(r"#{1,6}(?:\s.*)?|[-*_=\s]*|[-*+]\s*(?:\[[ xX]?\])?")
 
 
 class RecentMessage(msgspec.Struct, frozen=True, kw_only=True):

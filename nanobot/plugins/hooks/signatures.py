@@ -19,19 +19,19 @@ import base64
 import binascii
 import hashlib
 import hmac
-import re
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from nanobot.plugins.hooks.settings import HookSettings
+from nanobot.text import pattern
 
 TOLERANCE_SECONDS = 300.0
 """Maximum age of a timestamp, and maximum lead (default of Stripe and Standard Webhooks)."""
 _MOST_SIGNATURES = 20
 _SIGNATURE = "x-hub-signature-256"
-_NUMBER = re.compile(r"[0-9]{1,12}")
+_NUMBER = pattern(r"[0-9]{1,12}")
 _DELIVERIES: Final = ("x-github-delivery", "x-gitea-delivery")
 _GIVEN_NAME: Final = "idempotency-key"
 _KEY_CHARS = 120

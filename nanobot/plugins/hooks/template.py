@@ -16,17 +16,19 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from nanobot.text import pattern
+
 VALUE_CHARS = 4_000
 PAYLOAD_CHARS = 12_000
 PROMPT_CHARS = 20_000
 INLINE_CHARS = 300
 DEFAULT = "The service {hook} has told this ({event|no event named}): {payload}"
 _MISSING = "(none)"
-_TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_TOKEN = pattern(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _DEPTH = 32
 # Invisible characters that a model reads (Unicode's tags), marks that change the text direction,
 # and characters that no store can hold.
-_HIDDEN = re.compile("[\x00\ud800-\udfff\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
+_HIDDEN = pattern("[\x00\ud800-\udfff\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 Part: TypeAlias = "str | Placeholder"
 

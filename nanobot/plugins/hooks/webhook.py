@@ -19,6 +19,7 @@ from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import Signed, Unsigned, verify
 from nanobot.plugins.hooks.template import DEFAULT, WebhookDelivery, parse, render
 from nanobot.ports import Clock
+from nanobot.text import pattern
 from nanobot.triggers.base import Publisher
 
 _FULL_SECONDS = 60
@@ -27,8 +28,8 @@ _SAY_SECONDS = 60.0
 _MOST_FIELDS = 100
 _EVENT_CHARS = 120
 _FORM = "application/x-www-form-urlencoded"
-_JSON = re.compile(r"(application|text)/([\w.-]+\+)?json")
-_PRIVATE = re.compile(r"authorization|cookie|signature|secret|token", re.IGNORECASE)
+_JSON = pattern(r"(application|text)/([\w.-]+\+)?json")
+_PRIVATE = pattern(r"authorization|cookie|signature|secret|token", re.IGNORECASE)
 
 
 class WebhookReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -19,6 +18,7 @@ from loguru import logger
 
 from nanobot.errors import NanobotError
 from nanobot.session.scopes import FOLDER, OWNER
+from nanobot.text import pattern
 from nanobot.troubles import TROUBLES
 
 CURATED = "MEMORY.md"
@@ -27,7 +27,7 @@ MAX_BYTES = 4_000_000
 
 _LEVELS = ("people", "chats")
 # No part is `.` or `..`: see scope_of.
-_SCOPE = re.compile(r"(?:people|chats)(?:/(?!\.)[a-z0-9_@+.=%-]{1,250}){2}")
+_SCOPE = pattern(r"(?:people|chats)(?:/(?!\.)[a-z0-9_@+.=%-]{1,250}){2}")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -5,7 +5,6 @@ that does not fit.
 from __future__ import annotations
 
 import hashlib
-import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from pathlib import Path
@@ -25,9 +24,10 @@ from nanobot.plugins.proof.format import (
 )
 from nanobot.plugins.proof.untold import Untold
 from nanobot.session.entries import GENESIS, link_hash, payload_digest
+from nanobot.text import pattern
 
 _LONGEST = 256 * 1024 * 1024
-_HEX = re.compile(r"[0-9a-f]{64}")
+_HEX = pattern(r"[0-9a-f]{64}")
 _END = b'{"end":'
 T = TypeVar("T", bound=msgspec.Struct)
 

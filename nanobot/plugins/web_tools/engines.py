@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping
 from html import unescape
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.text import pattern
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SECONDS = 12.0
 MAX_ANSWER = 2_000_000
-_TAGS = re.compile(r"<[^<>]{0,200}>")
+_TAGS = pattern(r"<[^<>]{0,200}>")
 _MAX_FIELD = 600
 
 Answer = Mapping[str, Any]

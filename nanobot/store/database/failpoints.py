@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 
 import msgspec
 
 from nanobot.errors import ConfigError
 from nanobot.store.database.durability import verbs_of
+from nanobot.text import pattern
 
-_TEXT = re.compile(r"(?P<verb>[a-z_]+)(:(?P<nth>[1-9][0-9]*))?(:(?P<when>before|after))?")
+_TEXT = pattern(r"(?P<verb>[a-z_]+)(:(?P<nth>[1-9][0-9]*))?(:(?P<when>before|after))?")
 
 
 class Failpoint(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -10,8 +9,9 @@ import sqlalchemy as sa
 
 from nanobot.messages import WEB
 from nanobot.store.database import schema
+from nanobot.text import pattern
 
-_NAMED = re.compile(rb'"blob":"([0-9a-f]{64})"')
+_NAMED = pattern(rb'"blob":"([0-9a-f]{64})"')
 _HOLDERS = (
     schema.entries.c.payload,
     schema.inbound.c.body,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import sqlalchemy as sa
 
 from nanobot.agent.budgets import RootRun
@@ -15,6 +13,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log
+from nanobot.text import pattern
 
 _r = schema.runs
 _e = schema.entries
@@ -22,8 +21,8 @@ _i = schema.inbound
 _j = schema.jobs
 
 _BY_CLOCK = (Origin.CRON, Origin.HEARTBEAT)
-_JOB = re.compile(r"\d{1,18}")
-_ACCOUNT = re.compile(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
+_JOB = pattern(r"\d{1,18}")
+_ACCOUNT = pattern(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
 
 
 def _first_run() -> sa.Select[*tuple[object, ...]]:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from nanobot.search.terms import without_accents
 from nanobot.store.search.query import Wanted
+from nanobot.text import pattern
 
 _BEFORE, _AFTER = 120, 180
 """The most characters around the match: a sentence may be a page long."""
 _MOST_MATCHES = 50
-_ENDS = re.compile(r"[.!?](?=\s)|[。！？\n]")
+_ENDS = pattern(r"[.!?](?=\s)|[。！？\n]")
 
 
 class Excerpt(NamedTuple):
@@ -52,8 +53,8 @@ def excerpt(text: str, wanted: Sequence[Wanted]) -> Excerpt:
 
 
 def _matches(folded: str, patterns: Sequence[str]) -> Iterator[tuple[int, int]]:
-    for pattern in patterns:
-        for number, match in enumerate(re.finditer(pattern, folded)):
+    for wanted in patterns:
+        for number, match in enumerate(re.finditer(wanted, folded)):
             if number == _MOST_MATCHES:
                 break
             if match.end() > match.start():

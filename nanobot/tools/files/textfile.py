@@ -6,12 +6,11 @@ import codecs
 import difflib
 import io
 import os
-import re
 
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.text import quoted
+from nanobot.text import pattern, quoted
 
 MAX_LINE = 2_000
 # How much is read to find a page; beyond that, a search tool is better.
@@ -38,7 +37,7 @@ _MAGIC = (
     (b"ID3", "MP3 audio"),
 )
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b")
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_UNDECODED = pattern("[\udc80-\udcff]")
 
 
 class Codec(msgspec.Struct, frozen=True):

@@ -5,7 +5,6 @@ regardless of its user.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,7 +16,7 @@ from loguru import logger
 
 from nanobot.errors import ToolError
 from nanobot.plugins.shell.sandbox.view import SandboxLimits
-from nanobot.text import Sentence
+from nanobot.text import Sentence, pattern
 
 LEAF = "gateway"
 """The gateway's own group inside the group that was delegated to it: a group with limited subgroups
@@ -26,7 +25,7 @@ cannot contain processes. systemd's DelegateSubgroup creates it.
 
 _NEEDED = ("memory", "pids")
 _PREFIX = "nanobot-"
-_OURS = re.compile(rf"{_PREFIX}(\d+)-\d+")
+_OURS = pattern(rf"{_PREFIX}(\d+)-\d+")
 # The shell moves itself before it becomes the program, so that nothing starts outside.
 _JOIN = 'echo 0 > "$0" && exec "$@"'
 _MOST_PARENTS = 64
