@@ -27,6 +27,8 @@ from nanobot.supervision import begin_all
 from nanobot.system import raise_open_files
 
 _FORCED = 1
+_GARBAGE = (700, 10, 10)
+"""When garbage is collected by a gateway that is ready: Python's own default."""
 
 
 def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
@@ -37,7 +39,8 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
         raise_open_files()
         to_stderr(environ, "INFO")
         config = load(environ)
-        to_stderr(environ, "INFO", config.log_format)
+        if config.log_format:
+            to_stderr(environ, "INFO", config.log_format)
         file = log_file_of(config.home)
         if not kept_elsewhere(environ, file):
             to_file(environ, "INFO", LogFile(file).write)
@@ -123,6 +126,7 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
 
 def _ready(line: str) -> None:
     say(line)
+    gc.set_threshold(*_GARBAGE)
     # Exclude objects that live as long as the process from garbage collection, which paused
     # everything for 75 ms each time.
     gc.freeze()

@@ -310,7 +310,7 @@ def _extends(folder: str) -> bool:
 def _changed(place: str) -> int:
     """When the contents of a folder of `sys.path` last changed; 0 if it is not a folder."""
     try:
-        return Path(place).stat().st_mtime_ns
+        return os.stat(place or ".").st_mtime_ns  # noqa: PTH116 - see _names
     except OSError:
         return 0
 
