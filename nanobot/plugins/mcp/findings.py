@@ -4,15 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nanobot.app.parts import walls_of
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.store import kept_at
+from nanobot.tools.walls import NetworkAccess, Walls
 
 
-def checks(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]:
-    """A finding about each server whose tools an owner has to accept."""
+async def checks(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]:
+    """Findings about servers whose tools an owner has to accept, and about programs that cannot run
+    in a sandbox."""
+    return [*_pinned(servers, config), *await unwalled(servers, walls_of(config))]
+
+
+async def unwalled(servers: Mapping[str, McpSettings], walls: Walls) -> list[Finding]:
+    """A finding about each program that should run in a sandbox, which does not work here."""
+    findings = []
+    for name, server in servers.items():
+        if not server.enabled or not server.command or server.sandbox == "off":
+            continue
+        why = await walls.probe(NetworkAccess(mode=server.network, hosts=server.hosts))
+        if why is None:
+            continue
+        about = f"mcp.{name}"
+        if server.sandbox == "bwrap":
+            text = f"its program is not started, because it may run in a sandbox only: {why}"
+            findings.append(Finding(about=about, level="broken", text=text))
+        else:
+            text = f"its program runs without a sandbox: {why}"
+            findings.append(Finding(about=about, level="warning", text=text))
+    return findings
+
+
+def _pinned(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]:
     pinned = [name for name, server in servers.items() if server.enabled and server.pin != "off"]
     if not pinned:
         return []
