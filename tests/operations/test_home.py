@@ -17,6 +17,7 @@ from nanobot.messages import Address, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from tests.doubles.telegram_server import TelegramServer
+from tests.store.empty import with_empty_store
 
 WRITTEN = """\
 # Mine.
@@ -43,6 +44,7 @@ command = "true"
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "config.toml").write_text(WRITTEN)
+    with_empty_store(tmp_path)
     return {"NANOBOT_HOME": str(tmp_path), "NANOBOT_DRAIN_SECONDS": "7", "PATH": "/usr/bin:/bin"}
 
 

@@ -21,6 +21,7 @@ from nanobot.plugins.fork.operations import ForkView
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
 from tests.doubles.openai_server import Body, OpenAIServer
+from tests.store.empty import with_empty_store
 
 CONFIG = """
 [web]
@@ -62,6 +63,7 @@ class ForkHome:
         self.environ: dict[str, str] = {"NANOBOT_HOME": str(folder)}
         self.workspace = folder / "workspace"
         self.workspace.mkdir(parents=True)
+        with_empty_store(folder)
         self.configure()
 
     def configure(self, more: str = "") -> None:
