@@ -32,5 +32,5 @@ def _slow(case: Any) -> Any:
 
 
 def examples(count: int) -> int:
-    """How many examples of a property are tried: all in `make prove`, a quarter otherwise."""
+    """How many examples, or steps of one, are tried: all in `make prove`, a quarter otherwise."""
     return count if settings.get_current_profile_name() == "searching" else max(25, count // 4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hypothesis import strategies as st
 
 REPEATED = (
@@ -19,6 +21,7 @@ def repeated(piece: str, size: int) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
+@lru_cache(maxsize=2)
 def hostile(size: int) -> dict[str, str]:
     """Texts of about this many characters by what they are made of."""
     half, row = size // 2, "a|" * 200

@@ -13,6 +13,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from tests.channels.seeing import clock_of
+from tests.sampling import few
 
 CHATS = [str(number) for number in range(1, 21)]
 OUTAGES = [NotSent("503"), OutcomeUnknown("502")]
@@ -38,8 +39,8 @@ def fail_all(bot: FakeGateway, error: Exception) -> None:
         bot.channel.fail(*[error] * 10_000, chat=chat)
 
 
+@pytest.mark.parametrize("lasts", few([30, 5, 90]))
 @pytest.mark.parametrize("error", OUTAGES, ids=["not sent", "unknown"])
-@pytest.mark.parametrize("lasts", [5, 30, 90])
 async def test_within_seconds_of_its_end_everybody_has_their_answer(
     error: Exception, lasts: int
 ) -> None:

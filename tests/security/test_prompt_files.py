@@ -19,6 +19,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.plugins.shell.test_exec import call_by
+from tests.sampling import by_turns, few
 
 TAINTED = call_by(tainted=True)
 MEMBER = call_by(Role.MEMBER)
@@ -64,20 +65,19 @@ def state(workspace: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("context", [TAINTED, MEMBER], ids=["tainted", "member"])
-@pytest.mark.parametrize("name", STEERING)
-@pytest.mark.parametrize(
-    "command",
-    [
-        "echo '{text}' > {file}",
-        "echo '{text}' > x; mv -f x {file}",
-        "echo '{text}' > x; ln -f x {file}; ln -sf x {file}",
-        "rm -rf {name}; mkdir -p $(dirname {file}); echo '{text}' > {file}",
-        "mv {name} y; mkdir -p $(dirname {file}); echo '{text}' > {file}",
-        "ln {file} x; echo '{text}' > x",
-        "mount -o remount,rw {file}; umount {name}; echo '{text}' > {file}",
-    ],
+COMMANDS = (
+    "echo '{text}' > {file}",
+    "echo '{text}' > x; mv -f x {file}",
+    "echo '{text}' > x; ln -f x {file}; ln -sf x {file}",
+    "rm -rf {name}; mkdir -p $(dirname {file}); echo '{text}' > {file}",
+    "mv {name} y; mkdir -p $(dirname {file}); echo '{text}' > {file}",
+    "ln {file} x; echo '{text}' > x",
+    "mount -o remount,rw {file}; umount {name}; echo '{text}' > {file}",
 )
+
+
+@pytest.mark.parametrize("context", [TAINTED, MEMBER], ids=["tainted", "member"])
+@pytest.mark.parametrize(("name", "command"), few(by_turns(STEERING, COMMANDS), 2 * len(STEERING)))
 async def test_no_command_of_others_writes_what_steers(
     tools: ToolRegistry, workspace: Path, name: str, command: str, context: CallContext
 ) -> None:

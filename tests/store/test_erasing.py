@@ -19,6 +19,7 @@ from nanobot.store.database import schema
 from nanobot.store.repositories import session_removal
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
+from tests.sampling import few
 from tests.store.home import Home
 from tests.store.making import (
     ANN,
@@ -358,7 +359,7 @@ async def test_what_was_not_delivered_is_not_left_in_the_note_that_says_so(
     assert word.left(tmp_path) == set()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few(range(3)))
 async def test_of_hundreds_of_erased_texts_not_one_can_be_read_after_a_vacuum(
     new_home: Home, tmp_path: Path, seed: int
 ) -> None:

@@ -122,7 +122,7 @@ def test_the_months_in_which_clocks_change_are_as_in_cronsim(
     minute, hour, *_ = text.split()
     text = f"{minute} {hour} * {month} *"
     begin = datetime(2025, 1, 10, 12, tzinfo=UTC)
-    same(text, zone, begin, 1_500)
+    same(text, zone, begin, examples(1_500))
 
 
 @pytest.mark.parametrize(
