@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PathDistribution, distributions
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -62,6 +62,8 @@ BUILT_IN = (
 """The plugins in `nanobot/plugins`, as if our own distribution had an entry point for each. Real
 ones would be those of the version that was installed: a checkout changes without that."""
 
+_Places: TypeAlias = tuple[tuple[str, int], ...]
+"""The folders of `sys.path`, each with the time of its last change."""
 IMPORT_SECONDS = 10.0
 """Time limit for importing a package; a start waits no longer for anything."""
 
@@ -116,6 +118,7 @@ class Plugins:
     ) -> None:
         self.left_out: list[BrokenPlugin] = []
         self._points = None if points is None else list(points)
+        self._places: _Places | None = None
         self._patience = patience
 
     def each(
@@ -191,13 +194,11 @@ class Plugins:
         return named
 
     def _of(self, group: str) -> list[EntryPoint]:
-        if self._points is None:
-            places = tuple((place, _changed(place)) for place in sys.path)
-            self._points = [*built_in(), *_installed(places)]
-        return sorted(
-            {point for point in self._points if point.group == group},
-            key=lambda p: (not _is_own(p), p.name, _package(p), p.value),
-        )
+        if self._points is not None:
+            return _in_order(self._points, group)
+        if self._places is None:
+            self._places = tuple((place, _changed(place)) for place in sys.path)
+        return list(_of_group(self._places, group))
 
     def _used(
         self, point: EntryPoint, use: Callable[[LoadedPlugin[Any]], T]
@@ -262,7 +263,7 @@ def check_opener(what: Any, opens: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+def _installed(places: _Places) -> tuple[EntryPoint, ...]:
     """The entry points in these folders, of every group. Read from disk once, until a package is
     installed or removed."""
     return tuple(
@@ -319,6 +320,19 @@ def _changed(place: str) -> int:
 @sparing_authorities()
 def _own(point: EntryPoint) -> Any:
     return point.load()
+
+
+@lru_cache(maxsize=len(_GROUPS))
+def _of_group(places: _Places, group: str) -> tuple[EntryPoint, ...]:
+    """Read once, as `_installed`: each reader of the configuration asks for them."""
+    return tuple(_in_order([*built_in(), *_installed(places)], group))
+
+
+def _in_order(points: Iterable[EntryPoint], group: str) -> list[EntryPoint]:
+    return sorted(
+        {point for point in points if point.group == group},
+        key=lambda p: (not _is_own(p), p.name, _package(p), p.value),
+    )
 
 
 def _package(point: EntryPoint) -> str:
