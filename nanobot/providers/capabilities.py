@@ -81,9 +81,9 @@ def known_profile(provider: str, model: str) -> ModelProfile | None:
     whole = model.lower()
     last = whole.rsplit("/", 1)[-1]
     for row in _FAMILIES:
-        if not fnmatchcase(provider, row.provider):
+        if row.provider not in ("*", provider):
             continue
-        if fnmatchcase(whole, row.model) or fnmatchcase(last, row.model):
+        if _fits(whole, row.model) or _fits(last, row.model):
             return ModelProfile(
                 name=model,
                 provider=provider,
@@ -95,3 +95,10 @@ def known_profile(provider: str, model: str) -> ModelProfile | None:
                 one_at_a_time=row.small,
             )
     return None
+
+
+def _fits(name: str, model: str) -> bool:
+    """Whether a name is of a pattern. A pattern is compiled only for names that begin as it does:
+    most rows never see one."""
+    begin = model.partition("*")[0].partition("[")[0]
+    return name.startswith(begin) and fnmatchcase(name, model)

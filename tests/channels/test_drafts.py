@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.channels.drafts import DRAFT_KEPT
 from nanobot.channels.host import Hosting
-from nanobot.channels.previews import CURSOR
+from nanobot.channels.previews import CURSOR, PREVIEW_AFTER
 from nanobot.errors import NotSent, Refused
 from nanobot.messages import Address
 from nanobot.ports import Capabilities, OutboundPart
@@ -66,6 +66,15 @@ async def test_an_answer_in_the_making_is_a_draft_and_then_one_message(
         assert "preview" not in bot.process.verbs
         await pass_seconds(bot, 60)
         assert platform.drafted == ["I think"]
+
+
+async def test_what_is_answered_within_a_second_costs_no_draft(platform: DraftingPlatform) -> None:
+    held = Held("I think")
+    async with standing() as home, gateway(ScriptedProvider(held), platform, home=home) as bot:
+        await asked(bot, held, PREVIEW_AFTER - 0.1)
+        await settled(bot, held)
+        await pass_seconds(bot, 3)
+        assert (len(seen(bot)), platform.drafted, platform.typed) == (1, [], [])
 
 
 async def test_before_there_is_a_word_and_while_a_tool_works_the_draft_says_so(
