@@ -28,13 +28,14 @@ def _empty() -> bytes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "state.db"
         database = SqliteDatabase(file)
-        database.run_now(migrate.prepare)
-        database.run_now(_add_those_of_plugins)
+        database.run_now(create_tables)
         database.shut()
         return file.read_bytes()
 
 
-def _add_those_of_plugins(connection: sa.Connection) -> None:
+def create_tables(connection: sa.Connection) -> None:
+    """Create the tables of the core and of the built-in plugins."""
+    migrate.prepare(connection)
     for name, revisions in plugin_revisions().items():
         if not installed().found[name].package:
             upgrade(connection, name, revisions)

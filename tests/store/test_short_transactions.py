@@ -11,19 +11,24 @@ from typing import Any
 
 import pytest
 
+import nanobot.plugins
 import nanobot.store
 from nanobot.agent.budgets import Account
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
+from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
+from nanobot.plugins.metrics.meter import Ended
+from nanobot.plugins.proof.store import Place
+from nanobot.plugins.traces.store import Progress
 from nanobot.search.conversations import Filter
-from nanobot.store.database.migrate import prepare
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.search.query import parsed
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import reading_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
+from tests.store.empty import create_tables
 from tests.store.home import Home, in_memory
 from tests.store.making import KEY, answered, begun
 
@@ -75,10 +80,17 @@ GIVEN: dict[str, Any] = {
     "scores": [(1, 1.0)],
     "who": {},
     "due": DueSession(session_key=LONG, remembered_seq=0, head=5_000, model=None),
+    "ended": [Ended(f"long-{number}", "telegram", (number,), "key") for number in range(200)],
+    "among": tuple(f"long-{number}" for number in range(200)),
+    "progress": Progress(),
+    "request": ForkRequest(),
+    "first": 0,
+    "end": 1_000,
 }
 """What a reading verb is asked for, by the names of its parameters. A new name needs a line."""
 APART: dict[str, dict[str, Any]] = {
     "SqlJobs.find": {"which": "no such job"},
+    "LogPages.following": {"place": Place(0, b"")},
     "SqlJobs._some_listed": {"state": "others"},
     "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
     "Eraser._erase_quotes": {"names": []},
@@ -102,9 +114,11 @@ APART: dict[str, dict[str, Any]] = {
 
 
 def every_store() -> Iterator[type]:
-    """Every class of the store, and of the store of notifications, whose tables are there too."""
-    modules = [m.name for m in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store.")]
-    for name in (*modules, "nanobot.plugins.page.store"):
+    """Every class of the store, and of the stores of plugins."""
+    core = [m.name for m in pkgutil.walk_packages(nanobot.store.__path__, "nanobot.store.")]
+    every = pkgutil.walk_packages(nanobot.plugins.__path__, "nanobot.plugins.")
+    of_plugins = [m.name for m in every if ".store" in m.name]
+    for name in (*core, *of_plugins):
         if ".migrations." in name:
             continue
         for value in vars(importlib.import_module(name)).values():
@@ -167,7 +181,7 @@ class Crowded:
 
 def _metered() -> MeteredDatabase:
     database = MeteredDatabase()
-    database.run_now(prepare)
+    database.run_now(create_tables)
     return database
 
 

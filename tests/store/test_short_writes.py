@@ -14,6 +14,8 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.fork.plan import ForkRequest, plan_of
+from nanobot.plugins.fork.store import SqlForks
 from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.memory.records import Draft, FileChanges
 from nanobot.plugins.memory.remember import DueSession
@@ -30,7 +32,6 @@ from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
-from nanobot.store.database.migrate import prepare
 from nanobot.store.repositories import blob_references, session_removal
 from nanobot.store.repositories.access_tokens import AccessToken
 from nanobot.store.repositories.retention import Slice
@@ -38,6 +39,7 @@ from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
+from tests.store.empty import create_tables
 from tests.store.home import Home
 from tests.store.making import (
     CHAT,
@@ -93,7 +95,7 @@ class UndoingDatabase(MeteredDatabase):
 
 def _opened() -> UndoingDatabase:
     database = UndoingDatabase()
-    database.run_now(prepare)
+    database.run_now(create_tables)
     return database
 
 
@@ -119,6 +121,9 @@ class Crowded:
         self.modelled = await self._modelled("modelled", "telegram:12")
         self.tooled = await self._modelled("tooled", "telegram:13")
         await journal.record_reply(self.tooled.lane, self.tooled.run, reply())
+        forks = SqlForks(self.home.database, journal.writer)
+        asked_for = ForkRequest(say="something else")
+        self.fork = plan_of(await forks.source("tooled", asked_for), asked_for)
         await self._parked("parked", "telegram:14")
         ended = await begun(journal, "ended", "telegram:15")
         await answered(journal, ended, "an answer", address=Address("telegram", "15"))
@@ -267,6 +272,8 @@ class Crowded:
             "SqlRecords.seen": {"person": "telegram:1001"},
             "SqlAfterRuns.settle": of_call,
             "SqlTitles.keep": of_call,
+            "SqlEvals.settle": of_call,
+            "SqlForks.create": {"plan": self.fork},
             "SqlRemembering.record": of_call | {"entry": RememberEntry(text="x", first=1, upto=5)},
             "SqlVoiceAnswers.made": of_call,
             "SqlVoiceAnswers.failed": of_call,
