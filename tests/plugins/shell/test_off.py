@@ -70,9 +70,9 @@ async def ask(parts: Parts, text: str, run: str) -> RunResult:
 
 
 async def texts(parts: Parts) -> str:
-    """All that the conversation's log says."""
+    """What the conversation was told, without what the model says of it."""
     entries = await parts.engine.records.entries(SESSION, after=0, limit=100)
-    return "\n".join(json.dumps(each.body) for each in entries)
+    return "\n".join(json.dumps(each.body) for each in entries if each.kind == "user")
 
 
 async def test_its_tools_and_its_check_are_gone_and_everything_else_answers(tmp_path: Path) -> None:
