@@ -199,7 +199,6 @@ class SqlBudgetLedger:
             estimate = msgspec.structs.replace(estimate, tokens_out=most)
         if not apart:
             self._note(run, limits, used, estimate.at_most)
-        price = estimate.price
         return {
             "run_id": run.id,
             "call": number,
@@ -216,10 +215,7 @@ class SqlBudgetLedger:
             "tokens_in": estimate.tokens_in,
             "tokens_out": estimate.tokens_out,
             "cost": estimate.cost,
-            "price_in": None if price is None else price.prompt,
-            "price_out": None if price is None else price.completion,
-            "price_cached": None if price is None else price.cached,
-            "price_cache_write": None if price is None else price.cache_write,
+            **settlement.columns_of(estimate.price),
         }
 
     def _note(

@@ -81,6 +81,16 @@ def price_of(row: Any) -> Price | None:
     )
 
 
+def columns_of(price: Price | None) -> dict[str, float | None]:
+    """The columns that `price_of` reads."""
+    return {
+        "price_in": None if price is None else price.prompt,
+        "price_out": None if price is None else price.completion,
+        "price_cached": None if price is None else price.cached,
+        "price_cache_write": None if price is None else price.cache_write,
+    }
+
+
 def settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
     """Replace a call's reservation by what it used, in its row and in all totals."""
     cost = cost_of(row, done)
