@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -111,10 +113,24 @@ async def test_a_plain_yes_answers_what_the_terminal_is_asked(home: Home) -> Non
         config.write('[[policy.rules]]\ntool = "exec"\nverdict = "ask"\n')
     async with home.terminal() as terminal:
         terminal.type('tool:exec:{"command": "echo one"}\\' + ENTER + "say:done" + ENTER)
-        await terminal.shows("waiting for your answer")
+        await terminal.shows("Type a number, or answer in your own words.")
+        await delivered(home)  # a yes from before counts for nothing
         terminal.type("yes" + ENTER)
         await terminal.shows("Approved: exec (#1)")
         await answered(terminal, "done")
+
+
+async def delivered(home: Home) -> None:
+    """Wait until it is recorded that everything was shown."""
+    async with asyncio.timeout(30):
+        while True:
+            with closing(sqlite3.connect(home.folder / "state.db")) as store:
+                (left,) = store.execute(
+                    "SELECT count(*) FROM outbound WHERE state IN ('pending', 'sending')"
+                ).fetchone()
+            if not left:
+                return
+            await asyncio.sleep(0.02)
 
 
 async def test_paths_after_an_at_sign_are_completed_and_files_go_along(home: Home) -> None:
