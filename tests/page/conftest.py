@@ -37,7 +37,7 @@ class House:
         return f"{self.url}/#login={ended.output.split()[0].partition('#login=')[2]}"
 
     async def _quick_link(self) -> str:
-        """The same over HTTP, which takes a tenth of the time."""
+        """The same over HTTP, which takes a tenth of the time, if that token is accepted."""
         headers = {"Authorization": f"Bearer {TOKEN}"}
         url = f"{self.url}/api/web/link"
         async with (
@@ -45,6 +45,8 @@ class House:
             session.post(url, json={}) as answer,
         ):
             made = await answer.json()
+        if "url" not in made:
+            return await self.link()
         return f"{self.url}/#login={made['url'].partition('#login=')[2]}"
 
     @asynccontextmanager
