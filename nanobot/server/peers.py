@@ -180,7 +180,9 @@ class PeerProcesses(Peers):
 
     def changed(self) -> None:
         if self.presence.drive():
-            self._put("changed", "", Changed())
+            self.looks.stir()
+        # One may be there that has not introduced itself yet, and heartbeats show no jobs.
+        self._telling.put("changed", "", Changed())
 
     def emitted(self, event: RunEvent) -> None:
         self._local.offer(event)
