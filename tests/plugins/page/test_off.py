@@ -59,7 +59,7 @@ async def _answers(served: House) -> str:
             if replies:
                 return str(replies[0]["body"]["text"])
             if text.get("type") == "event" and text["event"]["kind"] == "end":
-                return str(text["event"]["text"])
+                return str(text["event"]["payload"]["text"])
     raise AssertionError("it was closed")
 
 
