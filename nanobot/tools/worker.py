@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import IO
 from weakref import WeakKeyDictionary
 
 import msgspec
+
+from nanobot.tools.walls import end
 
 # Each may use limits.MEMORY_BYTES, and there may be many runs.
 PLACES = 4
@@ -63,8 +64,4 @@ async def _started(
     try:
         yield process
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        # A killed process ends at once; without this wait it would stay a zombie.
-        await process.wait()
+        await end(process)

@@ -46,6 +46,7 @@ def test_every_scene_has_its_picture_which_shows_it_and_is_shown_on_a_page() -> 
         *SCENES,
         "trace",  # drawn by tests.process.trace_picture
         "labels",  # drawn by tests.security.lattice
+        "profile-flood",  # drawn by benchmarks.profile
     }
     pages = "".join(page.read_text("utf-8") for page in PICTURES.parent.glob("*.md"))
     for name, texts in SHOWN.items():

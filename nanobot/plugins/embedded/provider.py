@@ -37,6 +37,7 @@ from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
+from nanobot.tools.walls import end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -121,7 +122,7 @@ class _Child:
 
     async def end(self) -> None:
         await self.client.close()
-        await _kill(self.process)
+        await end(self.process)
 
 
 class EmbeddedProvider(LLMProvider):
@@ -250,11 +251,11 @@ class EmbeddedProvider(LLMProvider):
         try:
             base = await _ready(process, api_key)
         except (TimeoutError, OSError, ModelUnreachable) as problem:
-            await _kill(process)
+            await end(process)
             where = f"see {self._log_path}" if self._log_path else "no log was kept"
             raise ModelUnreachable(f"The embedded model did not start ({where}).") from problem
         except asyncio.CancelledError:
-            await _kill(process)
+            await end(process)
             raise
         # The child is local and serves only us, so a broken connection means it died, which
         # `chat_stream` handles.
@@ -306,15 +307,6 @@ async def _ready(process: asyncio.subprocess.Process, api_key: str) -> str:
     if len(line) != 2 or line[0] != "ready":
         raise ModelUnreachable("the child ended before it was ready")
     return line[1]
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        try:
-            process.kill()
-        except ProcessLookupError:
-            return
-        await process.wait()
 
 
 async def _died(process: asyncio.subprocess.Process) -> bool:

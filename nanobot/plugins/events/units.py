@@ -13,6 +13,7 @@ import msgspec
 from nanobot.plugins.events.plain import plain
 from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 from nanobot.plugins.events.settings import UnitsSettings
+from nanobot.tools.walls import end
 
 _PATIENCE = 20.0
 _NAMED = 20
@@ -106,7 +107,7 @@ def _listed(units: list[str]) -> str:
 async def _ran(command: tuple[str, ...]) -> tuple[int, bytes, bytes]:
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+            *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True
         )
     except OSError as error:
         raise SensorUnreadable(f"systemctl cannot be started: {error.strerror}") from None
@@ -116,7 +117,5 @@ async def _ran(command: tuple[str, ...]) -> tuple[int, bytes, bytes]:
     except TimeoutError:
         raise SensorUnreadable(f"systemctl has not answered within {_PATIENCE:g} s") from None
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end(process)
     return process.returncode or 0, output, errors

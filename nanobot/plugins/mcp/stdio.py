@@ -27,6 +27,7 @@ from nanobot.plugins.mcp.connection_state import (
     Pace,
 )
 from nanobot.text import quoted
+from nanobot.tools.walls import end
 
 # The protocol's shutdown: close its input, wait, SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0
@@ -181,7 +182,7 @@ async def _end(process: Process) -> None:
     finally:
         # Also kills processes it left behind, even if this was cancelled.
         _signal(process, signal.SIGKILL)
-    await _gone(process)
+        await end(process)
 
 
 async def _gone(process: Process) -> bool:

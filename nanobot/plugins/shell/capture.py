@@ -7,10 +7,9 @@ from asyncio.subprocess import Process
 from collections import deque
 from contextlib import suppress
 
-from nanobot.tools.walls import kill
+from nanobot.tools.walls import DYING_SECONDS, kill
 
 _CHUNK = 65_536
-_DYING_SECONDS = 5.0
 
 
 class Capture:
@@ -60,7 +59,7 @@ class Capture:
         """
         kill(self._process)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_DYING_SECONDS):
+            async with asyncio.timeout(DYING_SECONDS):
                 await self.until_end()
                 await self._process.wait()
 

@@ -38,7 +38,7 @@ from nanobot.plugins.shell.sandbox.seccomp import system_call_filter
 from nanobot.plugins.shell.sandbox.view import ETC, MERGED, SEARCH_PATH, SYSTEM, SandboxLimits
 from nanobot.text import Sentence
 from nanobot.tools.network.addresses import Addresses
-from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView, kill
+from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView, end, kill
 
 REMEDY = f"{command('sandbox')}, or install the distribution's bubblewrap package"
 ALLOW = (
@@ -178,7 +178,7 @@ class Bubblewrap:
         environment |= view.environment
         async with AsyncExitStack() as stack:
             filtered = stack.enter_context(readable(system_call_filter()))
-            ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
+            ours, theirs = (stack.enter_context(side) for side in socket.socketpair())
             report = theirs.fileno() if hosts else None  # otherwise it would stay open inside
             whole = [*self._frame(view.network, report, filtered), *self._mounts(view)]
             process = await _started(
@@ -187,7 +187,7 @@ class Bubblewrap:
                 pass_fds=[fd for fd in (filtered, report) if fd is not None],
                 **streams,
             )
-            stack.callback(kill, process)
+            stack.push_async_callback(end, process)
             theirs.close()  # so that its end is noticed here
             if not hosts:
                 yield SandboxProcess(process)

@@ -22,7 +22,7 @@ from nanobot.plugins.shell.sandbox.file_wall import AloneWall, alone, no_wall_al
 from nanobot.plugins.shell.sandbox.view import SEARCH_PATH
 from nanobot.propagation import sent_as_variables
 from nanobot.text import Sentence
-from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView, kill
+from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView, end
 from nanobot.workspace.protected import protected_paths
 
 # Only these environment variables of the caller are visible inside; all others may contain keys.
@@ -234,4 +234,4 @@ class Sandbox:
             try:
                 yield process
             finally:
-                kill(process)
+                await end(process)
