@@ -34,7 +34,15 @@ from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
-from nanobot.store.unit import EndHook, EraseHook, NotificationLimiter, StoreContext, StoreHooks
+from nanobot.store.repositories.hooks import ContainedArrivals
+from nanobot.store.unit import (
+    ArrivalHook,
+    EndHook,
+    EraseHook,
+    NotificationLimiter,
+    StoreContext,
+    StoreHooks,
+)
 from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
@@ -240,28 +248,37 @@ def triggers_of_plugins(
 
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
-    """What of plugins takes part in transactions: where runs end, and where something is said
-    unasked."""
+    """What of plugins takes part in transactions: where runs end, where messages arrive, where
+    conversations are removed, and where something is said unasked."""
     ends: list[EndHook] = []
+    arriving: list[ArrivalHook] = []
     erasing: list[EraseHook] = []
     limiters: list[NotificationLimiter] = []
 
-    def use(_: FoundPlugin, given: Any) -> None:
-        verbs = ("ends", "erases", "posted", "release")
+    def use(found: FoundPlugin, given: Any) -> None:
+        verbs = ("ends", "arrives", "erases", "posted", "release")
         has = {verb: callable(getattr(given, verb, None)) for verb in verbs}
         limits = has["posted"] and has["release"]
-        if not (has["ends"] or has["erases"] or limits):
+        if not (has["ends"] or has["arrives"] or has["erases"] or limits):
             kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, which has no function `ends` or `erases`")
+            raise PluginBroken(
+                f"it gives a {kind}, which has no function `ends`, `arrives` or `erases`"
+            )
         if limits and limiters:
             raise PluginBroken("another plugin already limits notifications")
         ends.extend([given] if has["ends"] else ())
+        if has["arrives"]:
+            failing = partial(plugged.failing, found, "store_hooks")
+            arriving.append(ContainedArrivals(given, failing) if found.package else given)
         erasing.extend([given] if has["erases"] else ())
         limiters.extend([given] if limits else ())
 
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
-        ends=tuple(ends), erases=tuple(erasing), notifications=next(iter(limiters), None)
+        ends=tuple(ends),
+        arrives=tuple(arriving),
+        erases=tuple(erasing),
+        notifications=next(iter(limiters), None),
     )
 
 

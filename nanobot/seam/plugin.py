@@ -111,7 +111,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     stages: Part | None = None
     """Gives functions that are called before a run acts."""
     store_hooks: Part | None = None
-    """Gives objects that take part in the transactions that end runs."""
+    """Gives objects that take part in transactions of the store: where runs end, where messages
+    arrive, and where conversations are removed."""
     events: Part | None = None
     """Gives functions that are called with each event of a run."""
     routes: Part | None = None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import msgspec
+import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
+from nanobot.session.outbox import OutboundRow
 from nanobot.store.opening import HooksOf
 from nanobot.store.repositories.job_reads import JobReads
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
+from nanobot.store.unit import ArrivalHook, NotificationLimiter, StoreContext, StoreHooks
 
 
 def store_hooks(
@@ -34,3 +37,24 @@ def store_hooks(
         )
 
     return hooks
+
+
+class ContainedArrivals:
+    """An ArrivalHook whose failure is noted by `failing` and undone: the message has arrived, and
+    must not be sent again."""
+
+    def __init__(
+        self, hook: ArrivalHook, failing: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._hook = hook
+        self._failing = failing
+
+    def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
+        connection.exec_driver_sql("SAVEPOINT arrival")
+        done = False
+        with self._failing():
+            self._hook.arrives(connection, row)
+            done = True
+        if not done:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT arrival")
+        connection.exec_driver_sql("RELEASE SAVEPOINT arrival")
