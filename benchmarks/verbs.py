@@ -18,8 +18,10 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.heartbeat.store import SqlChatHistory
+from nanobot.plugins.jobs.rules import OpenTime
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
@@ -47,7 +49,7 @@ from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.triggers.jobs import OpenTime, Plan
+from nanobot.triggers.jobs import Plan
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -69,6 +71,7 @@ class Verbs:
         self._records = SqlRecords(database, writer, eraser)
         self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
         self._jobs = SqlJobs(database, writer)
+        self._jobs.following = following
         self._memories = SqlMemoryStore(database, writer, eraser)
         self._remembering = SqlRemembering(database, writer)
         self._pairings = SqlPairingStore(database, writer)

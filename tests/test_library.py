@@ -33,7 +33,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
-from nanobot.triggers.service import CronService
+from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "library.md").read_text("utf-8")

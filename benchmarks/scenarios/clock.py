@@ -11,12 +11,13 @@ from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.jobs.store.jobs import SqlJobs
+from nanobot.plugins.jobs.timer import LOOK_SECONDS, CronService
 from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.service import LOOK_SECONDS, CronService
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
 DAY = 86_400.0
@@ -43,7 +44,7 @@ async def cron(stage: Stage, _: Subject) -> Sample:
     try:
         jobs = SqlJobs(opened.database, opened.writer)
         service = CronService(jobs, Bus(opened.journal), clock)
-        service.timetable = jobs
+        jobs.following = following
         editor = JobEditor(jobs, clock, "UTC", service.announce)
         adding = await _add(editor, stage.effort.jobs)
         await service.fire()

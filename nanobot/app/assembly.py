@@ -64,7 +64,6 @@ from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -83,7 +82,7 @@ from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.walls import Walls
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.clocks import known_zone
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 from nanobot.triggers.supervisor import supervise
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -149,8 +148,7 @@ class _Assembly:
         self.records = SqlRecords(store.database, store.writer, self.eraser)
         self.conversations = SqlConversations(store.database, store.writer, machine.redact)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
-        self.cron = CronService(SqlJobStore(store.database, store.writer), self.bus, machine.clock)
-        self.cron.on_announced = self.peer_state.jobs_changed
+        self.jobs: JobService | None = None
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
         self.tools.blobs = self.blobs
@@ -173,7 +171,7 @@ class _Assembly:
         http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
         scheduler = self._scheduler(triggers)
-        met = (self.records, channels, scheduler, self.cron.look_at_all)
+        met = (self.records, channels, scheduler, self.jobs)
         self.peer_state.peers = peers_of(self.store, bus, clock, self.roles, agent.worker, met)
         engine = self._engine(
             agent,
@@ -192,7 +190,7 @@ class _Assembly:
             background=background,
             models=self.models,
             received=self.received,
-            cron=self.cron,
+            jobs=self.jobs,
             eraser=self.eraser,
             troubles=reports_of(self.store, bus),
             conversations=self.conversations,
@@ -214,13 +212,16 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.skills, self.cron, self.chats, self.channels, self.eraser)
+        offers.add_by_type(self.skills, self.chats, self.channels, self.eraser)
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
+        self.jobs = offers.find(JobService)
+        if self.jobs is not None:
+            self.jobs.on_announced = self.peer_state.jobs_changed
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)
@@ -247,14 +248,14 @@ class _Assembly:
         )
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
-        zone, cron = self.machine.zone, self.cron
-        known = triggers_of(self.config, cron, zone, self.plugins)
-        return known | bringing.triggers_of_plugins(self.plugged, cron, zone, set(known))
+        zone, jobs = self.machine.zone, self.jobs
+        known = triggers_of(self.config, jobs, zone, self.plugins)
+        return known | bringing.triggers_of_plugins(self.plugged, jobs, zone, set(known))
 
     def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
         clock = self.machine.clock
-        works: dict[str, Work] = {
-            "jobs": self.cron.run,
+        works: dict[str, Work] = {} if self.jobs is None else {"jobs": self.jobs.run}
+        works |= {
             "triggers": partial(supervise, triggers, clock),
             "retention": retention_of(self.config, self.store, self.eraser, self.archives).run,
         }
@@ -282,7 +283,7 @@ class _Assembly:
             pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             budgets=self.budgets,
             spending=SqlUsageStore(store.database),
-            jobs=self.cron,
+            jobs=self.jobs,
             tools=self.tools,
             context_preview=agent.preview,
             skills=self.skills,

@@ -13,7 +13,7 @@ from nanobot.agent.tasks.types import AnyRunType, RunType, installed
 from nanobot.agent.tasks.types import trouble as trouble_of_type
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
-from nanobot.app.trigger_plans import plan_of
+from nanobot.app.trigger_plans import NEEDED, plan_of
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.config.loader import Config
@@ -50,7 +50,7 @@ from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 from nanobot.workspace.confinement import ConfinedFiles
 
 
@@ -103,6 +103,7 @@ def readers_of(plugged: Plugged) -> FileReaders:
 _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     LastingFacts: ("keep", "filed", "known"),
     Embedder: ("embed",),
+    JobService: ("publisher", "announce", "look_at_all", "run"),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
 
@@ -220,7 +221,7 @@ def all_run_types(
 
 
 def triggers_of_plugins(
-    plugged: Plugged, cron: CronService, zone: str, taken: Collection[str]
+    plugged: Plugged, jobs: JobService | None, zone: str, taken: Collection[str]
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """The triggers of plugins, by name. A package's texts count as content from outside, because
     their source is unknown."""
@@ -236,9 +237,11 @@ def triggers_of_plugins(
             if not isinstance(to, str):
                 new[name] = (trigger, to)
                 continue
+            if jobs is None:
+                raise PluginBroken(f"its triggers need {NEEDED}")
             plan = plan_of(f"trigger:{name}", to, Origin.EVENT, zone)
             plan = msgspec.structs.replace(plan, tainted=bool(found.package))
-            new[name] = (trigger, cron.publisher(plan))
+            new[name] = (trigger, jobs.publisher(plan))
         if clash := sorted({*taken, *triggers} & set(new)):
             raise PluginBroken(f"the name {clash[0]} is taken")
         triggers.update(new)

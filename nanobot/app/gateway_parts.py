@@ -23,7 +23,7 @@ from nanobot.server.http import HttpService
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     background: BackgroundRuns
     models: ProviderRegistry
     received: Received
-    cron: CronService
+    jobs: JobService | None
     eraser: Eraser
     troubles: TroubleReports
     conversations: SqlConversations

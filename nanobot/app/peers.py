@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from nanobot.agent.worker import Worker
@@ -15,6 +15,7 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.session.states import RunState
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
+from nanobot.triggers.service import JobService
 
 if TYPE_CHECKING:
     from nanobot.server.peers import PeerProcesses
@@ -62,16 +63,20 @@ class ServedChannels(Collection[str]):
         return len(list(iter(self)))
 
 
+def _no_jobs() -> None:
+    """Nothing here does jobs."""
+
+
 def peers_of(
     store: Store,
     bus: Bus,
     clock: Clock,
     roles: Roles,
     worker: Worker,
-    given: tuple[Records, HostedChannels, Scheduler, Callable[[], None]],
+    given: tuple[Records, HostedChannels, Scheduler, JobService | None],
 ) -> PeerProcesses | None:
     """Those of a shared store; None where there are none."""
-    records, channels, scheduler, look_at_jobs = given
+    records, channels, scheduler, jobs = given
     if store.notices is None:
         return None
     from nanobot.server.peers import PeerProcesses  # noqa: PLC0415 - of few
@@ -89,6 +94,6 @@ def peers_of(
         holds=store.writer.held.drives,
         partial=worker.partial,
         ended=ended,
-        jobs_changed=look_at_jobs,
+        jobs_changed=_no_jobs if jobs is None else jobs.look_at_all,
     )
     return PeerProcesses(store.notices, bus, clock, this, store.beats)

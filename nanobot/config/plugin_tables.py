@@ -109,5 +109,7 @@ def _off(found: FoundPlugin, config: Config, on: Mapping[str, FoundPlugin]) -> s
             return f"It needs the Python package {package}, which is not installed."
     for other in plugin.requires:
         if other not in on:
+            if other in config.plugins.off:
+                return f"It needs the plugin {other}: nanobot plugins on {other}"
             return f"It needs the plugin {other}, which is not on."
     return str(plugin.idle(config.tables.get(plugin.name)))

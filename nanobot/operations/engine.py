@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.service import CronService
+    from nanobot.triggers.service import JobService
     from nanobot.workspace.skills import Skills
 
 
@@ -68,7 +68,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     budgets: Budgets
     spending: UsageStore
-    jobs: CronService
+    jobs: JobService | None
     tools: ToolRegistry
     context_preview: ContextPreview
     skills: Skills

@@ -135,5 +135,6 @@ async def restore_quarantined(
     if row.session:
         task = row.session.startswith(f"{TASKS.word}:")
         engine.bus.wake(row.session, RunKind.TASK if task else RunKind.CHAT)
-    engine.jobs.announce(Fired())
+    if engine.jobs is not None:
+        engine.jobs.announce(Fired())
     return row

@@ -39,6 +39,7 @@ BUILT_IN = (
     "gemini",
     "heartbeat",
     "hooks",
+    "jobs",
     "language",
     "litellm",
     "mcp",

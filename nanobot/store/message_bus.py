@@ -12,6 +12,7 @@ from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.ports import OutboundPart
+from nanobot.seam.installed import provided
 from nanobot.session.inbox import Admission, Consumed
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
@@ -21,11 +22,10 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.jobs import JobStore
+from nanobot.triggers.service import JOB_STORE, Jobs
 
 _LOOK_SECONDS = 2.0
 
@@ -92,12 +92,17 @@ class MessageBus(Bus):
         return SqlTasks(store.database, store.writer)
 
     @property
-    def jobs(self) -> JobStore:
+    def jobs(self) -> Jobs:
         """The records of jobs in the private store, for a CronService. Raises UsageError like
-        `tasks`.
+        `tasks`, and if no plugin does jobs.
         """
-        store = self._private()
-        return SqlJobStore(store.database, store.writer)
+        store, make = self._private(), provided(JOB_STORE)
+        if make is None:
+            raise UsageError(
+                "jobs belong to the plugin jobs, which is not there: `nanobot plugins list` "
+                "says why"
+            )
+        return make(store.database, store.writer)
 
     def _private(self) -> Store:
         if self._own is None:

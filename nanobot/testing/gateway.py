@@ -49,7 +49,7 @@ from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.unit import NotificationLimiter, StoreContext
+from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
 from nanobot.testing.memory_home import MemoryHome as MemoryHome
 from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
@@ -57,7 +57,7 @@ from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.service import CronService
+from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
@@ -82,7 +82,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a test gateway. With `received` it fetches the files of a channel that
     supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
     `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `shared`: other processes work on the same store. `brings`: what plugins would add.
+    result. `shared`: other processes work on the same store. `brings`: what plugins would add;
+    `hooks`: and to transactions.
     """
 
     settings: RunSettings = RunSettings()
@@ -95,6 +96,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     groups: GroupMode = GroupMode()
     budgets: Budgets = Budgets(UNLIMITED)
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None
+    hooks: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks()
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
@@ -297,7 +299,7 @@ async def gateway(
     """
     kept = home or MemoryHome()
     fake = FakeGateway(
-        Process(kept, store_hooks(options.budgets, options.quiet)),
+        Process(kept, store_hooks(options.budgets, options.quiet, options.hooks)),
         kept,
         provider or ScriptedProvider(),
         channel or FakeChannel(),

@@ -10,6 +10,7 @@ from nanobot.agent.budgets import UsageStore
 from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
+from nanobot.seam.installed import provided
 from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
 from nanobot.session.tasks import TaskRecords
@@ -22,7 +23,6 @@ from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
@@ -30,7 +30,7 @@ from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
-from nanobot.triggers.jobs import JobStore
+from nanobot.triggers.service import JOB_STORE, Jobs
 
 T = TypeVar("T")
 
@@ -74,6 +74,13 @@ def _nothing(verb: str) -> None:
     pass
 
 
+def _jobs(database: Process, writer: StoreContext) -> Jobs:
+    make = provided(JOB_STORE)
+    if make is None:
+        raise StoreError("no plugin does jobs")
+    return make(database, writer)
+
+
 class Process:
     """A process over a home, as a Database that executes units inline: every run is the same.
 
@@ -99,7 +106,7 @@ class Process:
         self.spending: UsageStore = SqlUsageStore(self)
         self.writer = writer
         self.tasks: TaskRecords = SqlTasks(self, writer)
-        self.jobs: JobStore = SqlJobStore(self, writer)
+        self.jobs = _jobs(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         """Run `work`; see Database."""

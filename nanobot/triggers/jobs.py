@@ -1,35 +1,27 @@
-"""Jobs as the gateway does them: plans, occurrences, and the port to their store.
+"""Jobs: what the plugins agree on that have them done.
 
-A trigger's prompts are occurrences of a job of the gateway's own. Which other jobs there are, and
-when they are due, is known to a `Timetable`.
+A trigger's prompts are occurrences of a job of the gateway's own. `service` has the ports to the
+plugin that does jobs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import msgspec
+from msgspec import Meta
 
 from nanobot import labels
 from nanobot.labels import Label
 from nanobot.messages import Address, Origin, Role, RunOptions
-from nanobot.retries import Backoff
-from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
-from nanobot.text import Sentence, pattern
+from nanobot.text import WORDS, Sentence, pattern
 
 MOST_WAITING = 10
 """Maximum waiting runs of a job whose runs are queued."""
-KEPT_SECONDS = 90 * 86_400.0
-"""How long the history of a job is kept."""
 SILENT = "NOTHING_TO_SAY"
 """An answer that is not delivered."""
-
-
-RETRIES = Backoff(first=60.0, longest=3_600.0)
-"""Delays in seconds after which a failed run is retried."""
 
 State: TypeAlias = Literal["active", "paused", "done", "removed", "system"]
 Status: TypeAlias = Literal[
@@ -37,7 +29,6 @@ Status: TypeAlias = Literal[
 ]
 Misfire: TypeAlias = Literal["skip", "run_once", "run_all"]
 Overlap: TypeAlias = Literal["skip", "queue", "replace"]
-Admission: TypeAlias = Literal["run", "skip", "replace"]
 Taken: TypeAlias = Literal["taken", "known", "full"]
 """The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
 
@@ -110,13 +101,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     readable: bool = True
 
 
-class OpenTime(msgspec.Struct, frozen=True):
-    """An unfinished occurrence, the position at which a sweep continues."""
-
-    job_id: int
-    scheduled_at: float
-
-
 class Fired(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a method: sessions with new work, chats with new messages to send, and runs
     that were ended. `next_due`: when there is work again. `more`: the call did only part of the
@@ -141,87 +125,22 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class JobStore(Protocol):
-    """The stored jobs, as the gateway does them; each method is one transaction."""
+class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
+    """One occurrence of a job. `status`: running or waiting (for a retry), and finally done,
+    failed, skipped (the previous run was still going), missed (no gateway was running) or
+    cancelled. `count`: how many consecutive occurrences, from this one on, ended this way.
+    """
 
-    async def system(self, plan: Plan) -> Job:
-        """The gateway's own job of that name, which has this plan from now on. It runs only when
-        triggered.
-        """
-        ...
-
-    async def again(self) -> Fired:
-        """Repeat the failed occurrences that are due for it, where nothing fires jobs by the
-        clock."""
-        ...
-
-    async def settle(self, sessions: Sequence[str]) -> Fired:
-        """Record how the runs of jobs in these sessions ended."""
-        ...
-
-    async def sweep(self, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
-        """Go through the unfinished occurrences, starting at `after`: settle the finished ones and
-        wake the waiting ones. Returns the position to continue from; None at the end.
-        """
-        ...
-
-    async def release(self, after: Address | None) -> tuple[Fired, Address | None]:
-        """Send held-back notifications that may be sent now, starting at `after`. Returns the chat
-        to continue from; None at the end.
-        """
-        ...
-
-    async def trigger(
-        self, job_id: int, *, at: float | None, key: str, text: str, kept: str = ""
-    ) -> tuple[Taken, Fired]:
-        """Run a job now. `at` (None: now) is the time of the occurrence, which runs only once;
-        `key` identifies the call. `text` replaces the plan's text. `kept`: as in InboundMessage. If
-        too much is waiting, the occurrence is not even recorded, unlike one that is skipped because
-        of the plan's overlap.
-        Raises UsageError for an unreadable job.
-        """
-        ...
-
-    async def prune(self) -> bool:
-        """Delete occurrences older than KEPT_SECONDS; True if there are more."""
-        ...
-
-
-class Timetable(Protocol):
-    """Fires jobs by the clock; each method is one transaction."""
-
-    async def fire(self) -> Fired:
-        """Repeat the failed occurrences that are due for it, and fire due jobs. Each due time gets
-        a row, its prompt or message, and the job its next time. A job that cannot run is paused,
-        and its owner is told.
-        """
-        ...
-
-    async def realign(self, after: int) -> int | None:
-        """After a start, or after the clock was set back: move jobs forward that are due earlier
-        than recorded. Handles jobs with ids above `after`; returns the id to continue from, None at
-        the end.
-        """
-        ...
-
-
-def admits(plan: Plan, unended: int) -> Admission:
-    """The decision on an occurrence while this many earlier ones are unfinished."""
-    if unended and (plan.overlap == "skip" or unended >= plan.waiting):
-        return "skip"
-    return "replace" if unended and plan.overlap == "replace" else "run"
-
-
-def repeats(job: Job, end: str, attempt: int) -> bool:
-    """Whether a run that ended this way is retried."""
-    return end == "failed" and attempt <= job.plan.retries and job.state != "removed"
-
-
-def session_of(job: Job) -> str:
-    """The session of a job's runs."""
-    if job.plan.session == "chat":
-        return job.plan.session_key
-    return job.plan.name if job.state == "system" else JOBS.of(job.id)
+    job_id: int
+    name: str
+    scheduled_at: float
+    status: Annotated[str, Meta(extra={WORDS: get_args(Status)})]
+    fired_at: float
+    ended_at: float | None
+    attempt: int
+    run_id: str | None
+    error: Sentence | None
+    count: int = 1
 
 
 def silent(text: str) -> bool:

@@ -18,7 +18,7 @@ from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import CronService
+from nanobot.triggers.cron.service import CronService
 
 MANAGERS: dict[str, Callable[[MessageBus], object]] = {
     "session_manager": SessionManager,

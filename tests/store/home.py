@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import UNLIMITED
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
@@ -95,7 +96,9 @@ class Home:
 
     def jobs(self, owner: str = "us") -> SqlJobs:
         """Scheduled jobs."""
-        return SqlJobs(self.database, StoreContext(self.clock, self.ids, owner))
+        jobs = SqlJobs(self.database, StoreContext(self.clock, self.ids, owner))
+        jobs.following = following
+        return jobs
 
     def pairings(self) -> SqlPairingStore:
         """Who asked to be let in, and who was."""

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.plugins.jobs.rules import RETRIES
 from nanobot.plugins.voice.store import _is_due
 from nanobot.store.database import schema
 from nanobot.store.journal.inbox import MOST_HELD_SECONDS, held_yet
@@ -18,7 +19,6 @@ from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import OWNER
-from nanobot.triggers.jobs import RETRIES
 from tests.plugins.cron.scheduling import gateway
 
 BEGIN = 1_800_000_000.0

@@ -22,15 +22,16 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
-from nanobot.plugins.cron.jobs import OccurrenceView, following
+from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.schedule import parse
+from nanobot.plugins.jobs.rules import KEPT_SECONDS
+from nanobot.plugins.jobs.store.occurrences import open_of
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.repositories.occurrences import open_of
-from nanobot.triggers.jobs import KEPT_SECONDS, Fired, Job, Plan
+from nanobot.triggers.jobs import Fired, Job, OccurrenceView, Plan
 from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 

@@ -23,7 +23,7 @@ from nanobot.messages import (
     Role,
     Sender,
 )
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.language.service import in_language
 from nanobot.plugins.quiet.hours import HeldBack, QuietHours, digest
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings

@@ -21,7 +21,8 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import Account
 from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.shell.store import SqlBackgroundCommands
@@ -114,6 +115,7 @@ class Parts:
         self.journal = self.store.journal
         self.records = SqlRecords(guard, writer, eraser)
         self.jobs = SqlJobs(guard, writer)
+        self.jobs.following = following
         self.pairings = SqlPairingStore(guard, writer)
         self.tokens = SqlAccessTokens(guard)
         self.memories = SqlMemoryStore(guard, writer, eraser)

@@ -7,20 +7,17 @@ from typing import Any
 
 import pytest
 
-from nanobot.plugins.cron.jobs import Jobs
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.jobs.rules import JobStore
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.jobs import SqlJobStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.triggers.jobs import JobStore
 
 PAIRS = (
     (Journal, SqlJournal),
     (Records, SqlRecords),
-    (JobStore, SqlJobStore),
-    (Jobs, SqlJobs),
+    (JobStore, SqlJobs),
 )
 
 

@@ -23,7 +23,6 @@ from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming
-from nanobot.plugins.cron.store.absences import count_of
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
@@ -31,6 +30,7 @@ from nanobot.plugins.hooks.service import webhooks_of
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import sign
 from nanobot.plugins.hooks.webhook import Webhooks
+from nanobot.plugins.jobs.store.absences import count_of
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter

@@ -47,10 +47,11 @@ from nanobot.messages import session_key as session_key_of
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.vision import VisionModels
+from nanobot.seam.installed import provided
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import CRON_SERVICE, JobService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender(OWNER_ID, THE_OWNER)
@@ -110,7 +111,7 @@ class AgentLoop:
         max_iterations: int = 20,
         brave_api_key: str | None = None,
         exec_config: ExecSettings | None = None,
-        cron_service: CronService | None = None,
+        cron_service: JobService | None = None,
         restrict_to_workspace: bool = False,  # noqa: FBT001, FBT002 - the promised signature
         tools: ToolRegistry | None = None,
         context_builder: ContextBuilder | None = None,
@@ -137,7 +138,9 @@ class AgentLoop:
         self._private = isinstance(self.bus, MessageBus) and self.bus.private
         if tools is None and isinstance(self.bus, MessageBus) and self.bus.private:
             self.subagents = subagent_manager or SubagentManager(self.bus, self.bus.tasks)
-            self._cron = cron_service or CronService(self.bus.jobs, self.bus, SystemClock())
+            make = provided(CRON_SERVICE)
+            if cron_service is None and make is not None:
+                self._cron = make(self.bus.jobs, self.bus, SystemClock())
         self.tools = tools or default_tools(
             self.workspace,
             exec_config or ExecSettings(),

@@ -8,14 +8,14 @@ from contextlib import suppress
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.session.states import RunKind
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 
 
 class Background:
     """Drives background runs, their reports and due jobs, but not people's lanes: the caller who
     asks, or the loop's `run`, drives those."""
 
-    def __init__(self, worker: Worker, cron: CronService | None, *, private: bool) -> None:
+    def __init__(self, worker: Worker, cron: JobService | None, *, private: bool) -> None:
         self._worker = worker
         self._cron = cron
         self._private = private

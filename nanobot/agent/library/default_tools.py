@@ -18,7 +18,7 @@ from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.skill import skill_tool
 from nanobot.tools.spawn import spawn_tool
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -26,7 +26,7 @@ from nanobot.workspace.skills import Skills
 
 WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")
 """Makes the tools for the web."""
-SCHEDULING: Interface[Callable[[CronService, str], AnyTool]] = Interface(name="scheduling")
+SCHEDULING: Interface[Callable[[JobService, str], AnyTool]] = Interface(name="scheduling")
 """Has a service fire jobs by the clock, and makes the tool that schedules them, in a time zone."""
 
 
@@ -80,7 +80,7 @@ def _web_tools(settings: WebToolSettings) -> list[AnyTool]:
     return [] if make is None else make(settings)
 
 
-def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: CronService | None) -> None:
+def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: JobService | None) -> None:
     """Add the tools for subagents and jobs, if their service is given and the name is free."""
     names = {spec.name for spec in tools.specs()}
     if starter is not None and "spawn" not in names:

@@ -6,14 +6,14 @@ from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 
 
 def shared_bus(
     bus: Bus | None,
     session_manager: SessionManager | None,
     subagent_manager: SubagentManager | None,
-    cron_service: CronService | None,
+    cron_service: JobService | None,
 ) -> Bus | None:
     """The given bus or, without one, the managers'. None: there is none yet. Raises UsageError
     naming a manager on another bus: its runs would never be served, and its sessions would be

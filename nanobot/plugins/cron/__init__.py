@@ -7,6 +7,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="cron",
     summary="Scheduled jobs.",
+    requires=("jobs",),
     objects="nanobot.plugins.cron.service:objects",
     operations="nanobot.plugins.cron.operations:operations",
     groups={"cron": "Scheduled jobs."},

@@ -8,7 +8,7 @@ from nanobot.app.zones import guessed, says_nothing, zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import StoreError
 from nanobot.operations.home import Finding
-from nanobot.plugins.cron.store.counting import active_jobs
+from nanobot.plugins.cron.store import active_jobs
 from nanobot.system import environment
 
 

@@ -13,6 +13,7 @@ def _idle(settings: EventsSettings) -> str:
 PLUGIN = Plugin(
     name="events",
     summary="Watches this machine.",
+    requires=("jobs",),
     settings=EventsSettings,
     idle=_idle,
     fits="nanobot.plugins.events.service:fits",

@@ -24,7 +24,7 @@ from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.jobs import Plan, Taken
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 
 
 def fits(config: Config) -> list[Finding]:
@@ -47,7 +47,7 @@ def check_chat(config: Config) -> None:
 
 
 def triggers(
-    settings: EventsSettings, config: Config, cron: CronService, zone: Zone, store: Store
+    settings: EventsSettings, config: Config, jobs: JobService, zone: Zone, store: Store
 ) -> dict[str, tuple[Trigger, Publisher]]:
     """The trigger for machine events. Untrusted text has a separate plan and session."""
     sensors, lacking = sensors_of(settings)
@@ -68,7 +68,7 @@ def triggers(
     channel = config.channels.get(plan.address.channel)
     owners = () if channel is None else channel.owners
     from_outside, from_here = (
-        _EventPublisher(cron, origin, chats, owners) for origin in (outside, plan)
+        _EventPublisher(jobs, origin, chats, owners) for origin in (outside, plan)
     )
     trigger_state = SqlTriggerState(store.database, store.writer)
     events = Events(sensors, options, trigger_state, store.writer.clock, from_outside)
@@ -81,9 +81,9 @@ class _EventPublisher:
     """
 
     def __init__(
-        self, cron: CronService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]
+        self, jobs: JobService, plan: Plan, chats: SqlChatReaders, owners: Collection[str]
     ) -> None:
-        self._cron = cron
+        self._jobs = jobs
         self._plan = plan
         self._chats = chats
         self._owners = owners
@@ -94,5 +94,5 @@ class _EventPublisher:
         options = msgspec.structs.replace(
             plan.options, private=private or await self._chats.alone(to)
         )
-        publisher = self._cron.publisher(msgspec.structs.replace(plan, options=options))
+        publisher = self._jobs.publisher(msgspec.structs.replace(plan, options=options))
         return await publisher.publish(text, key=key)

@@ -13,6 +13,7 @@ def _idle(settings: HeartbeatSettings) -> str:
 PLUGIN = Plugin(
     name="heartbeat",
     summary="Looking after HEARTBEAT.md.",
+    requires=("jobs",),
     settings=HeartbeatSettings,
     idle=_idle,
     fits="nanobot.plugins.heartbeat.service:fits",

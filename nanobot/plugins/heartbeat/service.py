@@ -22,7 +22,7 @@ from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.hours import hours_of, zone_given
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
@@ -55,7 +55,7 @@ def fits(config: Config, zone: Zone) -> None:
 def triggers(
     settings: HeartbeatSettings,
     config: Config,
-    cron: CronService,
+    jobs: JobService,
     zone: Zone,
     store: Store,
     models: Models,
@@ -82,7 +82,7 @@ def triggers(
         there = msgspec.structs.replace(
             plan, address=address, session_key=situation.session_key, tainted=situation.tainted
         )
-        return cron.publisher(there)
+        return jobs.publisher(there)
 
     async def able() -> bool:
         profile = await helpers.profile(settings.model or None)
@@ -90,4 +90,4 @@ def triggers(
 
     clock = store.writer.clock
     beats = Heartbeat(config.workspace, schedule, chats, clock, into, able)
-    return {NAME: (beats, cron.publisher(plan))}
+    return {NAME: (beats, jobs.publisher(plan))}

@@ -8,11 +8,13 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="hooks",
     summary="Webhooks from other services.",
+    requires=("jobs",),
     settings=HookSettings,
     named=True,
     fits="nanobot.plugins.hooks.checks:fits",
     groups={"hooks": "Webhooks from other services."},
     operations="nanobot.plugins.hooks.operations:operations",
+    paths=("/hooks/",),
     deliveries="nanobot.plugins.hooks.service:deliveries",
     exposures="nanobot.plugins.hooks.exposures:exposures",
     checks="nanobot.plugins.hooks.findings:checks",

@@ -17,7 +17,7 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.jobs import Plan
-from nanobot.triggers.service import CronService
+from nanobot.triggers.service import JobService
 from nanobot.triggers.state import TriggerState
 
 HOOKS_WAITING = 1_000
@@ -25,15 +25,15 @@ HOOKS_WAITING = 1_000
 
 
 def deliveries(
-    hooks: Mapping[str, HookSettings], cron: CronService, zone: Zone, clock: Clock, store: Store
+    hooks: Mapping[str, HookSettings], jobs: JobService, zone: Zone, clock: Clock, store: Store
 ) -> Webhooks:
     """The enabled webhooks."""
-    return webhooks_of(hooks, cron, zone, clock, SqlTriggerState(store.database, store.writer))
+    return webhooks_of(hooks, jobs, zone, clock, SqlTriggerState(store.database, store.writer))
 
 
 def webhooks_of(
     hooks: Mapping[str, HookSettings],
-    cron: CronService,
+    jobs: JobService,
     zone: str,
     clock: Clock,
     state: TriggerState | None = None,
@@ -44,7 +44,7 @@ def webhooks_of(
             name: Webhook(
                 name,
                 hook,
-                cron.publisher(_hook_plan(name, hook, zone)),
+                jobs.publisher(_hook_plan(name, hook, zone)),
                 clock,
                 NamedDeliveries(state, f"hook:{name}"),
             )

@@ -8,6 +8,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="quiet",
     summary="Limits notifications.",
+    requires=("jobs",),
     settings=QuietSettings,
     fits="nanobot.plugins.quiet.service:fits",
     store_hooks="nanobot.plugins.quiet.store:hook",

@@ -24,7 +24,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.digests import DIGEST
 from nanobot.store.journal import outbox
-from nanobot.store.repositories.job_effects import Slice
+from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.system import Zone
 

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import Budgets
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.opening import HooksOf
-from nanobot.store.repositories.job_reads import JobReads
 from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.tasks import SqlTaskEnds
 from nanobot.store.unit import ArrivalHook, NotificationLimiter, StoreContext, StoreHooks
@@ -33,7 +32,6 @@ def store_hooks(
             ledger=None if budgets is None else SqlBudgetLedger(budgets, context.clock),
             tasks=SqlTaskEnds(context),
             notifications=parts.notifications if quiet is None else quiet(context),
-            arrives=(*parts.arrives, JobReads()),
         )
 
     return hooks

@@ -9,7 +9,6 @@ import pytest
 
 from nanobot.agent.tasks.deadlines import DeadlineMonitor
 from nanobot.agent.tasks.types import TaskContext
-from nanobot.app.trigger_plans import plan_of
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
 from nanobot.plugins.quiet.hours import QuietHours
@@ -20,7 +19,7 @@ from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome
+from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tasks.working import (
     SPAWNING,
@@ -115,43 +114,6 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
         assert len(bot.channel.sent) == sent
         assert len(await bot.records.outbox(state="held", limit=9)) == 3 - sent
         held.answer("done")
-
-
-async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered(bot: FakeGateway) -> None:
-    publisher = bot.cron.publisher(plan_of("backup", "fake:1", Origin.CRON, "UTC"))
-    await publisher.publish("back up")
-    await bot.settle()
-    unread = await bot.records.sessions(limit=9, unread=True)
-    assert [session.key for session in unread] == ["backup"]
-    await bot.cron.fire()
-    assert (await bot.channel.pop()).text.startswith("echo: ")
-    await bot.settle()
-    assert await bot.records.sessions(limit=9, unread=True) == []
-    bot.home.clock.advance(60.0)  # type: ignore[attr-defined]
-    await publisher.publish("again")
-    await bot.settle()
-    unread = await bot.records.sessions(limit=9, unread=True)
-    assert [session.key for session in unread] == ["backup"]
-
-
-async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> None:
-    hours = QuietHours(QuietSettings(max_per_hour=1, quiet_from="", quiet_until=""))
-    options = msgspec.structs.replace(with_types(), quiet=limiter(hours))
-    async with gateway(options=options) as bot:
-        for name in ("first", "second", "third"):
-            publisher = bot.cron.publisher(plan_of(name, "fake:1", Origin.CRON, "UTC"))
-            await publisher.publish(name)
-            await bot.settle()
-            await bot.cron.fire()
-            await bot.settle()
-        assert len(bot.channel.sent) == 1
-        unread = await bot.records.sessions(limit=9, unread=True)
-        assert {session.key for session in unread} == {"second", "third"}
-        bot.home.clock.advance(3_700.0)  # type: ignore[attr-defined]
-        await bot.cron.fire()
-        await bot.settle()
-        assert "2 messages were held back" in bot.channel.sent[-1].text
-        assert await bot.records.sessions(limit=9, unread=True) == []
 
 
 async def test_the_same_asked_for_again_is_started_once() -> None:

@@ -11,24 +11,32 @@ import msgspec
 from nanobot import testing
 from nanobot.bus.core import Bus
 from nanobot.plugins.cron.editing import JobEditor
+from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.operations import operations
-from nanobot.plugins.cron.store.jobs import SqlJobs
+from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.ports import Clock
 from nanobot.testing.gateway import Brought, FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
 from nanobot.tools.base import AnyTool
-from nanobot.triggers.service import CronService
+from nanobot.triggers.cron.service import CronService
 
 
 def jobs_of(process: Process) -> SqlJobs:
-    """The jobs in a process's store."""
-    return SqlJobs(process, process.writer)
+    """The jobs in a process's store, which are due by the clock."""
+    return by_the_clock(SqlJobs(process, process.writer))
+
+
+def by_the_clock(jobs: SqlJobs) -> SqlJobs:
+    """Jobs that are due by their schedules, as the plugin has them."""
+    jobs.following = following
+    return jobs
 
 
 def scheduled(zone: str, bot: FakeGateway) -> Brought:
     """Jobs that the gateway fires by the clock, with their operations."""
-    jobs = bot.cron.timetable = jobs_of(bot.process)
+    jobs = bot.cron.jobs
+    jobs.following = following
     editor = JobEditor(jobs, bot.home.clock, zone, bot.cron.announce)
     return Brought(operations=tuple(operations()), offers={JobEditor: editor})
 
@@ -59,6 +67,4 @@ def editor_of(bot: FakeGateway) -> JobEditor:
 
 def service_over(jobs: SqlJobs, bus: Bus, clock: Clock) -> CronService:
     """A service of these jobs, which it fires by the clock."""
-    service = CronService(jobs, bus, clock)
-    service.timetable = jobs
-    return service
+    return CronService(by_the_clock(jobs), bus, clock)

@@ -13,16 +13,17 @@ from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
-from nanobot.plugins.cron.store.jobs import SqlJobs
 from nanobot.plugins.cron.tool import cron_tool
+from nanobot.plugins.jobs.rules import OpenTime
+from nanobot.plugins.jobs.store.jobs import SqlJobs
+from nanobot.plugins.jobs.timer import LOOK_SECONDS
 from nanobot.session.entries import PostEntry, ToolResultEntry, UserEntry
 from nanobot.session.states import RunKind
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER
-from nanobot.triggers.jobs import Fired, OpenTime
-from nanobot.triggers.service import LOOK_SECONDS
+from nanobot.triggers.jobs import Fired
 from tests.agent.tooling import bodies
 from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of, service_over
 

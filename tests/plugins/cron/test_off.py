@@ -63,7 +63,8 @@ async def test_jobs_wait_while_they_are_switched_off_and_are_done_afterwards(
         with pytest.raises(UsageError, match="belongs to the plugin cron, which is off here"):
             await parts.operations.call("cron list", {})
         assert "cron" not in [tool.name for tool, *_ in parts.engine.tools.listed()]
-        publisher = parts.cron.publisher(plan_of("backup", "web:desk", Origin.EVENT, "UTC"))
+        assert parts.jobs is not None
+        publisher = parts.jobs.publisher(plan_of("backup", "web:desk", Origin.EVENT, "UTC"))
         assert await publisher.publish("The disk is full.", key="1") == "taken"
         assert await publisher.publish("The disk is full.", key="1") == "known"
         assert await posts(parts, 1) == ["echo: The disk is full."]

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Role
 from nanobot.plugins.cron.editing import JobRequest, Requester
-from nanobot.plugins.cron.jobs import LATE_SECONDS, when
+from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming
-from nanobot.plugins.cron.store.absences import count_of
+from nanobot.plugins.jobs.due import LATE_SECONDS
+from nanobot.plugins.jobs.store.absences import count_of
 from nanobot.store.database import schema
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock

@@ -19,13 +19,13 @@ from nanobot.plugins.hooks.service import webhooks_of
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import sign
 from nanobot.plugins.hooks.webhook import Webhook
+from nanobot.plugins.jobs.rules import KEPT_SECONDS
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
 from nanobot.tools.redact import secrets_of
-from nanobot.triggers.jobs import KEPT_SECONDS
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "webhooks.md").read_text("utf-8")
 CI = HookSettings(style="github", secret="a secret", to="fake:1", prompt="Look at {what}.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nanobot.errors import UsageError
+from nanobot.plugins.jobs.rules import JobStore
 from nanobot.propagation import received
-from nanobot.triggers.jobs import Fired, JobStore, Plan, Taken
+from nanobot.triggers.jobs import Fired, Plan, Taken
 
 
 class JobPublisher:

@@ -9,15 +9,17 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import OutboundMessage
+from nanobot.plugins.jobs.rules import RETRIES, OpenTime, repeats
+from nanobot.plugins.jobs.store import occurrences, pausing
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.occurrences import Occurrence
+from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.repositories import job_pausing, occurrences
-from nanobot.store.repositories.job_effects import Effects, Slice
-from nanobot.store.repositories.job_rows import job_of
-from nanobot.store.repositories.occurrences import Occurrence
+from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import RETRIES, Fired, OpenTime, repeats, silent
+from nanobot.triggers.jobs import Fired, silent
 
 _out = schema.outbound
 
@@ -26,6 +28,7 @@ _BEGIN = OpenTime(-1, 0.0)
 
 
 def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[str]) -> Fired:
+    """See `JobStore.settle`."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     for key in sessions:
@@ -42,6 +45,7 @@ def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[s
 def sweep(
     connection: sa.Connection, writer: StoreContext, after: OpenTime | None
 ) -> tuple[Fired, OpenTime | None]:
+    """See `JobStore.sweep`."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     position = after or _BEGIN
@@ -65,7 +69,7 @@ def _ended(effects: Effects, occurrence: Occurrence, end: str) -> None:
     with effects.contained(f"job {occurrence.job_id}") as (own, caught):
         _settled(own, occurrence, end)
     if caught.error is not None:
-        job_pausing.give_up(effects, occurrence, caught.error)
+        pausing.give_up(effects, occurrence, caught.error)
 
 
 def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:

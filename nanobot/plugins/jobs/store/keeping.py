@@ -1,4 +1,4 @@
-"""Scheduled jobs over SQL: stored, listed and changed. Other modules contain the execution."""
+"""Rows of jobs: stored, listed, changed, and moved when the clock was."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
-from nanobot.plugins.cron.jobs import OccurrenceView, due_at, following
-from nanobot.plugins.cron.store import firing, notices
-from nanobot.plugins.cron.store.absences import count_of
+from nanobot.plugins.jobs.due import due_at
+from nanobot.plugins.jobs.store import notices, pausing
+from nanobot.plugins.jobs.store.absences import count_of
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.rows import as_job, job_values, plan_of, shown_job
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
-from nanobot.store.repositories import job_pausing
-from nanobot.store.repositories.job_effects import Effects, Slice
-from nanobot.store.repositories.job_rows import as_job, job_values, plan_of, shown_job
-from nanobot.store.repositories.jobs import SqlJobStore
+from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import bare_verb, verb
-from nanobot.triggers.jobs import Job, Plan
+from nanobot.triggers.jobs import Job, OccurrenceView, Plan
+from nanobot.triggers.service import Following
 
 _j = schema.jobs
 _o = schema.occurrences
@@ -31,7 +30,7 @@ _i = schema.inbound
 _AT_ONCE = 200
 
 
-def _listed(
+def listed(
     connection: sa.Connection, *, state: str, by: str, limit: int, find: str, skip: int
 ) -> tuple[list[Job], int | None]:
     """The next jobs of a state that contain the words, after the first `skip`, and how many to skip
@@ -64,7 +63,7 @@ def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None
     return job_values(writer, plan) | {"next_at": next_at, "next_due": due}
 
 
-def _add(
+def add(
     connection: sa.Connection,
     writer: StoreContext,
     plan: Plan,
@@ -72,6 +71,7 @@ def _add(
     key: str,
     most: int,
 ) -> Job:
+    """See `Jobs.add`."""
     # Two at once would each find the name free and room for one more.
     alone(connection, "cron")
     if key:
@@ -92,7 +92,7 @@ def _add(
     identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
     due = _values(writer, identity, plan, next_at)["next_due"]
     connection.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
-    return _job_named(connection, str(identity))
+    return job_named(connection, str(identity))
 
 
 def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
@@ -103,7 +103,8 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
         raise UsageError(f"there is a job called {name!r} already: choose another name.")
 
 
-def _job_named(connection: sa.Connection, which: str) -> Job:
+def job_named(connection: sa.Connection, which: str) -> Job:
+    """See `Jobs.find`."""
     named = which.strip().removeprefix("#")
     by_id = named.isascii() and named.isdigit() and len(named) < 16
     rows: Sequence[Any] = []
@@ -117,7 +118,8 @@ def _job_named(connection: sa.Connection, which: str) -> Job:
     return shown_job(rows[0])
 
 
-def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
+def changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
+    """See `Jobs.changed`."""
     alone(connection, "cron")
     if job.state in {"active", "paused"}:
         _name_is_free(connection, job.plan.name, job.id)
@@ -134,7 +136,8 @@ def _changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
         Effects(connection, writer).drop_waiting(job, "removed")
 
 
-def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
+def history(connection: sa.Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
+    """See `Jobs.history`."""
     query = (
         sa.select(_o, _j.c.name, _i.c.run_id)
         .join(_j, _j.c.id == _o.c.job_id)
@@ -149,7 +152,10 @@ def _history(connection: sa.Connection, *, job_id: int | None, limit: int) -> li
     return [as_struct(row, OccurrenceView, count=count_of(row.body)) for row in rows]
 
 
-def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int | None:
+def realign(
+    connection: sa.Connection, writer: StoreContext, following: Following, after: int
+) -> int | None:
+    """See `JobStore.realign`."""
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after)
@@ -159,13 +165,13 @@ def _realign(connection: sa.Connection, writer: StoreContext, after: int) -> int
             return after
         after = row.id
         with effects.contained(f"job {row.id}") as (own, caught):
-            _bring_forward(own, row)
+            _bring_forward(own, row, following)
         if caught.error is not None:
-            notices.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
+            notices.pause(effects, row, pausing.reason_of(caught.error), "failed")
     return after if len(rows) == _AT_ONCE else None
 
 
-def _bring_forward(effects: Effects, row: Any) -> None:
+def _bring_forward(effects: Effects, row: Any, following: Following) -> None:
     job = as_job(row)
     if job.next_at is None or job.plan.once:
         return
@@ -176,7 +182,8 @@ def _bring_forward(effects: Effects, row: Any) -> None:
         effects.connection.execute(change.values(next_at=earlier, next_due=due))
 
 
-def _depth(connection: sa.Connection, run_id: str) -> int:
+def depth(connection: sa.Connection, run_id: str) -> int:
+    """See `Jobs.depth`."""
     query = (
         sa.select(_j.c.body)
         .join(_o, _o.c.job_id == _j.c.id)
@@ -189,29 +196,3 @@ def _depth(connection: sa.Connection, run_id: str) -> int:
     )
     body = connection.scalar(query)
     return 0 if body is None else plan_of(body).depth
-
-
-class SqlJobs(SqlJobStore):
-    """See cron.jobs.Jobs: the same code for SQLite and PostgreSQL."""
-
-    add = verb(_add, "cron_add")
-    find = bare_verb(_job_named)
-    _some_listed = bare_verb(_listed)
-    changed = verb(_changed, "cron_change")
-    fire = verb(firing.fire, "cron_fire")
-    history = bare_verb(_history)
-    realign = verb(_realign, "cron_realign")
-    depth = bare_verb(_depth)
-
-    async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
-        found: list[Job] = []
-        # Due jobs come from their index; one sort of all jobs would read every one of them.
-        for each in (state,) if state else ("active", "others"):
-            skip: int | None = 0
-            while skip is not None and len(found) < limit:
-                wanted = limit - len(found)
-                some, skip = await self._some_listed(
-                    state=each, by=by, limit=wanted, find=find, skip=skip
-                )
-                found += some
-        return found

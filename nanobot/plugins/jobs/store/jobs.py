@@ -1,18 +1,19 @@
-"""Jobs as the gateway does them, over SQL. Other modules contain the execution."""
+"""The port to jobs, over SQL. Other modules contain the execution."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.plugins.jobs.rules import KEPT_SECONDS
+from nanobot.plugins.jobs.store import doing, firing, keeping, settling
+from nanobot.plugins.jobs.store.rows import job_values, shown_job
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.repositories import job_firing as firing
-from nanobot.store.repositories import job_settling as settling
-from nanobot.store.repositories.job_rows import job_values, shown_job
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore, verb
-from nanobot.triggers.jobs import KEPT_SECONDS, Fired, Job, Plan
+from nanobot.store.verbs import SqlStore, bare_verb, transaction, verb
+from nanobot.triggers.jobs import Fired, Job, Plan
+from nanobot.triggers.service import Following
 
 _j = schema.jobs
 _o = schema.occurrences
@@ -57,13 +58,43 @@ def _prune(connection: sa.Connection, writer: StoreContext) -> bool:
     return max(forgotten, jobs) == _AT_ONCE
 
 
-class SqlJobStore(SqlStore):
-    """See triggers.jobs.JobStore: the same code for SQLite and PostgreSQL."""
+class SqlJobs(SqlStore):
+    """See jobs.rules.JobStore: the same code for SQLite and PostgreSQL."""
+
+    following: Following | None = None
 
     system = verb(_system, "cron_system")
-    again = verb(firing.again, "cron_again")
+    add = verb(keeping.add, "cron_add")
+    find = bare_verb(keeping.job_named)
+    _some_listed = bare_verb(keeping.listed)
+    changed = verb(keeping.changed, "cron_change")
+    history = bare_verb(keeping.history)
+    depth = bare_verb(keeping.depth)
     settle = verb(settling.settle, "cron_settle")
     sweep = verb(settling.sweep, "cron_sweep")
     release = verb(_release, "cron_release")
-    trigger = verb(firing.trigger, "cron_trigger")
+    trigger = verb(doing.trigger, "cron_trigger")
     prune = verb(_prune, "cron_prune")
+
+    @transaction("cron_fire")
+    def fire(self, connection: sa.Connection) -> Fired:
+        return firing.fire(connection, self.writer, self.following)
+
+    @transaction("cron_realign")
+    def realign(self, connection: sa.Connection, after: int) -> int | None:
+        if self.following is None:
+            return None
+        return keeping.realign(connection, self.writer, self.following, after)
+
+    async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
+        found: list[Job] = []
+        # Due jobs come from their index; one sort of all jobs would read every one of them.
+        for each in (state,) if state else ("active", "others"):
+            skip: int | None = 0
+            while skip is not None and len(found) < limit:
+                wanted = limit - len(found)
+                some, skip = await self._some_listed(
+                    state=each, by=by, limit=wanted, find=find, skip=skip
+                )
+                found += some
+        return found

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.jobs.rules import RETRIES, OpenTime
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.triggers.jobs import RETRIES, OpenTime
 
 _o = schema.occurrences
 _i = schema.inbound

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.jobs.store import occurrences
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.occurrences import Occurrence
 from nanobot.store.database import schema
-from nanobot.store.repositories import occurrences
-from nanobot.store.repositories.job_effects import Effects
-from nanobot.store.repositories.occurrences import Occurrence
 
 _j = schema.jobs
 

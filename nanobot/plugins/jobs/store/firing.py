@@ -9,26 +9,27 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.plugins.cron.jobs import (
+from nanobot.plugins.jobs.due import (
     LATE_SECONDS,
     decide,
     due_at,
-    following,
     skipped_to,
     worded,
 )
-from nanobot.plugins.cron.store import notices
-from nanobot.plugins.cron.store.absences import Absence
+from nanobot.plugins.jobs.rules import admits
+from nanobot.plugins.jobs.store import notices, pausing
+from nanobot.plugins.jobs.store.absences import Absence
+from nanobot.plugins.jobs.store.doing import NOT_DONE, do, repeat, unended_of
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.rows import as_job
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
-from nanobot.store.repositories import job_pausing
-from nanobot.store.repositories.job_effects import Effects, Slice
-from nanobot.store.repositories.job_firing import NOT_DONE, do, repeat, unended_of
-from nanobot.store.repositories.job_rows import as_job
+from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job, admits
+from nanobot.triggers.jobs import Fired, Job
+from nanobot.triggers.service import Following
 
 _j = schema.jobs
 
@@ -53,11 +54,16 @@ _MOVE = Prepared(
 )
 
 
-def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
-    """Repeat failed occurrences, fire due jobs, and tell the owners of jobs that were paused."""
+def fire(connection: sa.Connection, writer: StoreContext, following: Following | None) -> Fired:
+    """Repeat failed occurrences, fire the jobs that are due by the clock, and tell the owners of
+    jobs that were paused. Without `following`, no job is due by the clock.
+    """
     alone(connection, "cron")
     effects, slice_ = Effects(connection, writer), Slice(writer.clock)
     next_retry = repeat(effects, slice_)
+    if following is None:
+        more = next_retry is not None and next_retry <= effects.now
+        return effects.fired(next_due=next_retry, more=more)
     for row in _DUE.execute(connection, now=effects.now).all():
         if not slice_.step():
             break
@@ -66,9 +72,9 @@ def fire(connection: sa.Connection, writer: StoreContext) -> Fired:
             notices.pause(effects, row, _refused(row, unreachable), "skipped")
             continue
         with effects.contained(f"job {row.id}") as (own, caught):
-            _do_due(own, row, slice_)
+            _do_due(own, row, following, slice_)
         if caught.error is not None:
-            notices.pause(effects, row, job_pausing.reason_of(caught.error), "failed")
+            notices.pause(effects, row, pausing.reason_of(caught.error), "failed")
     times = (_NEXT_DUE.scalar(connection), next_retry)
     next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
@@ -80,11 +86,11 @@ def _refused(row: Any, reason: str) -> str:
     return f"{row.channel}:{row.chat_id} cannot be reached ({reason})"
 
 
-def _do_due(effects: Effects, row: Any, slice_: Slice) -> None:
+def _do_due(effects: Effects, row: Any, following: Following, slice_: Slice) -> None:
     """Handle the due times of a job, each with its row, within the limits of the transaction."""
     job = as_job(row)
     plan = job.plan
-    at: float | None = skipped_to(plan, row.next_at, effects.now)
+    at: float | None = skipped_to(following, plan, row.next_at, effects.now)
     absence = Absence(effects, job)
     while at is not None and due_at(job.id, at, plan.jitter) <= effects.now:
         after = following(plan, at)

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.jobs.store import occurrences, pausing
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.occurrences import NewOccurrence
 from nanobot.session.keys import PAUSED
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, outbox
-from nanobot.store.repositories import job_pausing, occurrences
-from nanobot.store.repositories.job_effects import Effects
-from nanobot.store.repositories.occurrences import NewOccurrence
 from nanobot.text import Sentence
 
 _i = schema.inbound
@@ -68,7 +68,7 @@ _OF_OWNERS = (
 
 def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
     """Pause an active job. The time that it could not run at gets a row with that status."""
-    job_pausing.pause(effects, row.id, reason)
+    pausing.pause(effects, row.id, reason)
     if row.next_at is not None:
         occurrence = NewOccurrence(
             job_id=row.id, scheduled_at=row.next_at, status=status, error=reason

@@ -13,11 +13,11 @@ from datetime import datetime
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.jobs.store import occurrences
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.occurrences import NewOccurrence
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.repositories import occurrences
-from nanobot.store.repositories.job_effects import Effects
-from nanobot.store.repositories.occurrences import NewOccurrence
 from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.jobs import Job
 

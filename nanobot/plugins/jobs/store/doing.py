@@ -8,24 +8,19 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.plugins.jobs.rules import admits, repeats
+from nanobot.plugins.jobs.store import occurrences, pausing
+from nanobot.plugins.jobs.store.effects import Effects
+from nanobot.plugins.jobs.store.occurrences import NewOccurrence, Occurrence
+from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import chats
-from nanobot.store.repositories import job_pausing, occurrences
-from nanobot.store.repositories.job_effects import Effects, Slice
-from nanobot.store.repositories.job_rows import job_of
-from nanobot.store.repositories.occurrences import NewOccurrence, Occurrence
+from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job, Taken, admits, repeats
+from nanobot.triggers.jobs import Fired, Job, Taken
 
 _AT_ONCE = 50
 NOT_DONE = "the one before was not done"
-
-
-def again(connection: sa.Connection, writer: StoreContext) -> Fired:
-    alone(connection, "cron")
-    effects = Effects(connection, writer)
-    next_due = repeat(effects, Slice(writer.clock))
-    return effects.fired(next_due=next_due, more=next_due is not None and next_due <= effects.now)
 
 
 def repeat(effects: Effects, slice_: Slice) -> float | None:
@@ -36,7 +31,7 @@ def repeat(effects: Effects, slice_: Slice) -> float | None:
         with effects.contained(f"job {occurrence.job_id}") as (own, caught):
             _retry(own, occurrence)
         if caught.error is not None:
-            job_pausing.give_up(effects, occurrence, caught.error)
+            pausing.give_up(effects, occurrence, caught.error)
     return occurrences.next_retry(effects.connection)
 
 
@@ -100,6 +95,7 @@ def trigger(  # noqa: PLR0913 - the parameters of the port
     text: str,
     kept: str = "",
 ) -> tuple[Taken, Fired]:
+    """See `Jobs.trigger`: the row of the occurrence and its message, in one transaction."""
     alone(connection, "cron")
     effects = Effects(connection, writer)
     if key and occurrences.of_call(connection, key):

@@ -1,5 +1,5 @@
-"""The effects of a transaction over jobs (messages, posts, ended runs, and who is notified after
-the commit), and the limits of one transaction.
+"""The effects of a transaction over jobs: messages, posts, ended runs, and who is notified after
+the commit.
 """
 
 from __future__ import annotations
@@ -14,39 +14,19 @@ from nanobot.boundary import Caught, boundary
 from nanobot.errors import StoreError
 from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
-from nanobot.ports import Clock
+from nanobot.plugins.jobs.rules import session_of
+from nanobot.plugins.jobs.store import occurrences
+from nanobot.plugins.jobs.store.occurrences import Occurrence
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import JOBS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.repositories import occurrences
-from nanobot.store.repositories.occurrences import Occurrence
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job, session_of
+from nanobot.triggers.jobs import Fired, Job
 
 _i = schema.inbound
-
-_SLICE_SECONDS = 0.008
-_SLICE_STEPS = 200
-
-
-class Slice:
-    """The most work of one transaction before others get a turn: a few milliseconds, and this many
-    steps in case the clock does not advance.
-    """
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._until = clock.monotonic() + _SLICE_SECONDS
-        self._left = _SLICE_STEPS
-
-    def step(self) -> bool:
-        """Whether one more step is allowed; the first always is."""
-        first = self._left == _SLICE_STEPS
-        self._left -= 1
-        return first or (self._left >= 0 and self._clock.monotonic() < self._until)
 
 
 class Effects:

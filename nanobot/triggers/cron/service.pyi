@@ -1,0 +1,1 @@
+from nanobot.plugins.jobs.timer import CronService as CronService
