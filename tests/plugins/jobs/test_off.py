@@ -16,9 +16,10 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.app.trigger_plans import plan_of
-from nanobot.config.loader import load
+from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
 from nanobot.messages import Origin
+from nanobot.plugins.setup.doctor.plugins import plugins
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.brought import Site
@@ -56,6 +57,9 @@ class Home:
         environ = {"NANOBOT_HOME": str(self._folder)}
         program = Program(provider=OneProvider(ScriptedProvider()))
         return Gateway(load(environ), environ, channels=False, page=True, program=program)
+
+    def config(self) -> Config:
+        return load({"NANOBOT_HOME": str(self._folder)})
 
     @asynccontextmanager
     async def serving(self, settings: str = "[web]\nport = 0\n") -> AsyncIterator[Parts]:
@@ -132,6 +136,9 @@ async def test_triggers_of_packages_are_named_and_the_gateway_serves(
             assert bells.why == f"triggers: its triggers need {need}"
             assert f"triggers.door does nothing, because it needs {need}" in "".join(lines)
             assert parts.triggers == {}
+        findings = [each async for each in plugins(home.config())]
+        (found,) = [each for each in findings if "triggers.door" in each.text]
+        assert found.remedy == "`nanobot plugins on jobs`, then restart"
         async with home.serving('[web]\nport = 0\n[triggers.door]\ntype = "bell"\n') as parts:
             assert await said(parts, "reply", "trigger:bell") == ["echo: It rang."]
             assert await said(parts, "reply", "trigger:door") == ["echo: It rang."]

@@ -8,7 +8,7 @@ from typing import get_args
 from nanobot.agent.tasks.types import installed as run_types_of
 from nanobot.app.plugin_checks import checked
 from nanobot.config.loader import Config
-from nanobot.config.plugin_tables import config_file
+from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
@@ -34,5 +34,10 @@ async def plugins(config: Config) -> AsyncIterator[Finding]:
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
+    if "jobs" not in switched(config).on:
+        for name in (name for name, table in config.triggers.items() if table.enabled):
+            text = f"triggers.{name} does nothing: triggers need the plugin jobs"
+            remedy = "`nanobot plugins on jobs`, then restart"
+            yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     async for finding in checked(config):
         yield finding
