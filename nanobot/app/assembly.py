@@ -258,6 +258,7 @@ class _Assembly:
         works |= {
             "triggers": partial(supervise, triggers, clock),
             "retention": retention_of(self.config, self.store, self.eraser, self.archives).run,
+            **self.plugged.works("one_process", clock),
         }
         work = partial(side_by_side, works, clock)
         return scheduler_over(self.store.beats, clock, work, shared=self.store.shared)

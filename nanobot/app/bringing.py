@@ -308,7 +308,7 @@ def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
     def take(found: FoundPlugin, config: Config) -> None:
         with plugged.failing(found, "settings"):
             for taken in plugged.follows[found.name].takes:
-                taken(config.tables[found.name])
+                taken(config.tables[found.table])
 
     def check(new: Config) -> None:
         changed = plugged.with_settings(new)
@@ -318,7 +318,7 @@ def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
 
     for name, found in plugged.on.items():
         if found.plugin.settings is not None and plugged.follows[name].takes:
-            live.follow(name, take=partial(take, found), check=check)
+            live.follow(found.table, take=partial(take, found), check=check)
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:

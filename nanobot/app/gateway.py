@@ -119,9 +119,13 @@ class Gateway:
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]
-                plugins = parts.plugged.start(tasks, self._machine.clock) if agent else []
-                if parts.http.with_api:
-                    plugins += parts.plugged.start(tasks, self._machine.clock, "serve")
+                fields = {"every_process": True, "start": bool(agent), "serve": parts.http.with_api}
+                plugins = [
+                    task
+                    for field, here in fields.items()
+                    if here
+                    for task in parts.plugged.start(tasks, self._machine.clock, field)
+                ]
                 try:
                     yield parts
                 finally:

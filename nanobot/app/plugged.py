@@ -35,7 +35,11 @@ START_SECONDS = 10.0
 """Time limit for a plugin's start; nothing else waits for it."""
 END_SECONDS = 8.0
 """Time limit for its end."""
-_OTHER_NAMES = {"serve": ": serving"}
+_OTHER_NAMES = {
+    "serve": ": serving",
+    "every_process": ": in every process",
+    "one_process": ": in one process",
+}
 T = TypeVar("T")
 Use: TypeAlias = Callable[[FoundPlugin, Any], T]
 
@@ -89,10 +93,10 @@ class Plugged:
         """The result of the function in a field. Raises any error of the function."""
         own: dict[Any, Any] = dict(more)
         own[Follow] = self.follows[found.name]
-        if found.name in self._tables:
+        if found.table in self._tables:
             kind: Any = found.plugin.settings
             asked = Mapping[str, kind] if found.plugin.named else kind
-            own[asked] = self._tables[found.name]
+            own[asked] = self._tables[found.table]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
 
     def with_settings(self, config: Config) -> Plugged:
@@ -142,14 +146,17 @@ class Plugged:
     ) -> list[asyncio.Task[None]]:
         """Start every plugin with that field; nothing waits for them. One that fails is restarted
         after a pause."""
-        works: dict[str, Work] = {
+        return begin_all(tasks, self.works(field, clock), clock)
+
+    def works(self, field: str, clock: Clock) -> dict[str, Work]:
+        """What keeps every plugin with that field started, by the names of the tasks."""
+        return {
             f"plugin {found.name}{_OTHER_NAMES.get(field, '')}": partial(
                 self._live, found, clock, field
             )
             for found in self.on.values()
             if getattr(found.plugin, field) is not None
         }
-        return begin_all(tasks, works, clock)
 
     async def _live(self, found: FoundPlugin, clock: Clock, field: str) -> None:
         try:
@@ -195,7 +202,7 @@ class Plugged:
         field, entered = "around_runs", []
         with self.failing(found, field):
             manager = _manager(self.call(found, field))
-            async with asyncio.timeout(START_SECONDS):
+            async with asyncio.timeout(getattr(manager, "seconds", START_SECONDS)):
                 await manager.__aenter__()
             entered.append(manager)
         try:

@@ -1,8 +1,8 @@
-"""The tables of plugins: each has its plugin's name, and works like a table of the core."""
+"""The tables of plugins, which work like those of the core."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -31,25 +31,32 @@ def config_file() -> type[ConfigFile]:
 
 
 def plugin_tables() -> Mapping[str, type[Settings]]:
-    """The tables of plugins, by name."""
+    """The tables of plugins, by their names in the configuration."""
     config_file()  # leaves out unreadable ones
     return {
-        name: found.plugin.settings
-        for name, found in plugins().found.items()
+        found.table: found.plugin.settings
+        for found in plugins().found.values()
         if found.plugin.settings is not None and issubclass(found.plugin.settings, Settings)
     }
+
+
+def plugin_of(table: str) -> str:
+    """The plugin that has this table; the same name if none has it."""
+    found = plugins().found.values()
+    return next((each.name for each in found if each.table == table), table)
 
 
 @lru_cache(maxsize=8)
 def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
     fields: list[tuple[str, Any, Any]] = []
     for name, found in list(installed.found.items()):
-        default = installed.tried(name, "settings", partial(_default, found))
+        taken = (*ConfigFile.__struct_fields__, *(field[0] for field in fields))
+        default = installed.tried(name, "settings", partial(_default, found, taken))
         if default is not None:
             own: Any = found.plugin.settings
             table = Mapping[str, own] if found.plugin.named else own
             kind: Any = Annotated[table, about(found.plugin.summary)]
-            fields.append((name, kind, default))
+            fields.append((found.table, kind, default))
     whole = msgspec.defstruct(
         "ConfigFile",
         fields,
@@ -62,11 +69,13 @@ def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
     return cast("type[ConfigFile]", whole)
 
 
-def _default(found: FoundPlugin) -> Settings | Mapping[str, Settings] | None:
+def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str, Settings] | None:
     """The default table of a plugin; None: it has none. Raises PluginBroken, and any exception of
     the plugin's code."""
-    if found.name in ConfigFile.__struct_fields__:
-        raise PluginBroken(f"the name {found.name} is taken: it is a key of the configuration")
+    if found.package and found.plugin.table:
+        raise PluginBroken("its table has the name of the plugin: leave out `table`")
+    if found.table in taken:
+        raise PluginBroken(f"the name {found.table} is taken: it is a key of the configuration")
     kind = found.plugin.settings
     if kind is None:
         return None
@@ -112,4 +121,4 @@ def _off(found: FoundPlugin, config: Config, on: Mapping[str, FoundPlugin]) -> s
             if other in config.plugins.off:
                 return f"It needs the plugin {other}: nanobot plugins on {other}"
             return f"It needs the plugin {other}, which is not on."
-    return str(plugin.idle(config.tables.get(plugin.name)))
+    return str(plugin.idle(config.tables.get(found.table)))

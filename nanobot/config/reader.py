@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
-from nanobot.config.plugin_tables import config_file, plugin_tables, plugins
+from nanobot.config.plugin_tables import config_file, plugin_of, plugin_tables, plugins
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.config.settings.base import Settings, Unfit
 from nanobot.config.values import (
@@ -239,11 +239,12 @@ class Reader:
         def read(reader: Reader) -> Any:
             return reader._named(kind, value, name) if named else reader.table(kind, value, name)
 
-        if name in self.off:
+        plugin = plugin_of(name)
+        if plugin in self.off:
             with suppress(ConfigError):
                 return read(self._lenient())
             return {} if named else kind()
-        table = plugins().tried(name, "settings", lambda: read(self), passing=ConfigError)
+        table = plugins().tried(plugin, "settings", lambda: read(self), passing=ConfigError)
         return table if table is not None else {} if named else kind()
 
     def _lenient(self) -> Reader:

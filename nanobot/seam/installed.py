@@ -31,6 +31,11 @@ class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return self.plugin.name
 
+    @property
+    def table(self) -> str:
+        """The name of its table in the configuration."""
+        return self.plugin.table or self.plugin.name
+
 
 class NoError(Exception):
     """Never raised."""
@@ -133,6 +138,7 @@ def trouble(what: Any, name: str) -> str:
             "requires, packages, after, reserves and paths must be tuples",
         ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
+        (isinstance(what.table, str), "table is not a text"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (_are(Guidance, what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),
         (_are(FileReader, what.readers), "readers is not a tuple of nanobot.seam.faces.FileReader"),

@@ -38,6 +38,7 @@ FUNCTIONS = (
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
     *("propagation", "objects", "prompt", "around_runs", "serve"),
+    *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
 
@@ -64,6 +65,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""
+    table: str = ""
+    """The name of that table, if it is not that of the plugin; of a plugin of nanobot."""
     named: bool = False
     """Whether its table holds several of these settings, each below a name that people choose:
     `[NAME.theirs]`. Its functions ask for `Mapping[str, TheSettings]`."""
@@ -156,6 +159,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     serve: Part | None = None
     """As `start`, where the HTTP API is served: of several processes over a store, those with the
     role web."""
+    every_process: Part | None = None
+    """As `start`, in every process that serves, whatever its roles."""
+    one_process: Part | None = None
+    """As `start`, in one of the processes over a store at a time: the one that fires jobs. If it
+    ends or dies, another one takes over."""
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""
