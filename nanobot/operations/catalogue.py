@@ -71,16 +71,11 @@ OPERATIONS: tuple[Operation, ...] = tuple(
 def plugin_operations() -> list[Operation]:
     """Those of every plugin that is installed, on or off: for a command line, which knows no
     configuration yet. What fails is said where the plugins are listed."""
-    return [operation for _, operation in _of_plugins()]
+    return [operation for _, operation in of_plugins()]
 
 
-def plugin_with(name: str) -> str:
-    """The installed plugin that has the operation of that name, on or off; "" if none has."""
-    return next((plugin for plugin, each in _of_plugins() if name in (each.name, each.alias)), "")
-
-
-def _of_plugins() -> list[tuple[str, Operation]]:
-    """Each with the name of its plugin."""
+def of_plugins() -> list[tuple[str, Operation]]:
+    """The same, each with the name of its plugin."""
     found: list[tuple[str, Operation]] = []
     names = {name for known in OPERATIONS for name in (known.name, known.alias, known.command)}
     for name, each in installed().found.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from nanobot.messages import (
     InboundMessage,
     Role,
 )
-from nanobot.operations.catalogue import OPERATIONS, plugin_with
+from nanobot.operations.catalogue import OPERATIONS, of_plugins
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
@@ -98,7 +99,9 @@ class Dispatcher:
         if name == "start":  # what stands behind it is a link's
             return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
-        return None if operation is None else (operation, argument)
+        if operation is None or (argument and self._of_plugin_off(text)):
+            return None
+        return operation, argument
 
     def knows(self, text: str) -> bool:
         """Whether a message asks for an operation."""
@@ -110,6 +113,8 @@ class Dispatcher:
         match = _COMMAND.match(text)
         if match is None:
             return ""
+        if command := self._of_plugin_off(text):
+            return self._off(command, "/")
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
         if name in names:
@@ -118,6 +123,31 @@ class Dispatcher:
         if near:
             return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
         return f"There is no /{name}; /help lists the commands." if alone else ""
+
+    @cached_property
+    def _plugins_off(self) -> Mapping[str, str]:
+        """The plugin of each operation that is not here because its plugin is off."""
+        return {
+            name: plugin
+            for plugin, operation in of_plugins()
+            for name in (operation.name, operation.alias)
+            if name and name not in self._by_alias
+        }
+
+    def _of_plugin_off(self, text: str) -> str:
+        """The operation that a command asks for, if its plugin is off; otherwise empty."""
+        head, *rest = text[1:].lower().split(maxsplit=3)
+        words = [head.split("@", 1)[0], *rest][:3]
+        names = (" ".join(words[:count]) for count in range(len(words), 0, -1))
+        return next((name for name in names if name in self._plugins_off), "")
+
+    def _off(self, name: str, slash: str = "") -> Sentence:
+        """Why an operation is not here whose plugin is off."""
+        plugin, command = self._plugins_off[name], f"{slash}{name}"
+        return (
+            f"{command} belongs to the plugin {plugin}, which is off here: `plugins list` says "
+            f"why, `nanobot plugins on {plugin}` switches it on."
+        )
 
     async def settled(self, said: Said, order: Order = unordered) -> Admission | None:
         """A command, or a yes or no to what was asked, with its answer; None for other text."""
@@ -246,11 +276,8 @@ class Dispatcher:
         """The operation of that name. Raises UsageError."""
         operation = self._by_alias.get(name)
         if operation is None:
-            if plugin := plugin_with(name):
-                raise UsageError(
-                    f"{name} belongs to the plugin {plugin}, which is off here: `plugins list` "
-                    "says why."
-                )
+            if name in self._plugins_off:
+                raise UsageError(self._off(name))
             names = ", ".join(self._by_name)
             raise UsageError(f"there is no operation {name[:80]!r}; there are: {names}")
         return operation
