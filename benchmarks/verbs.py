@@ -19,6 +19,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.plugins.jobs.rules import OpenTime
 from nanobot.plugins.jobs.store.jobs import SqlJobs
@@ -44,7 +45,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
@@ -65,14 +65,14 @@ class Verbs:
         self._timed = timed
         self._ids = writer.ids
         self._now = writer.clock.now
-        eraser = Eraser(database, writer)
+        self._eraser = SqlEraser(database, writer)
         self._tasks = SqlTasks(database, writer)
         self._journal = SqlJournal(database, writer)
-        self._records = SqlRecords(database, writer, eraser)
+        self._records = SqlRecords(database, writer)
         self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
         self._jobs = SqlJobs(database, writer)
         self._jobs.following = following
-        self._memories = SqlMemoryStore(database, writer, eraser)
+        self._memories = SqlMemoryStore(database, writer, self._eraser)
         self._remembering = SqlRemembering(database, writer)
         self._pairings = SqlPairingStore(database, writer)
         self._usage = SqlUsageStore(database)
@@ -351,15 +351,15 @@ class Verbs:
 
     async def erasing(self) -> None:
         """What removes for good; most of all of the chat with a tenth of all messages."""
-        timed, records = self._timed, self._records
+        timed, eraser = self._timed, self._eraser
         busiest = key_of(self._size.busiest)
         before = dict(timed.longest)
-        await records.erase(key_of(3), 1, "owner")  # statements are compiled
-        await records.delete(key_of(3))
+        await eraser.erase(key_of(3), 1, "owner")  # statements are compiled
+        await eraser.delete(key_of(3))
         timed.longest = before
-        await timed.named("erase", records.erase(busiest, 1, "owner"))
-        await timed.named("delete", records.delete(key_of(2)))
-        await timed.named("delete the busiest", records.delete(busiest))
+        await timed.named("erase", eraser.erase(busiest, 1, "owner"))
+        await timed.named("delete", eraser.delete(key_of(2)))
+        await timed.named("delete the busiest", eraser.delete(busiest))
 
 
 def _line(number: int) -> MemoryLine:

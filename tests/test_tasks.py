@@ -194,8 +194,12 @@ def test_troubles_are_bounded_counted_and_end() -> None:
 ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events: news"}
 """Tasks that end by themselves."""
 SPEAKING = ("answers", "leftovers", "due recordings")
+ERASING = ("erasing", "erasing: noted erasures", "erasing: one-shot conversations")
+ARCHIVING = ("retention", "retention: old entries", "retention: erasures in archives")
 CHILDREN = {
     "jobs": ("cron: timer",),
+    "plugin erasure: in every process": ERASING,
+    "plugin erasure: in one process": ARCHIVING,
     "plugin memory": ("remembering",),
     "plugin titles": ("titles",),
     "plugin page: serving": ("notifications", "web: pushing to a browser"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.notes import NOTES, QUESTIONS
 from benchmarks.stage import Stage, Subject
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.embed import LocalEmbedder, missing
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
@@ -20,7 +21,6 @@ from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 
@@ -46,7 +46,7 @@ async def recall(_: Stage, __: Subject) -> Sample:
 async def measured(database: Database, embedder: Embedder | None) -> dict[str, float]:
     """The shares, for a database with nothing in it."""
     writer = StoreContext(SystemClock(), RandomIds(), "benchmark")
-    store = SqlMemoryStore(database, writer, Eraser(database, writer))
+    store = SqlMemoryStore(database, writer, SqlEraser(database, writer))
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(MemoryFiles(Path(folder)), store, SystemClock(), embedder)
         ids = {note: (await memory.save(OWNER, note, Provenance())).id for note in NOTES}

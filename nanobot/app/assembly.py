@@ -22,12 +22,9 @@ from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
-    archives_of,
     blobs_of,
-    eraser_of,
     prompt_of,
     reports_of,
-    retention_of,
     taint_of,
     walls_of,
 )
@@ -143,9 +140,7 @@ class _Assembly:
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         transcriber = self.models.transcriber(agent.transcription_model)
         self.received = Received(self.blobs, self.files, transcriber, self.taint)
-        self.archives = archives_of(config)
-        self.eraser = eraser_of(store, self.blobs, self.archives)
-        self.records = SqlRecords(store.database, store.writer, self.eraser)
+        self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer, machine.redact)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.jobs: JobService | None = None
@@ -191,7 +186,6 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            eraser=self.eraser,
             troubles=reports_of(self.store, bus),
             conversations=self.conversations,
             triggers=triggers,
@@ -212,7 +206,7 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.skills, self.chats, self.channels, self.eraser)
+        offers.add_by_type(self.skills, self.chats, self.channels)
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
@@ -257,7 +251,6 @@ class _Assembly:
         works: dict[str, Work] = {} if self.jobs is None else {"jobs": self.jobs.run}
         works |= {
             "triggers": partial(supervise, triggers, clock),
-            "retention": retention_of(self.config, self.store, self.eraser, self.archives).run,
             **self.plugged.works("one_process", clock),
         }
         work = partial(side_by_side, works, clock)

@@ -110,7 +110,6 @@ class Gateway:
                 if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 kept: dict[str, Work] = {
-                    "erasing": parts.eraser.run,
                     "trouble reports": parts.troubles.run,
                     "indexing": partial(parts.conversations.indexing.run, parts.engine.bus),
                 }
@@ -150,7 +149,6 @@ class Gateway:
         if self._roles.worker:
             await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
-        await parts.eraser.remove_rows()
         if parts.peers is not None:
             await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:

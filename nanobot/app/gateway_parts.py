@@ -20,7 +20,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search.conversations import SqlConversations
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
@@ -41,7 +40,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     models: ProviderRegistry
     received: Received
     jobs: JobService | None
-    eraser: Eraser
     troubles: TroubleReports
     conversations: SqlConversations
     triggers: Mapping[str, tuple[Trigger, Publisher]]

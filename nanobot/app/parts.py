@@ -18,10 +18,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import provided
 from nanobot.session.scopes import FOLDER
 from nanobot.store.opening import Store
-from nanobot.store.repositories.archives import Archives
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
-from nanobot.store.repositories.retention import Retention
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
@@ -73,27 +70,10 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
 
 
-def eraser_of(store: Store, blobs: Blobs, archives: Archives) -> Eraser:
-    """Removes erased data. Of several processes only the one that fires jobs writes archives."""
-    own = None if store.shared else archives
-    return Eraser(store.database, store.writer, blobs, own)
-
-
 def reports_of(store: Store, bus: Bus) -> TroubleReports:
     """Tells owners about repeated failures."""
     notices = SqlOwnerNotices(store.database, store.writer)
     return TroubleReports(notices, bus, store.writer.clock)
-
-
-def archives_of(config: Config) -> Archives:
-    """The archive files of old entries."""
-    return Archives(config.home / Path(config.retention.archive).expanduser())
-
-
-def retention_of(config: Config, store: Store, eraser: Eraser, archives: Archives) -> Retention:
-    """Archives old entries, if configured."""
-    days = config.retention.entries_days
-    return Retention(store.database, store.writer, eraser, days, archives)
 
 
 def blobs_of(config: Config) -> Blobs:

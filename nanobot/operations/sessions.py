@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from nanobot.addresses import called, chat_of
@@ -12,7 +11,7 @@ from nanobot.errors import NotAllowed, UnknownId, UsageError
 from nanobot.messages import WEB, Role
 from nanobot.operations.notices import NoticeView
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Limit, Positional, PositionalSession
+from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, as_text, cell
 from nanobot.operations.timeline import RunPage
@@ -24,13 +23,6 @@ from nanobot.text import Sentence
 from nanobot.triggers.clocks import moment
 
 _QUOTED = 2_000
-
-
-class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A deleted session, and the number of its entries."""
-
-    key: str
-    entries: int
 
 
 def check_sight(caller: Caller, key: str) -> None:
@@ -192,28 +184,6 @@ async def mark_read(
     check_sight(caller, session)
     await context.engine.records.mark_read(session, entry or None)
     return await session_of(context, caller, session)
-
-
-@operation(
-    "sessions delete",
-    role=Role.MEMBER,
-    confirm="This removes the conversation with its whole log. Continue?",
-    example="telegram:1001",
-)
-async def delete_session(
-    context: OperationContext,
-    caller: Caller,
-    session: Annotated[Positional, Meta(description="The session.")],
-) -> DeletedSession:
-    """Delete a conversation permanently.
-
-    Its log, runs, messages and files are removed, and the sessions of background runs that it
-    started. Jobs, memories, files of the workspace and earlier backups stay. Fragments can remain
-    in unused bytes of a SQLite file until `nanobot db vacuum`.
-    """
-    await session_of(context, caller, session)
-    count = await context.engine.records.delete(session)
-    return DeletedSession(key=session, entries=count)
 
 
 @operation(

@@ -33,6 +33,7 @@ BUILT_IN = (
     "diagnostics",
     "documents",
     "embedded",
+    "erasure",
     "evals",
     "events",
     "fork",

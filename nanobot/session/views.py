@@ -215,26 +215,12 @@ class Records(Protocol):
         there waits for a terminal any more, except questions. False: there is no such session."""
         ...
 
-    async def delete(self, key: str) -> int:
-        """Permanently remove a session with its log, runs and messages, and those of background
-        runs that began there. Returns the number of its entries. Other work does not wait for it.
-
-        The keys of messages that arrived there are kept, so that no platform can deliver them
-        again. Raises UsageError while a run is alive there, or if there is no such session.
-        """
-        ...
-
     async def forget_prompts(self) -> int:
         """Give every session a new prompt at its next run. Returns how many had one."""
         ...
 
     async def chats(self, channel: str) -> list[Address]:
         """The addresses where a channel's runs were requested, latest first; at most a thousand."""
-        ...
-
-    async def erase(self, session_key: str, seq: int, by: str) -> None:
-        """Permanently remove the payload of an entry, with all copies of it and the entries that
-        quote it. Raises UsageError if there is no such entry."""
         ...
 
     async def runs(

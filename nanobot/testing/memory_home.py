@@ -21,7 +21,6 @@ from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
@@ -99,8 +98,7 @@ class Process:
         self._home = home
         writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
         self.journal = SqlJournal(self, writer)
-        self.eraser = eraser = Eraser(self, writer)
-        self.records: Records = SqlRecords(self, writer, eraser)
+        self.records: Records = SqlRecords(self, writer)
         self.conversations: Conversations = SqlConversations(self, writer)
         self.pairings: PairingStore = SqlPairingStore(self, writer)
         self.spending: UsageStore = SqlUsageStore(self)

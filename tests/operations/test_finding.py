@@ -12,6 +12,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.plugins.cron.operations import operations as of_jobs
+from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.store.search.indexing import LogIndexing
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
@@ -129,7 +130,7 @@ def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
     `check_sight` (see tests/server/test_roles.py)."""
     own_choice = {
         operation.name
-        for operation in (*OPERATIONS, *of_jobs())
+        for operation in (*OPERATIONS, *of_jobs(), *of_erasure())
         if operation.role is not Role.OWNER
         for parameter in operation.parameters
         if parameter.name == "session" and not parameter.session

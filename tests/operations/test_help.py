@@ -9,9 +9,10 @@ from nanobot.operations import help as page
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.rendering import Now
 from nanobot.plugins.cron.operations import operations as of_jobs
+from nanobot.plugins.erasure.operations import operations as of_erasure
 from tests.plugins.cron.scheduling import gateway
 
-COMMANDS = [each for each in (*OPERATIONS, *of_jobs()) if each.listed]
+COMMANDS = [each for each in (*OPERATIONS, *of_jobs(), *of_erasure()) if each.listed]
 NAMES = [each.name for each in COMMANDS]
 TOPICS = sorted({"", "more", *NAMES, *(name.split()[0] for name in NAMES)})
 

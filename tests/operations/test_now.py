@@ -15,7 +15,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.now import Moment
 from nanobot.operations.timeline import RunPage
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.system import RandomIds, SystemClock
@@ -110,7 +109,7 @@ async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
     context = contexts(SystemClock(), RandomIds(), store_hooks())
     store = open_store(tmp_path, "", context, command="a test", crash="")
     try:
-        records = SqlRecords(store.guard, store.writer, Eraser(store.guard, store.writer))
+        records = SqlRecords(store.guard, store.writer)
         blocking = asyncio.create_task(store.guard.transact(lambda _: gate.wait(20)))
         await asyncio.sleep(0.05)
         others = [asyncio.create_task(records.counts()) for _ in range(5)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import sqlalchemy as sa
 
 from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
 from nanobot.operations.dispatcher import Dispatcher
@@ -129,43 +128,11 @@ async def test_a_moment_that_the_log_does_not_have_is_refused(
             await call(bot, "sessions show", session="fake:1", **options)
 
 
-@pytest.mark.parametrize("name", ["show", "read", "export", "delete"])
+@pytest.mark.parametrize("name", ["show", "read", "export"])
 async def test_a_session_that_is_not_there_is_said_to_be_missing(name: str) -> None:
     async with gateway() as bot:
         with pytest.raises(NanobotError, match="There is no session fake:9"):
             await call(bot, f"sessions {name}", session="fake:9")
-
-
-async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -> None:
-    async with gateway() as bot:
-        await bot.channel.push("my secret", key="k1")
-        await bot.channel.pop()
-        await talk(bot, "other", chat="2")
-        gone = await call(bot, "sessions delete", session="fake:1")
-        assert (gone.key, gone.entries) == ("fake:1", 4)
-        columns = [schema.sessions.c.key]
-        columns += [t.c.session_key for t in (schema.entries, schema.runs, schema.outbound)]
-        for column in columns:
-            query = sa.select(column)
-            keys = bot.home.do(lambda c, query=query: set(c.scalars(query)))  # type: ignore[misc]
-            assert keys == {"fake:2"}, column.table.name
-        stored = bot.home.do(lambda c: c.scalars(sa.select(schema.inbound.c.body)).all())
-        assert not any(b"secret" in body for body in stored)
-        await bot.channel.push("my secret", key="k1")
-        await bot.settle()
-        assert len(bot.channel.sent) == 2
-        assert await talk(bot, "again") == ["echo: again"]
-        assert bot.home.verify("fake:1") == 4
-
-
-async def test_a_session_is_not_deleted_under_its_run(held: Held) -> None:
-    async with gateway(ScriptedProvider(held)) as bot:
-        await bot.channel.push("hang")
-        await held.reached.wait()
-        with pytest.raises(UsageError, match="is alive in fake:1: cancel it first"):
-            await call(bot, "sessions delete", session="fake:1")
-        held.answer("done")
-        assert (await bot.channel.pop()).text == "done"
 
 
 # Runs

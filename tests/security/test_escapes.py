@@ -11,6 +11,7 @@ import pytest
 
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.plugins.cron.operations import operations as of_jobs
+from nanobot.plugins.erasure.operations import operations as of_erasure
 from tests.process.harness import World
 from tests.security.puppet import Puppet
 
@@ -130,5 +131,5 @@ async def test_no_command_prints_what_a_terminal_would_obey(planted: World) -> N
 
 
 def test_every_operation_is_walked_or_known_to_change_something() -> None:
-    commands = {operation.command for operation in (*OPERATIONS, *of_jobs())}
+    commands = {operation.command for operation in (*OPERATIONS, *of_jobs(), *of_erasure())}
     assert commands <= LISTED.keys() | CHANGES

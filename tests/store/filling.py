@@ -11,11 +11,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.store.database import schema
 from nanobot.store.database.migrate import OURS, Revisions, prepare, upgrade
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.eraser import Eraser
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, said, told
 
@@ -28,7 +28,7 @@ SPECIAL = "naïve €, \N{PARTY POPPER}, 'quoted' \\ and\nlines"
 Columns = dict[str, list[str]]
 
 
-async def fill(journal: SqlJournal, eraser: Eraser) -> None:
+async def fill(journal: SqlJournal, eraser: SqlEraser) -> None:
     """Two conversations: one with an entry erased, one in the middle of a run; a message waits."""
     for number in range(3):
         claimed = await begun(journal, f"r{number}")

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.entries import Body, Entry
@@ -21,7 +22,6 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.pairings import SqlPairingStore
@@ -87,7 +87,7 @@ class Home:
     def records(self) -> SqlRecords:
         """What people read and change with."""
         writer = StoreContext(self.clock, self.ids, "reader", hooks=store_hooks())
-        return SqlRecords(self.database, writer, Eraser(self.database, writer))
+        return SqlRecords(self.database, writer)
 
     def conversations(self, redact: Callable[[str], str] = str) -> SqlConversations:
         """What people find conversations with."""
@@ -107,12 +107,12 @@ class Home:
     def memories(self) -> SqlMemoryStore:
         """What is remembered."""
         writer = StoreContext(self.clock, self.ids, "archivist")
-        return SqlMemoryStore(self.database, writer, Eraser(self.database, writer))
+        return SqlMemoryStore(self.database, writer, SqlEraser(self.database, writer))
 
-    def eraser(self, blobs: Blobs | None = None, database: Database | None = None) -> Eraser:
+    def eraser(self, blobs: Blobs | None = None, database: Database | None = None) -> SqlEraser:
         """What removes for good."""
         writer = StoreContext(self.clock, self.ids, "us")
-        return Eraser(database or self.database, writer, blobs)
+        return SqlEraser(database or self.database, writer, blobs)
 
     def indexing(self, redact: Callable[[str], str] = str) -> LogIndexing:
         """What indexes what was said."""

@@ -182,7 +182,7 @@ async def test_an_entry_that_cannot_be_read_is_an_error_that_says_so(home: Home)
 async def test_an_erased_payload_is_gone_and_the_chain_holds(home: Home) -> None:
     await talked(home)
     head = await head_of(home)
-    await home.records().erase(KEY, 4, "1001")
+    await home.eraser().erase(KEY, 4, "1001")
     entries = await home.entries(KEY)
     assert entries[3].body is None
     assert entries[-1].body == ErasedEntry(seq=4, by="1001")
@@ -193,7 +193,7 @@ async def test_an_erased_payload_is_gone_and_the_chain_holds(home: Home) -> None
 async def test_after_an_erasure_the_session_goes_on(home: Home) -> None:
     journal = await talked(home)
     claimed = await begun(journal, "r3")
-    await home.records().erase(KEY, 1, "1001")
+    await home.eraser().erase(KEY, 1, "1001")
     await asked(journal, claimed)
     await answered(journal, claimed, "done")
     resumed = await begun(journal, "r4")
@@ -202,37 +202,37 @@ async def test_after_an_erasure_the_session_goes_on(home: Home) -> None:
 
 async def test_erasing_again_changes_nothing(home: Home) -> None:
     await talked(home)
-    await home.records().erase(KEY, 4, "1001")
+    await home.eraser().erase(KEY, 4, "1001")
     before = await home.everything()
-    await home.records().erase(KEY, 4, "1001")
+    await home.eraser().erase(KEY, 4, "1001")
     assert await home.everything() == before
 
 
 @pytest.mark.parametrize("seq", [0, 8, 99])
 async def test_only_entries_that_say_something_can_be_erased(home: Home, seq: int) -> None:
     await talked(home)
-    await home.records().erase(KEY, 4, "1001")  # entry 8 tells of it
+    await home.eraser().erase(KEY, 4, "1001")  # entry 8 tells of it
     before = await home.everything()
     with pytest.raises(UsageError, match=f"no entry {seq}"):
-        await home.records().erase(KEY, seq, "1001")
+        await home.eraser().erase(KEY, seq, "1001")
     assert await home.everything() == before
 
 
 async def test_in_a_session_that_does_not_exist_nothing_can_be_erased(home: Home) -> None:
     with pytest.raises(UsageError):
-        await home.records().erase("nobody", 1, "1001")
+        await home.eraser().erase("nobody", 1, "1001")
 
 
 async def test_an_erased_message_is_still_known(home: Home) -> None:
     journal = await talked(home)
-    await home.records().erase(KEY, 5, "1001")
+    await home.eraser().erase(KEY, 5, "1001")
     (again,) = await admit(journal, said("the second question"))
     assert not again.fresh
 
 
 async def test_an_erased_answer_that_was_not_sent_yet_is_not_sent(home: Home) -> None:
     journal = await talked(home)
-    await home.records().erase(KEY, 4, "1001")
+    await home.eraser().erase(KEY, 4, "1001")
     row = await following(journal)
     assert row.message.text == "the second answer"
 
@@ -242,7 +242,7 @@ async def test_what_else_a_run_said_stays(home: Home, journal: SqlJournal, claim
     await journal.record_reply(claimed.lane, claimed.run, reply("let me see"))
     await journal.start_model(claimed.lane, claimed.run, [call(2)], None)
     await answered(journal, claimed, "here it is")
-    await home.records().erase(KEY, 4, "1001")
+    await home.eraser().erase(KEY, 4, "1001")
     row = await following(journal)
     assert row.message.text == "here it is"
 
@@ -259,7 +259,7 @@ async def test_of_what_was_erased_not_a_byte_is_left_in_the_files(new_home: Home
     await journal.post(KEY, told("posted-001", "post"))
     texts = ["asked-000", "asked-033", "asked-059", "given-007", "given-051", "posted-001"]
     for seq in (1, 67, 119, 16, 104, 121):
-        await new_home.records().erase(KEY, seq, "1001")
+        await new_home.eraser().erase(KEY, seq, "1001")
     (file,) = await new_home.column("SELECT file FROM pragma_database_list WHERE name = 'main'")
     stored = b"".join(path.read_bytes() for path in Path(file).parent.iterdir())
     said_once = [f"{kind}-{number:03}" for kind in ("asked", "given") for number in range(60)]

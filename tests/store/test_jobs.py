@@ -466,7 +466,7 @@ async def test_a_deleted_session_takes_what_was_to_be_done_there_along_and_not_t
         "VALUES (:key, 'fake', '1', '1', 'owner', 'echo secret', 'us', 0)",
         key=f"cron:{job.id}",
     )
-    await home.records().delete(f"cron:{job.id}")
+    await home.eraser().delete(f"cron:{job.id}")
     assert await statuses(home, job) == ["cancelled"]
     home.clock.advance(HOUR / 2)
     assert (await look(home)).wakes == ()

@@ -302,7 +302,7 @@ async def test_what_is_held_can_be_dropped_and_erased(home: Home) -> None:
     held = await home.records().outbox(state="held", limit=9)
     assert [row.state for row in held] == ["held"] * 3
     assert await home.records().drop(held[0].id)
-    await home.records().erase("fake:1", 3, "local")
+    await home.eraser().erase("fake:1", 3, "local")
     home.clock.advance(HOUR + 1)
     assert await process.look() == ["news 2."]
 
@@ -314,7 +314,7 @@ async def test_erasing_a_message_erases_the_digest_that_quotes_it(home: Home) ->
     await process.look()
     home.clock.advance(HOUR + 1)
     await process.cron.fire()
-    await home.records().erase("fake:1", 2, "local")
+    await home.eraser().erase("fake:1", 2, "local")
     assert await process.look() == []
     everything = str(await home.everything())
     assert "a secret" not in everything

@@ -95,13 +95,13 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
 
 
 async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Home) -> None:
-    journal, records = home.journal(), home.records()
+    journal, eraser = home.journal(), home.eraser()
     await admit(journal, said("secret"))
     claimed = await begun(journal, "r1")
     with pytest.raises(UsageError, match="is alive"):
-        await records.delete(KEY)
-    await records.cancel("r1", CANCELLED, "1001")
-    assert await records.delete(KEY) > 0
+        await eraser.delete(KEY)
+    await home.records().cancel("r1", CANCELLED, "1001")
+    assert await eraser.delete(KEY) > 0
     assert await home.rows("SELECT * FROM entries") == []
     assert await home.rows("SELECT * FROM outbound") == []
     (again,) = await admit(journal, said("secret"))
@@ -109,7 +109,7 @@ async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Ho
     with pytest.raises(Fenced):
         await journal.release(claimed.lane, claimed.run)
     with pytest.raises(UsageError, match="no session"):
-        await records.delete(KEY)
+        await eraser.delete(KEY)
 
 
 async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home: Home) -> None:

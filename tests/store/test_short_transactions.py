@@ -93,8 +93,8 @@ APART: dict[str, dict[str, Any]] = {
     "LogPages.following": {"place": Place(0, b"")},
     "SqlJobs._some_listed": {"state": "others"},
     "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
-    "Eraser._erase_quotes": {"names": []},
-    "Eraser._search": {"place": blob_references.Place()},
+    "SqlEraser._erase_quotes": {"names": []},
+    "SqlEraser._search": {"place": blob_references.Place()},
     "LogSearch._find": {"wanted": parsed("word long"), "keys": None, "before": 0},
     "LogIndexing._behind": {"after": ""},
     "Retention._due": {"after": ""},
@@ -221,7 +221,7 @@ async def test_an_export_ends_where_the_conversation_is_removed_meanwhile(home: 
     records = home.records()
     reading = SqlRecords._log_page
     _, place = await reading(records, KEY, 0, 100_000, None)
-    await records.delete(KEY)
+    await home.eraser().delete(KEY)
     await _long_log(home)
     with pytest.raises(UnknownId, match="removed while it was being read"):
         await reading(records, KEY, 0, 100_000, place)

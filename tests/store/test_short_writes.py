@@ -14,6 +14,8 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.erasure.store import session_removal
+from nanobot.plugins.erasure.store.retention import Slice
 from nanobot.plugins.fork.plan import ForkRequest, plan_of
 from nanobot.plugins.fork.store import SqlForks
 from nanobot.plugins.mcp.pins import Said
@@ -32,9 +34,8 @@ from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
-from nanobot.store.repositories import blob_references, session_removal
+from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.access_tokens import AccessToken
-from nanobot.store.repositories.retention import Slice
 from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
@@ -247,7 +248,7 @@ class Crowded:
             "SqlJournal.account": {"identity": "x"},
             "SqlTriggerState.keep": {"body": b"{}"},
             "SqlJobs.realign": {"after": 0},
-            "Eraser._remove_slice": {"place": session_removal.Place()},
+            "SqlEraser._remove_slice": {"place": session_removal.Place()},
             "SqlJournal.bury": {"scope": "one"},
             "SqlPushSubscriptions.keep": {"new": subscription},
             "Retention._archived": {"part": Slice(session_key=LONG, last=5, entries=())},
@@ -266,7 +267,7 @@ class Crowded:
             },
             "SqlRecords.cancel": {"run_id": "parked", "ending": aborted},
             "SqlJobs.add": {"plan": msgspec.structs.replace(plan(self.home), name="new")},
-            "Eraser._begin_removal": {"key": "telegram:15"},
+            "SqlEraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
             "SqlRecords.mark_read": {"entry": None},
             "SqlRecords.seen": {"person": "telegram:1001"},

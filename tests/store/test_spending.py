@@ -475,7 +475,7 @@ async def test_a_deleted_conversation_leaves_the_sums_and_nothing_else(home: Hom
     claimed = await begun(journal)
     await start(journal, claimed, priced())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer()))
-    await home.records().delete(KEY)
+    await home.eraser().delete(KEY)
     assert await home.rows(ROW) == []
     await admit(journal, said("again", ANN, Address("telegram", "7")))
     again = await claim(journal, "again")

@@ -12,7 +12,6 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
@@ -29,7 +28,7 @@ class Desk:
         writer = StoreContext(home.clock, home.ids, "us", lease, store_hooks())
         self.journal = SqlJournal(home.database, writer)
         self.tasks = SqlTasks(home.database, writer)
-        self.records = SqlRecords(home.database, writer, Eraser(home.database, writer))
+        self.records = SqlRecords(home.database, writer)
 
     async def end(self, run_id: str, state: RunState = RunState.COMPLETED) -> None:
         claim = await self.journal.claim(f"task:{run_id}", "unused", "UTC")

@@ -22,6 +22,7 @@ from nanobot.agent.budgets import Account
 from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
 from nanobot.plugins.cron.jobs import following
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
@@ -33,7 +34,6 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
@@ -111,9 +111,9 @@ class Parts:
         self.writer = StoreContext(ManualClock(), CountingIds(), "us", lease, hooks)
         self.store = Store(database, self.writer, None)
         guard, writer = self.store.database, self.writer
-        eraser = Eraser(guard, writer)
+        eraser = SqlEraser(guard, writer)
         self.journal = self.store.journal
-        self.records = SqlRecords(guard, writer, eraser)
+        self.records = SqlRecords(guard, writer)
         self.jobs = SqlJobs(guard, writer)
         self.jobs.following = following
         self.pairings = SqlPairingStore(guard, writer)

@@ -15,7 +15,6 @@ from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.plugins import PluginsSettings
-from nanobot.config.settings.retention import RetentionSettings
 from nanobot.config.settings.tools import PolicySettings, SkillsSettings, ToolsSettings
 from nanobot.config.settings.triggers import (
     LifecycleSettings,
@@ -63,9 +62,6 @@ class Tables(Settings, frozen=True, kw_only=True):
         SkillsSettings()
     )
     triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
-    retention: Annotated[
-        RetentionSettings, about("How long conversations are kept in the database.")
-    ] = RetentionSettings()
     plugins: Annotated[PluginsSettings, about("Which capabilities are on.")] = PluginsSettings()
 
 

@@ -17,7 +17,7 @@ Memory:
 PLUGIN = Plugin(
     name="memory",
     summary="Memory beyond a conversation.",
-    after=("triage",),
+    after=("triage", "erasure"),
     settings=MemorySettings,
     fits="nanobot.plugins.memory.service:fits",
     objects="nanobot.plugins.memory.service:objects",

@@ -32,9 +32,9 @@ from nanobot.providers.base import Models
 from nanobot.providers.embedding import Embedder
 from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
 from nanobot.seam.works import Works
+from nanobot.session.erasing import Eraser
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.opening import Store
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.system import Zone
 from nanobot.tools.base import AnyTool
 from nanobot.workspace.confinement import ConfinedFiles
@@ -59,9 +59,9 @@ def objects(  # noqa: PLR0913 - each is asked for by its type
     config: Config,
     zone: Zone,
     store: Store,
-    eraser: Eraser,
     files: ConfinedFiles,
     registry: ProviderRegistry,
+    eraser: Eraser | None = None,
 ) -> Mapping[Any, Any]:
     """The memory in the workspace and in the store; its days begin in `zone`."""
     memory = Memory(

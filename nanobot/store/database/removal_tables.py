@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import Id, metadata
 
-# How much of a session's log has been moved to an archive; see store.repositories.retention.
+# How much of a session's log has been moved to an archive; see the plugin erasure.
 archived_logs = sa.Table(
     "archived_logs",
     metadata,

@@ -28,7 +28,6 @@ from nanobot.store.repositories import approvals as approval_rows
 from nanobot.store.repositories import feedback as feedback_rows
 from nanobot.store.repositories import log_pages, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
@@ -71,9 +70,8 @@ class SqlRecords(SqlStore):
     _some_chats = bare_verb(views.chats)
     _some_tool_calls = bare_verb(views.tool_calls)
 
-    def __init__(self, database: Database, writer: StoreContext, eraser: Eraser) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         super().__init__(database, writer)
-        self._eraser = eraser
         self._lists = session_views.SessionLists(database, writer)
         self._run_lists = views.RunLists(database, writer)
 
@@ -131,12 +129,6 @@ class SqlRecords(SqlStore):
             some, before = await self._some_rules(before)
             found += some
         return found
-
-    async def delete(self, key: str) -> int:
-        return await self._eraser.delete(key)
-
-    async def erase(self, session_key: str, seq: int, by: str) -> None:
-        await self._eraser.erase(session_key, seq, by)
 
     async def forget_prompts(self) -> int:
         forget = (

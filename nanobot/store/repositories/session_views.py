@@ -7,16 +7,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nanobot.messages import TERMINAL
 from nanobot.search.conversations import Filter
+from nanobot.session.keys import ONCE
 from nanobot.session.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
-from nanobot.store.repositories.one_shots import PATTERN
 from nanobot.store.search.log_words import SILENT
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import title_of
+
+ONE_SHOTS = f"{TERMINAL}:%-{ONCE}-%"
+"""The SQL pattern of the names of conversations of a single message from the shell."""
 
 _s = schema.sessions
 _m = schema.session_marks
@@ -80,7 +84,7 @@ def _names(
     if which.unread:
         named = named.where(_UNREAD)
     if not which.once:
-        named = named.where(_s.c.key.not_like(PATTERN))
+        named = named.where(_s.c.key.not_like(ONE_SHOTS))
     if which.archived is not None:
         hidden = sa.func.coalesce(_ARCHIVED, sa.false())
         named = named.where(hidden if which.archived else sa.not_(hidden))

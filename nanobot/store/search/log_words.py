@@ -1,5 +1,5 @@
-"""The rows of the full-text index of conversations: added after the log entries, searched, and
-removed with the entries they were made from.
+"""The rows of the full-text index of conversations: added after the log entries, and searched.
+All code that removes an entry's payload removes them in the same transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_or_set
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
-from nanobot.store.repositories import erasures
 from nanobot.store.search import full_text
 from nanobot.store.search.query import Wanted, for_postgresql, for_sqlite
 
@@ -138,28 +137,6 @@ def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEn
     last = part.entries[-1][0]
     insert_or_set(connection, _done, "last", {"session_key": key, "last": last})
     return True
-
-
-def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> None:
-    """Remove the index rows of these entries. This transaction, which holds the session, has
-    already removed their payloads.
-    """
-    theirs = sa.and_(_w.c.session_key == key, _w.c.seq.in_(numbers))
-    if connection.execute(sa.delete(_w).where(theirs)).rowcount:
-        erasures.note(connection, erasures.LOG_WORDS, key)
-
-
-def remove_some(connection: sa.Connection, key: str) -> bool:
-    """Remove some index rows of a session that is being removed, after its entries. Returns False
-    when none are left.
-    """
-    log.HEAD.execute(connection, k=key)
-    some = sa.select(_w.c.id).where(_w.c.session_key == key).limit(erasures.ROWS)
-    ids = list(connection.scalars(some))
-    if ids:
-        connection.execute(sa.delete(_w).where(_w.c.id.in_(ids)))
-        erasures.note(connection, erasures.LOG_WORDS, key)
-    return bool(ids)
 
 
 def find(

@@ -11,6 +11,7 @@ import pytest
 
 from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.providers.base import ModelProfile
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.pictures import png
@@ -59,7 +60,7 @@ def remove_blobs(home: Path) -> list[Path]:
 
 async def test_a_run_with_an_erased_message_is_no_case(here: House) -> None:
     run = await asked(here, "What is it?")
-    await here.parts.engine.records.erase(KEY, 1, "ann")
+    await here.parts.operations.of(SqlEraser).erase(KEY, 1, "ann")
     for name in ("evals add", "runs export"):
         with pytest.raises(NanobotError, match=f"Parts of run {run} were erased: it cannot be"):
             await here.parts.operations.call(name, {"run": run})

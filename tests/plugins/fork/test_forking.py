@@ -10,6 +10,7 @@ import pytest
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.operations.operation import Caller
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import SESSION, WORLD, ForkHome, said, told
 
@@ -273,7 +274,7 @@ async def test_what_cannot_be_forked_is_refused_with_its_reason(
             await serving.fork(run, tool="read_file")
         with pytest.raises(UsageError, match="not both"):
             await serving.fork(run, prompt="a", system="b")
-        await serving.parts.engine.records.erase(SESSION, entries[0].seq, "ann")
+        await serving.parts.operations.of(SqlEraser).erase(SESSION, entries[0].seq, "ann")
         with pytest.raises(NanobotError, match=f"Entry {entries[0].seq} of {SESSION}.* was erased"):
             await serving.fork(run)
         forks = await serving.call("sessions list")

@@ -17,6 +17,7 @@ from nanobot.agent.library.run_input import RunInput
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.mcp.views import Servers
 from nanobot.session.states import RunState
 from tests.doubles.openai_server import OpenAIServer
@@ -156,9 +157,9 @@ async def test_a_deleted_session_leaves_no_picture_behind(tmp_path: Path) -> Non
         await it.call("mcp_read", "api:third", server="it", uri="shot://today")
         assert sorted(it.blobs) == sorted([png(2, 2), png(7, 8)])
         for key in ("api:second", "api:third"):
-            await it.parts.engine.records.delete(key)
+            await it.parts.operations.of(SqlEraser).delete(key)
         assert it.blobs == [png(2, 2)]
-        await it.parts.engine.records.delete("api:first")
+        await it.parts.operations.of(SqlEraser).delete("api:first")
         assert it.blobs == []
 
 
@@ -172,7 +173,7 @@ async def test_an_erased_result_leaves_no_picture_behind_and_is_exported_before(
         )
         exported = [entry for entry in entries if "attachments" in str(entry)]
         (row,) = [entry for entry in exported if "tool_result" in str(entry)]
-        await it.parts.engine.records.erase("api:it", row.seq, "owner")
+        await it.parts.operations.of(SqlEraser).erase("api:it", row.seq, "owner")
         assert it.blobs == []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nanobot.agent.prompt import PromptAddition
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.facts import KeptFacts
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
@@ -20,7 +21,7 @@ def remembering(workspace: Path, *, ask: bool = False) -> Callable[[FakeGateway]
 
     def brings(bot: FakeGateway) -> Brought:
         process = bot.process
-        store = SqlMemoryStore(process, process.writer, process.eraser)
+        store = SqlMemoryStore(process, process.writer, SqlEraser(process, process.writer))
         memory = Memory(MemoryFiles(workspace), store, bot.home.clock)
         facts = KeptFacts(memory, ask=ask)
         return Brought(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.followed import FollowedScopes, ReadFile
 from nanobot.plugins.memory.index import Memory
@@ -19,7 +20,6 @@ from nanobot.plugins.memory.sync import FileSync
 from nanobot.plugins.memory.vector_index import VectorIndex, packed
 from nanobot.session.scopes import OWNER
 from nanobot.store.database.database import Database, Work
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found
@@ -93,7 +93,7 @@ async def test_what_a_memory_costs_does_not_grow_with_its_scope(
         lines = (f"- Note {day * MANY + n} of many\n" for n in range(MANY // 10))
         (tmp_path / f"memory/2026-01-{day + 10}.md").write_text("".join(lines))
     writer = StoreContext(ManualClock(), CountingIds(), "us")
-    store = SqlMemoryStore(database, writer, Eraser(database, writer))
+    store = SqlMemoryStore(database, writer, SqlEraser(database, writer))
     mem = Memory(MemoryFiles(tmp_path), store, ManualClock(), WordEmbedder())
     await mem.listed(scopes=None, limit=1)
     assert await mem.embed_all()
@@ -117,7 +117,7 @@ async def test_files_of_years_are_read_for_the_first_time_without_a_long_transac
 ) -> None:
     """FTS5 by itself merges its index rarely, and much of it at once."""
     writer = StoreContext(ManualClock(), CountingIds(), "us")
-    store = SqlMemoryStore(database, writer, Eraser(database, writer))
+    store = SqlMemoryStore(database, writer, SqlEraser(database, writer))
     lines = []
     for number in range(3 * MANY):
         words = " ".join(f"word{number * factor % 7_919}" for factor in range(3, 43))

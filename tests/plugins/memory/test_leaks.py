@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER, scope_of
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.memory.remembering import WordEmbedder
@@ -59,7 +59,7 @@ def test_no_scope_sees_or_changes_another_whatever_they_do(
 async def _follow(plan: list[tuple[str, str, str]], workspace: Path) -> None:
     database = sqlite(None)
     writer = StoreContext(ManualClock(), CountingIds(), "us")
-    store = SqlMemoryStore(database, writer, Eraser(database, writer))
+    store = SqlMemoryStore(database, writer, SqlEraser(database, writer))
     # Every text is the scope's own, so that whatever is found says whose it is.
     wanted: dict[str, set[str]] = {scope: set() for _, scope, _ in plan}
     memory = _memory(store, workspace)

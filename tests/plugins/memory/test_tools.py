@@ -10,6 +10,7 @@ import pytest
 
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.settings import MemorySettings
@@ -17,7 +18,6 @@ from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.tools import memory_tools
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -44,7 +44,7 @@ class Bench:
         self.store = store = Process(MemoryHome())
         writer = StoreContext(ManualClock(), CountingIds(), "us")
         self.records, self.workspace = (
-            SqlMemoryStore(store, writer, Eraser(store, writer)),
+            SqlMemoryStore(store, writer, SqlEraser(store, writer)),
             workspace,
         )
         self.memory = self.reopened()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.proof.exporting import Export
 from nanobot.plugins.proof.redaction import Redaction
 from nanobot.plugins.proof.store import LogPages
@@ -49,7 +50,7 @@ class Log:
         self.home.do(append)
 
     async def erase(self, seq: int) -> None:
-        await self.process.records.erase(self.key, seq, "ann")
+        await SqlEraser(self.process, self.process.writer).erase(self.key, seq, "ann")
 
     def export(self, redact: str = "", matching: str = "", after: int = 0) -> Export:
         return Export(self.pages, self.key, Redaction(redact, matching), after)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.replay.commands import ReplayDiffers, ReplayView, operations
 from nanobot.store.database import schema
 from nanobot.testing import gateway
@@ -102,7 +103,7 @@ async def test_the_first_step_that_comes_out_otherwise_is_named() -> None:
 async def test_an_erased_entry_is_said_to_be_missing() -> None:
     async with gateway(talkative(), tools=[Recorder().tool("act")]) as bot:
         await talk(bot)
-        await bot.records.erase(KEY, 1, "ann")
+        await SqlEraser(bot.process, bot.process.writer).erase(KEY, 1, "ann")
         (session,) = await replay(bot, KEY)
 
     assert session.requests == 0

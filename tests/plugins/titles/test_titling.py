@@ -12,6 +12,7 @@ from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Origin
+from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling, title_in
 from nanobot.providers.base import ModelProfile, ModelRequest
@@ -112,7 +113,7 @@ async def test_a_title_goes_with_the_words_that_it_was_made_of(seq: int) -> None
         await say(bot, "My code is 4711.", "And more.")
         await titling(bot).give(KEY)
         assert await title(bot) == "Trains to Rome"
-        await bot.records.erase(KEY, seq, "me")
+        await SqlEraser(bot.process, bot.process.writer).erase(KEY, seq, "me")
         assert await title(bot) == ""
 
 
@@ -122,7 +123,7 @@ async def test_what_was_erased_while_the_model_wrote_is_in_no_title() -> None:
         titles = SqlTitles(bot.process, bot.process.writer)
         untitled = await titles.untitled(KEY)
         assert untitled is not None
-        await bot.records.erase(KEY, 1, "me")
+        await SqlEraser(bot.process, bot.process.writer).erase(KEY, 1, "me")
         await titles.keep(untitled, "Code 4711", _NothingToSettle())
         assert await title(bot) == ""
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.plugins.memory.store.memory_words import WordIndex
+from nanobot.session.erasing import Eraser
 from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
@@ -18,7 +19,6 @@ from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.repositories import erasures
-from nanobot.store.repositories.eraser import Eraser
 from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
@@ -50,7 +50,9 @@ _UNFILED = Prepared(
 class SqlMemoryStore(SqlStore):
     """See memory.records.MemoryStore: the same for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database, writer: StoreContext, eraser: Eraser) -> None:
+    def __init__(
+        self, database: Database, writer: StoreContext, eraser: Eraser | None = None
+    ) -> None:
         super().__init__(database, writer)
         self._eraser = eraser
         self._words = WordIndex(database)
@@ -157,9 +159,12 @@ class SqlMemoryStore(SqlStore):
         return True
 
     async def remove(self, identity: int) -> bool:
-        """Remove a memory: immediately from every view, soon from the files."""
+        """Remove a memory: immediately from every view, and soon from the files. Without an eraser,
+        the files wait until there is one.
+        """
         removed = await self._removed(identity)
-        self._eraser.soon()
+        if self._eraser is not None:
+            self._eraser.soon()
         return removed
 
     @transaction("memory")
@@ -169,7 +174,8 @@ class SqlMemoryStore(SqlStore):
         return _remove(connection, [identity]) == 1
 
     async def leave_no_trace(self) -> None:
-        await self._eraser.finish()
+        if self._eraser is not None:
+            await self._eraser.finish()
 
     @transaction()
     def one(self, connection: sa.Connection, identity: int) -> MemoryView | None:

@@ -342,7 +342,7 @@ export default {
   "Language of notices where neither chat nor platform names one.":
     "聊天和平台都没有指明语言时，通知所用的语言。",
   "Triggers of packages.": "扩展包的触发器。",
-  "How long conversations are kept in the database.": "对话在数据库中保留多久。",
+  "Deleting conversations permanently, and archiving old entries.": "永久删除对话，并归档旧条目。",
   "Database, as sqlite:///PATH or postgresql://... Empty: state.db in the home.":
     "数据库，写作 sqlite:///PATH 或 postgresql://...。留空：主目录中的 state.db。",
   "Schema of this assistant in PostgreSQL, so that several can share a database. Empty: that of the URL.":

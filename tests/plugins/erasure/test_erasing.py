@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, Attachment, Choice, RunOptions, Sender
+from nanobot.plugins.erasure.store import session_removal
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
 from nanobot.store import maintenance
 from nanobot.store.database import schema
-from nanobot.store.repositories import session_removal
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs
 from tests.sampling import few
@@ -414,3 +414,22 @@ async def test_what_is_said_while_a_session_is_deleted_begins_it_anew(new_home: 
     await new_home.eraser().finish()
     claimed = await claim(journal, "r2")
     assert [entry.seq for entry in claimed.entries] == [1]
+
+
+async def test_a_run_that_began_since_its_removal_stopped_ends_before_its_conversation_is_removed(
+    new_home: Home,
+) -> None:
+    journal, eraser = new_home.journal(), new_home.eraser()
+    await answered(journal, await begun(journal, "r1"), "hi")
+    context = StoreContext(new_home.clock, new_home.ids, "us")
+    with context.held.taking() as hold:
+        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+        hold.release()
+    later = new_home.journal("them")
+    await admit(later, said("meanwhile"))
+    claimed = await claim(later, "r2")
+    assert await eraser.remove_rows() == {}
+    assert "meanwhile" in str(await new_home.bodies(KEY))
+    await answered(later, claimed, "hello")
+    assert await eraser.remove_rows() == {}
+    assert await new_home.entries(KEY) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.store.repositories import one_shots
+from nanobot.plugins.erasure.store import one_shots
 from tests.store.home import Home
 from tests.store.making import KEY, begun, ending
 

@@ -16,17 +16,17 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
+from nanobot.plugins.erasure.archives import ArchivedEntry, Archives, file_name
+from nanobot.plugins.erasure.store import words
+from nanobot.plugins.erasure.store.eraser import AGAIN_SECONDS, SqlEraser
+from nanobot.plugins.erasure.store.erasing import empty_copies
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
-from nanobot.store.repositories.archives import ArchivedEntry, Archives, file_name
-from nanobot.store.repositories.eraser import AGAIN_SECONDS, Eraser
-from nanobot.store.repositories.erasing import empty_copies
 from nanobot.store.repositories.erasures import LOGGED, note
-from nanobot.store.search import log_words
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.supervision import Work, side_by_side
@@ -105,7 +105,7 @@ def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name:
     if numbers:
         erased = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
         connection.execute(sa.update(_e).where(erased).values(payload=None, salt=None))
-        log_words.remove(connection, key, numbers)
+        words.remove(connection, key, numbers)
         marker = log_entries.ErasedEntry(
             seq=numbers[0], last=numbers[-1], by="retention", archive=name
         )
@@ -144,7 +144,7 @@ class Retention(SqlStore):
         self,
         database: Database,
         writer: StoreContext,
-        eraser: Eraser,
+        eraser: SqlEraser,
         days: float,
         archives: Archives,
     ) -> None:

@@ -11,14 +11,14 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreError
+from nanobot.plugins.erasure.archives import Archives
 from nanobot.store.database import schema
 from nanobot.store.repositories import erasures
-from nanobot.store.repositories.archives import Archives
 from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
+from tests.plugins.erasure.test_retention import DAY, grown, keeper, lines
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, begun, claim, said
-from tests.store.test_retention import DAY, grown, keeper, lines
 
 ODD = [
     "",

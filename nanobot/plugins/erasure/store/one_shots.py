@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.messages import TERMINAL
-from nanobot.session.keys import ONCE
 from nanobot.store.database import schema
+from nanobot.store.repositories.session_views import ONE_SHOTS
 
-PATTERN = f"{TERMINAL}:%-{ONCE}-%"
-"""The SQL pattern of their names."""
 KEPT, KEPT_SECONDS = 200, 30 * 86_400.0
 """How many of the latest are kept, and how long after their last entry."""
 AT_ONCE = 100
@@ -21,7 +18,7 @@ _r = schema.runs
 def forgettable(connection: sa.Connection, now: float) -> list[str]:
     """Some of those to remove: too old or too many, answered, and never continued."""
     newest = (_s.c.updated_at.desc(), _s.c.key)
-    mine = _s.c.key.like(PATTERN)
+    mine = _s.c.key.like(ONE_SHOTS)
     kept = sa.select(_s.c.key).where(mine).order_by(*newest).limit(KEPT)
     old = _s.c.updated_at < now - KEPT_SECONDS
     ended = sa.select(sa.func.count()).where(_r.c.session_key == _s.c.key, schema.RUN_ENDED)

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.erasure.archives import ArchivedEntry, Archives
+from nanobot.plugins.erasure.store import retention
+from nanobot.plugins.erasure.store.eraser import SqlEraser
+from nanobot.plugins.erasure.store.retention import Retention
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import ErasedEntry
-from nanobot.store.repositories import retention
-from nanobot.store.repositories.archives import ArchivedEntry, Archives
-from nanobot.store.repositories.eraser import Eraser
-from nanobot.store.repositories.retention import Retention
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, said
@@ -173,7 +173,7 @@ async def test_a_conversation_that_began_anew_is_archived_behind_the_one_that_wa
     await grown(home)
     home.clock.advance(31 * DAY)
     count = await keeper(home, tmp_path).archive()
-    await home.records().delete(KEY)
+    await home.eraser().delete(KEY)
     await grown(home, 3, 5)
     home.clock.advance(31 * DAY)
     again = await keeper(home, tmp_path).archive()
@@ -191,7 +191,7 @@ async def test_a_conversation_that_is_deleted_leaves_no_archive(home: Home, tmp_
     await keeper(home, tmp_path).archive()
     assert lines(tmp_path)
     writer = StoreContext(home.clock, home.ids, "us")
-    await Eraser(home.database, writer, archives=archives).delete(KEY)
+    await SqlEraser(home.database, writer, archives=archives).delete(KEY)
     assert names(tmp_path) == []
 
 
@@ -201,8 +201,8 @@ async def test_an_entry_in_an_archive_is_erased_there_and_its_chain_holds(
     await grown(home)
     home.clock.advance(31 * DAY)
     count = await keeper(home, tmp_path).archive()
-    await home.records().erase(KEY, 1, "ann")
-    await home.records().erase(KEY, count, "ann")
+    await home.eraser().erase(KEY, 1, "ann")
+    await home.eraser().erase(KEY, count, "ann")
     cut_off(tmp_path)
     await home.eraser().erase_archived(Archives(tmp_path))
     await Archives(tmp_path).append(KEY, ())
@@ -219,7 +219,7 @@ async def test_what_another_process_has_deleted_leaves_the_archives_by_itself(
     await grown(home)
     home.clock.advance(31 * DAY)
     await keeper(home, tmp_path).archive()
-    await home.records().delete(KEY)
+    await home.eraser().delete(KEY)
     assert lines(tmp_path)
     await run_until(keeper(home, tmp_path, days=0.0), lambda: not names(tmp_path))
 
@@ -231,7 +231,7 @@ async def test_an_archive_that_cannot_be_changed_now_is_changed_later(
     home.clock.advance(31 * DAY)
     folder = tmp_path / "archive"
     await keeper(home, folder).archive()
-    await home.records().delete(KEY)
+    await home.eraser().delete(KEY)
     folder.rename(tmp_path / "elsewhere")
     folder.touch()
     with pytest.raises(StoreUnwritable):

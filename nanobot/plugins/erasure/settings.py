@@ -13,8 +13,8 @@ class RetentionSettings(Settings, frozen=True, kw_only=True):
     """`[retention]`: old entries, with their rows of inbox, outbox and approvals, move from the
     database into archive files of one JSON object per line. The model no longer sees them, and
     searches do not find them. The chain of each log stays valid. Files and memories stay.
-    `sessions delete` and `sessions erase` work in the archive, too. Nothing moves while a
-    conversation has a run."""
+    `sessions delete` works in the archive, too. Nothing moves while a conversation has a run, or
+    while the plugin `erasure` is off."""
 
     entries_days: Annotated[
         float,

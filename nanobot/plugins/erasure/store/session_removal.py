@@ -1,6 +1,6 @@
 """Removes a session with all dependent rows, some rows at a time.
 
-The removal is noted first (see erasures), so the next start resumes one that a crash interrupted.
+The removal is noted first (see notes), so the next start resumes one that a crash interrupted.
 At the end SQLite's write-ahead log is written back, because it contains earlier pages.
 """
 
@@ -14,20 +14,13 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.erasure.store import words
+from nanobot.plugins.erasure.store.erasing import bare_inbound
+from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_blobs
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
-from nanobot.store.repositories.erasures import (
-    LOGGED,
-    ROWS,
-    SESSION,
-    bare_inbound,
-    done,
-    note,
-    note_archived,
-    note_blobs,
-)
-from nanobot.store.search import log_words
+from nanobot.store.repositories.erasures import LOGGED, SESSION, note
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _a = schema.approvals
@@ -76,8 +69,7 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
         raise UnknownId(f"there is no session {key}")
     keys = _with_children(connection, key)
     for session_key in keys:
-        live = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
-        run_id = connection.scalar(live)
+        run_id = _live_run(connection, session_key)
         if run_id is not None:
             raise UsageError(f"run {run_id} is alive in {session_key}: cancel it first")
     waiting = sa.update(_i).where(schema.INBOUND_OPEN, _i.c.session_key.in_(keys))
@@ -90,6 +82,26 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
         note(connection, SESSION, session_key)
     note(connection, LOGGED, key)
     return int(row.head_seq)
+
+
+def resume_session(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> bool:
+    """Take the lane of a session that is being removed, so that no run begins in it before it is
+    gone. False: a run has begun since the removal stopped, and must end first.
+    """
+    row = connection.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
+    if row is None:
+        return True
+    if _live_run(connection, key) is not None:
+        return False
+    lane = Lane(key, row.token + 1)
+    lanes.own(connection, writer, hold, lane, store_now(connection, writer))
+    return True
+
+
+def _live_run(connection: sa.Connection, key: str) -> str | None:
+    live = sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_LIVE)
+    run_id: str | None = connection.scalar(live)
+    return run_id
 
 
 def _with_children(connection: sa.Connection, key: str) -> list[str]:
@@ -139,7 +151,7 @@ def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
 
 
 def _words(connection: sa.Connection, key: str, _: Any) -> Any:
-    return 0 if log_words.remove_some(connection, key) else None
+    return 0 if words.remove_some(connection, key) else None
 
 
 def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int | None:

@@ -8,7 +8,9 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.erasure.store import session_titles, words
+from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_blobs
 from nanobot.session import entries as log_entries
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import (
@@ -22,18 +24,7 @@ from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
 from nanobot.store.digests import DIGEST, begun
 from nanobot.store.journal import log
-from nanobot.store.repositories import session_titles
-from nanobot.store.repositories.erasures import (
-    LOGGED,
-    QUOTES,
-    ROWS,
-    bare_inbound,
-    done,
-    note,
-    note_archived,
-    note_blobs,
-)
-from nanobot.store.search import log_words
+from nanobot.store.repositories.erasures import LOGGED, QUOTES, note
 from nanobot.store.unit import StoreContext
 
 _a = schema.approvals
@@ -103,6 +94,23 @@ def empty_copies(
     return set()
 
 
+def bare_inbound(body: bytes) -> bytes:
+    """The sender, the place, the message's id and the time; nothing of its content."""
+    message = msgspec.json.decode(body, type=InboundMessage)
+    return msgspec.json.encode(
+        InboundMessage(
+            address=message.address,
+            message_id=message.message_id,
+            dedupe_key=message.dedupe_key,
+            sender=Sender(message.sender.id),
+            text="",
+            sent_at=message.sent_at,
+            group=message.group,
+            origin=message.origin,
+        )
+    )
+
+
 def _forget_unreadable(connection: sa.Connection, key: str) -> None:
     """Rows in quarantine may contain copies that cannot be identified: those of the conversation
     are removed too.
@@ -115,7 +123,7 @@ def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int,
     connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
     lane = log.lane_of(connection, key)
     log.append(connection, writer, lane, "", [log_entries.ErasedEntry(seq=seq, by=by)])
-    log_words.remove(connection, key, [seq])
+    words.remove(connection, key, [seq])
 
 
 def erase_quotes(connection: sa.Connection, writer: StoreContext, names: Sequence[str]) -> None:

@@ -18,10 +18,12 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, UsageError
+from nanobot.plugins.erasure.archives import Archives
+from nanobot.plugins.erasure.store import blob_references as references
+from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.store.database.database import Database
-from nanobot.store.repositories import blob_references as references
-from nanobot.store.repositories import erasing, erasures, one_shots, session_removal
-from nanobot.store.repositories.archives import Archives
+from nanobot.store.repositories import erasures
+from nanobot.store.repositories.blob_references import Place as BlobPlace
 from nanobot.store.repositories.erasures import InArchive
 from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
@@ -34,22 +36,24 @@ _DAY = 86_400.0
 _SHOWN = 80
 
 
-class Eraser(SqlStore):
-    """One per store. `blobs` are the files that its rows name; `archives` those that old entries
-    were moved to, if this process is the only one that has them.
+class SqlEraser(SqlStore):
+    """See nanobot.session.erasing.Eraser: one per store. `blobs` are the files that its rows name;
+    `archives` those that old entries were moved to, if this process is the only one that has them.
 
-    A failed removal is reported, stays noted and is retried; everything else is removed.
+    A failed removal is reported, stays noted and is retried; everything else is removed. So is one
+    that waits for a run.
     """
 
     _erase = verb(erasing.erase, "erase")
     _begin_removal = verb(session_removal.begin_session, "delete")
+    _resume_removal = verb(session_removal.resume_session, "delete")
     _remove_slice = bare_verb(session_removal.session_slice, "delete")
     _end_removal = verb(session_removal.end_session, "delete")
-    _noted = bare_verb(erasures.noted)
+    _noted = bare_verb(notes.noted)
     _forgettable = bare_verb(one_shots.forgettable)
-    _done = bare_verb(erasures.done)
-    _checkpointed = bare_verb(erasures.done, "checkpointed")
-    _blobs_removed = bare_verb(erasures.done, "blobs_removed")
+    _done = bare_verb(notes.done)
+    _checkpointed = bare_verb(notes.done, "checkpointed")
+    _blobs_removed = bare_verb(notes.done, "blobs_removed")
     _erase_quotes = verb(erasing.erase_quotes)
     _search = bare_verb(references.search)
 
@@ -66,6 +70,7 @@ class Eraser(SqlStore):
         self._removing = asyncio.Lock()
         self._due = asyncio.Event()
         self._stuck: Collection[str] = ()
+        self._waits = False
 
     async def delete(self, key: str) -> int:
         count = await self._remove(key)
@@ -93,6 +98,7 @@ class Eraser(SqlStore):
         """
         now = Pass()
         async with self._removing:
+            self._waits = False
             for key in await self._noted(erasures.SESSION):
                 with now.each(_conversation(key)):
                     await self._remove_session(key)
@@ -105,10 +111,17 @@ class Eraser(SqlStore):
         return now.failed
 
     async def _remove_session(self, key: str) -> None:
-        place: session_removal.Place | None = session_removal.Place()
-        while place is not None:
-            place = await self._remove_slice(key, place)
-        await self._end_removal(key)
+        with self.writer.held.taking() as hold:
+            if not await self._resume_removal(hold, key):
+                self._waits = True
+                return
+            try:
+                place: session_removal.Place | None = session_removal.Place()
+                while place is not None:
+                    place = await self._remove_slice(key, place)
+                await self._end_removal(key)
+            finally:
+                hold.release()
 
     async def finish(self) -> None:
         """Remove everything noted. Raises StoreError if a newly noted item cannot be removed; `run`
@@ -117,7 +130,7 @@ class Eraser(SqlStore):
         failed = await self._attempted()
         fresh = [what for what in failed if what not in self._stuck]
         self._stuck = frozenset(failed)
-        if failed:
+        if failed or self._waits:
             self._due.set()
         if fresh:
             raise _not_yet(fresh[0], failed[fresh[0]])
@@ -145,10 +158,10 @@ class Eraser(SqlStore):
         return now.failed
 
     async def _forget_words(self, kind: str, index: full_text.FullText) -> None:
-        words = await self._noted(kind)
-        if words:
-            await index.forget(self.database)
-            await self._done(kind, words)
+        rows = await self._noted(kind)
+        if rows:
+            await words.purge(self.database, index)
+            await self._done(kind, rows)
 
     async def erase_archived(self, archives: Archives) -> None:
         """Remove the noted ones among these. Raises StoreError for the first that failed; the rest
@@ -215,13 +228,13 @@ class Eraser(SqlStore):
                 logger.warning("erasing continues in {:g} s: {}", AGAIN_SECONDS, error)
                 await self.writer.clock.sleep(AGAIN_SECONDS)
             else:
-                if self._stuck:
+                if self._stuck or self._waits:
                     await self.writer.clock.sleep(AGAIN_SECONDS)
                 await self._due.wait()
 
     async def _remove_blobs(self) -> dict[str, Exception]:
         now, digests = Pass(), await self._noted(erasures.BLOB)
-        place, held = (references.Place() if digests else None), set[str]()
+        place, held = (BlobPlace() if digests else None), set[str]()
         while place is not None:
             named, place = await self._search(place)
             held |= named

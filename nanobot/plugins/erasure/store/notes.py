@@ -1,0 +1,46 @@
+"""The erasures that are recorded and not done yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.plugins.erasure.store.blob_references import named
+from nanobot.store.database import schema
+from nanobot.store.repositories.erasures import ARCHIVED, BLOB, InArchive, note
+
+_a = schema.archived_logs
+_x = schema.erasures
+
+ROWS = 100
+"""Rows changed in one transaction, so that others do not wait long."""
+
+_DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
+
+
+def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
+    """If the session has an archive with that entry, record that the entry must be erased there; 0:
+    all of it.
+    """
+    query = sa.select(_a.c.last).where(_a.c.session_key == key)
+    if (connection.scalar(query) or -1) >= seq:
+        note(connection, ARCHIVED, msgspec.json.encode(InArchive(key, seq)).decode())
+
+
+def note_blobs(connection: sa.Connection, payloads: list[bytes | None]) -> None:
+    """The files that these rows name may have no other reference."""
+    for digest in named(payloads):
+        note(connection, BLOB, digest)
+
+
+def noted(connection: sa.Connection, kind: str) -> list[str]:
+    """Pending erasures of that kind."""
+    return list(connection.scalars(sa.select(_x.c.name).where(_x.c.kind == kind)))
+
+
+def done(connection: sa.Connection, kind: str, names: Sequence[str]) -> int:
+    """Mark these as erased; returns how many were pending."""
+    rows = [{"k": kind, "n": name} for name in names]
+    return connection.execute(_DONE, rows).rowcount if rows else 0
