@@ -196,11 +196,13 @@ ONCE = {"start", "model", "cron: wait", "cron: changes", "events: wait", "events
 SPEAKING = ("answers", "leftovers", "due recordings")
 ERASING = ("erasing", "erasing: noted erasures", "erasing: one-shot conversations")
 ARCHIVING = ("retention", "retention: old entries", "retention: erasures in archives")
+INDEXING = ("conversations that said something", "all conversations", "new messages")
 CHILDREN = {
     "jobs": ("cron: timer",),
     "plugin erasure: in every process": ERASING,
     "plugin erasure: in one process": ARCHIVING,
     "plugin memory": ("remembering",),
+    "plugin search": ("indexing", *(f"indexing: {each}" for each in INDEXING)),
     "plugin titles": ("titles",),
     "plugin page: serving": ("notifications", "web: pushing to a browser"),
     "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),

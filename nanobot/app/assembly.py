@@ -52,6 +52,7 @@ from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
+from nanobot.search.conversations import MessageSearch
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
@@ -61,13 +62,13 @@ from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.store.search.conversations import SqlConversations
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.parsing.kinds import FileReaders
@@ -141,7 +142,7 @@ class _Assembly:
         transcriber = self.models.transcriber(agent.transcription_model)
         self.received = Received(self.blobs, self.files, transcriber, self.taint)
         self.records = SqlRecords(store.database, store.writer)
-        self.conversations = SqlConversations(store.database, store.writer, machine.redact)
+        self.conversations = SqlConversations(store.database, store.writer)
         self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.jobs: JobService | None = None
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
@@ -187,7 +188,6 @@ class _Assembly:
             received=self.received,
             jobs=self.jobs,
             troubles=reports_of(self.store, bus),
-            conversations=self.conversations,
             triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
@@ -216,6 +216,7 @@ class _Assembly:
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
+        self.conversations.messages = offers.find(MessageSearch)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)

@@ -30,6 +30,7 @@ from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.seam.plugin import resolved
+from nanobot.search.conversations import MessageSearch
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.database.database import Database
@@ -104,6 +105,7 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     LastingFacts: ("keep", "filed", "known"),
     Embedder: ("embed",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
+    MessageSearch: ("saying",),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
 

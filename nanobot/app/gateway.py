@@ -111,7 +111,6 @@ class Gateway:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
                 kept: dict[str, Work] = {
                     "trouble reports": parts.troubles.run,
-                    "indexing": partial(parts.conversations.indexing.run, parts.engine.bus),
                 }
                 starting = [
                     *begin_all(tasks, kept, self._machine.clock),

@@ -20,7 +20,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
-from nanobot.store.search.conversations import SqlConversations
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
@@ -41,7 +40,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     received: Received
     jobs: JobService | None
     troubles: TroubleReports
-    conversations: SqlConversations
     triggers: Mapping[str, tuple[Trigger, Publisher]]
     lifecycle: Lifecycle
     http: HttpService

@@ -21,7 +21,7 @@ from nanobot.boundary import boundary, ungrouped
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
-from nanobot.operations.catalogue import of_plugins
+from nanobot.operations.catalogue import plugin_with
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
 from nanobot.seam.faces import Metric
@@ -223,9 +223,10 @@ class Plugged:
     def absent(self, path: str) -> Sentence:
         """Why nothing is served at a path that belongs to a plugin which is not on, or which
         failed; else ""."""
-        performing = _performing(path)
+        api = path.removeprefix("/api/")
+        owner = "" if api == path else plugin_with(api.replace("/", " "))
         for name, found in installed().found.items():
-            if name != performing and not _serves(found.plugin, path):
+            if name != owner and not _serves(found.plugin, path):
                 continue
             if why := self._switched.off.get(name):
                 return f"This belongs to the plugin {name}. {why}"
@@ -238,14 +239,6 @@ def _serves(plugin: Plugin, path: str) -> bool:
     places = (f"/plugins/{plugin.name}/", *plugin.paths)
     below = tuple(each for each in places if len(each) > 1 and each.endswith("/"))
     return path in places or path.startswith(below)
-
-
-def _performing(path: str) -> str:
-    """The plugin whose operation is performed at a path; "" if there is none."""
-    if not path.startswith("/api/"):
-        return ""
-    name = path.removeprefix("/api/").replace("/", " ")
-    return next((plugin for plugin, operation in of_plugins() if operation.name == name), "")
 
 
 def _manager(given: Any) -> AbstractAsyncContextManager[Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
@@ -19,7 +22,6 @@ from nanobot.operations import (
     prompts,
     quarantine,
     runs,
-    search,
     security,
     sending,
     session_marks,
@@ -30,9 +32,10 @@ from nanobot.operations import (
     web,
 )
 from nanobot.operations.operation import Operation
-from nanobot.seam.installed import installed
+from nanobot.seam.installed import Installed, installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
+from nanobot.text import Sentence
 
 _MODULES = (
     help,
@@ -41,7 +44,6 @@ _MODULES = (
     status,
     approvals,
     sessions,
-    search,
     session_marks,
     runs,
     feedback,
@@ -71,11 +73,38 @@ OPERATIONS: tuple[Operation, ...] = tuple(
 def plugin_operations() -> list[Operation]:
     """Those of every plugin that is installed, on or off: for a command line, which knows no
     configuration yet. What fails is said where the plugins are listed."""
-    return [operation for _, operation in of_plugins()]
+    return [operation for _, operation in _of_plugins()]
 
 
-def of_plugins() -> list[tuple[str, Operation]]:
-    """The same, each with the name of its plugin."""
+def plugin_with(name: str) -> str:
+    """The installed plugin that has the operation of that name, on or off; "" if none has."""
+    return _owners(installed()).get(name, "")
+
+
+def plugin_with_word(word: str) -> str:
+    """The installed plugin with operations whose names begin with that word; "" if none has."""
+    owners = _owners(installed()).items()
+    return next((plugin for name, plugin in owners if name.split()[0] == word), "")
+
+
+def off_here(what: str, plugin: str) -> Sentence:
+    """What is said to people who ask for something of a plugin that is not on."""
+    return (
+        f"{what} belongs to the plugin {plugin}, which is off here: `plugins list` says why, "
+        f"`plugins on {plugin}` switches it on."
+    )
+
+
+@lru_cache(maxsize=4)
+def _owners(_: Installed) -> Mapping[str, str]:
+    """The plugins by the names of their operations."""
+    of_plugins = _of_plugins()
+    named = {each.alias: plugin for plugin, each in of_plugins if each.alias}
+    return named | {each.name: plugin for plugin, each in of_plugins}
+
+
+def _of_plugins() -> list[tuple[str, Operation]]:
+    """Each with the name of its plugin."""
     found: list[tuple[str, Operation]] = []
     names = {name for known in OPERATIONS for name in (known.name, known.alias, known.command)}
     for name, each in installed().found.items():

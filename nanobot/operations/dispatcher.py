@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -18,7 +17,12 @@ from nanobot.messages import (
     InboundMessage,
     Role,
 )
-from nanobot.operations.catalogue import OPERATIONS, of_plugins
+from nanobot.operations.catalogue import (
+    OPERATIONS,
+    off_here,
+    plugin_with,
+    plugin_with_word,
+)
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
@@ -114,40 +118,24 @@ class Dispatcher:
         if match is None:
             return ""
         if command := self._of_plugin_off(text):
-            return self._off(command, "/")
+            return off_here(f"/{command}", plugin_with(command))
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
         if name in names:
             return f"/{name} needs another word: /help {name} lists them."
+        if plugin := plugin_with_word(name):
+            return off_here(f"/{name}", plugin)
         near = difflib.get_close_matches(name, names, 1)
         if near:
             return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
         return f"There is no /{name}; /help lists the commands." if alone else ""
-
-    @cached_property
-    def _plugins_off(self) -> Mapping[str, str]:
-        """The plugin of each operation that is not here because its plugin is off."""
-        return {
-            name: plugin
-            for plugin, operation in of_plugins()
-            for name in (operation.name, operation.alias)
-            if name and name not in self._by_alias
-        }
 
     def _of_plugin_off(self, text: str) -> str:
         """The operation that a command asks for, if its plugin is off; otherwise empty."""
         head, *rest = text[1:].lower().split(maxsplit=3)
         words = [head.split("@", 1)[0], *rest][:3]
         names = (" ".join(words[:count]) for count in range(len(words), 0, -1))
-        return next((name for name in names if name in self._plugins_off), "")
-
-    def _off(self, name: str, slash: str = "") -> Sentence:
-        """Why an operation is not here whose plugin is off."""
-        plugin, command = self._plugins_off[name], f"{slash}{name}"
-        return (
-            f"{command} belongs to the plugin {plugin}, which is off here: `plugins list` says "
-            f"why, `nanobot plugins on {plugin}` switches it on."
-        )
+        return next((n for n in names if n not in self._by_alias and plugin_with(n)), "")
 
     async def settled(self, said: Said, order: Order = unordered) -> Admission | None:
         """A command, or a yes or no to what was asked, with its answer; None for other text."""
@@ -276,8 +264,8 @@ class Dispatcher:
         """The operation of that name. Raises UsageError."""
         operation = self._by_alias.get(name)
         if operation is None:
-            if name in self._plugins_off:
-                raise UsageError(self._off(name))
+            if plugin := plugin_with(name):
+                raise UsageError(off_here(name, plugin))
             names = ", ".join(self._by_name)
             raise UsageError(f"there is no operation {name[:80]!r}; there are: {names}")
         return operation

@@ -99,6 +99,8 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
 ) -> list[SessionView]:
     """List conversations: pinned first, then by last change.
 
+    `find` searches names and titles, and messages if the plugin `search` is on.
+
     Archived conversations are listed only with `archived`, single messages from the shell (`nanobot
     agent -m`) only with `all`. Such messages are removed after 30 days, and all but the latest 200
     before that, unless they were continued.
@@ -110,7 +112,13 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
         archived=archived,
         keys=await visible_sessions(context, caller),
     )
-    return await context.engine.conversations.listed(which, limit=limit, skip=skip)
+    rows = await context.engine.conversations.listed(which, limit=limit, skip=skip)
+    if find and not (rows or skip) and "search" not in [each.name for each in context.listed]:
+        raise UsageError(
+            "No name or title contains these words. The plugin search, which searches messages, "
+            "is off here: `plugins list` says why, `plugins on search` switches it on."
+        )
+    return rows
 
 
 @operation(

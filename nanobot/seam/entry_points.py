@@ -52,6 +52,7 @@ BUILT_IN = (
     "quiet",
     "reader",
     "replay",
+    "search",
     "setup",
     "shell",
     "terminal",

@@ -19,8 +19,10 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     component, with all that it imports; they import the building blocks from "../../kit.js".
     Everybody may read these files, like those of the page itself. `place`: a view of its own in the
     menu; a button among the results of doctor (Settings, Health); a part of Settings, Skills, or of
-    Memory; a part of the view of each run, which gets `run` and `entries`; or a part of each step
-    of a run, which gets `run` and `entry`. `order`: its place in the menu, where Chat is 0, Runs
+    Memory; a part of the view of each run, which gets `run` and `entries`; a part of each step of a
+    run, which gets `run` and `entry`; or "Go to" (palette): then it is not a component, but an
+    asynchronous function of the typed text and of an AbortSignal, which returns places, each
+    `{ view, what, icon, text, more, seq }`. `order`: its place in the menu, where Chat is 0, Runs
     10, Memory 30, Channels 40, Usage 50, Settings 60. `needs`: the operation that a person must be
     allowed to use; empty: it is for owners. `whole`: its address is `#/NAME` without the name of
     the plugin, which only plugins of nanobot may have."""
@@ -30,7 +32,7 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     name: str = "main"
     icon: str = "info"
-    place: Literal["menu", "health", "skills", "memory", "run", "step"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "run", "step", "palette"] = "menu"
     order: int = 100
     needs: str = ""
     whole: bool = False
@@ -45,7 +47,7 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     icon: str
     script: str
-    place: Literal["menu", "health", "skills", "memory", "run", "step"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "run", "step", "palette"] = "menu"
     needs: str = ""
     order: int = 100
 

@@ -1,8 +1,8 @@
-"""The list of conversations: titles, pins, archive and full-text search."""
+"""The list of conversations: titles, pins and archive."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -10,35 +10,11 @@ import msgspec
 from nanobot.session.views import RunView, SessionView
 
 
-class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A search hit: a message of a session, with the sentence around the match split into `before`,
-    `match` and `after`. `seq` is its log entry; `by` is the person who said it, "" for the
-    assistant. To get the next page, ask for hits before `id`.
-    """
-
-    id: int
-    session_key: str
-    title: str
-    seq: int
-    run_id: str
-    at: float
-    kind: str
-    by: str
-    before: str
-    match: str
-    after: str
-
-    @property
-    def sentence(self) -> str:
-        """The whole sentence."""
-        return f"{self.before}{self.match}{self.after}"
-
-
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Selects conversations. `unread`: only those with unread messages. `find`: only those that
-    contain these words in their name, title or messages. `once`: include single messages sent from
-    the shell. `archived`: True lists only archived ones, False excludes them, None lists both.
-    `keys`: only these sessions (None: all).
+    contain these words in their name or title, or in a message if the plugin `search` is on.
+    `once`: include single messages sent from the shell. `archived`: True lists only archived ones,
+    False excludes them, None lists both. `keys`: only these sessions (None: all).
     """
 
     unread: bool = False
@@ -48,6 +24,16 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     keys: Collection[str] | None = None
 
 
+class MessageSearch(Protocol):
+    """Finds conversations by their messages. The plugin `search` offers it."""
+
+    async def saying(self, find: str, *, keys: Collection[str] | None) -> Mapping[str, str]:
+        """The sessions with messages that contain all these words, each with a sentence around
+        them. `keys` limits the search to these sessions (None: all).
+        """
+        ...
+
+
 class Conversations(Protocol):
     """The conversations of a store. Methods that change a session return False if it does not
     exist.
@@ -55,15 +41,6 @@ class Conversations(Protocol):
 
     async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
         """Pinned conversations first, then the most recently changed; skips the first `skip`."""
-        ...
-
-    async def search(
-        self, query: str, *, keys: Collection[str] | None, before: int, limit: int
-    ) -> list[SearchHit]:
-        """Messages that contain all these words (phrases in double quotes), newest first. `before`:
-        only hits with a smaller id (0: all). `keys` limits the search to these sessions (None:
-        all).
-        """
         ...
 
     async def rename(self, key: str, title: str) -> bool:

@@ -17,7 +17,7 @@ from nanobot.plugins.cron import jobs
 from nanobot.plugins.hooks import views as webhooks
 from nanobot.plugins.memory import port
 from nanobot.plugins.memory.port import MemoryView
-from nanobot.search import conversations
+from nanobot.plugins.search import hits
 from nanobot.session import approvals, views
 from nanobot.session.provenance import Provenance
 from nanobot.session.views import SessionView, ToolCallView
@@ -129,7 +129,7 @@ def test_a_name_that_only_repeats_the_text_is_said_once() -> None:
 
 def test_what_lists_show_are_fields_of_their_rows() -> None:
     modules = (
-        conversations,
+        hits,
         views,
         approvals,
         pairing,

@@ -21,7 +21,7 @@ from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.operations.test_finding import ask, caller
+from tests.operations.test_session_marks import ask, caller
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:

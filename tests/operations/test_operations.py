@@ -105,7 +105,7 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
         (
             "/runs fork 01m80b2c4d at=3",
             "/runs fork belongs to the plugin fork, which is off here: `plugins list` says why, "
-            "`nanobot plugins on fork` switches it on.",
+            "`plugins on fork` switches it on.",
         ),
         ("/web tokens", "Nothing found. `web tokens add laptop` creates a token for a program."),
     ],

@@ -14,6 +14,8 @@ from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.search.store.indexing import LogIndexing
+from nanobot.plugins.search.store.log_search import LogSearch
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database, Work
@@ -22,13 +24,12 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
+from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.store.search.conversations import SqlConversations
-from nanobot.store.search.indexing import LogIndexing
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs
@@ -89,10 +90,14 @@ class Home:
         writer = StoreContext(self.clock, self.ids, "reader", hooks=store_hooks())
         return SqlRecords(self.database, writer)
 
-    def conversations(self, redact: Callable[[str], str] = str) -> SqlConversations:
+    def search(self, redact: Callable[[str], str] = str) -> LogSearch:
+        """What people find messages with."""
+        return LogSearch(self.database, redact)
+
+    def conversations(self) -> SqlConversations:
         """What people find conversations with."""
         writer = StoreContext(self.clock, self.ids, "reader")
-        return SqlConversations(self.database, writer, redact)
+        return SqlConversations(self.database, writer, self.search())
 
     def jobs(self, owner: str = "us") -> SqlJobs:
         """Scheduled jobs."""

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.store.database.durability import ORDERED, waits
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import VERBS
-from nanobot.store.search.indexing import LogIndexing
 from nanobot.store.verbs import crash_points
 from tests.store.power import commits
 

@@ -20,11 +20,11 @@ from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.metrics.meter import Ended
 from nanobot.plugins.proof.store import Place
+from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
 from nanobot.search.conversations import Filter
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.search.query import parsed
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import reading_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd

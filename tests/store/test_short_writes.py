@@ -22,6 +22,7 @@ from nanobot.plugins.mcp.pins import Said
 from nanobot.plugins.memory.records import Draft, FileChanges
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.page.store import PushSubscription
+from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed
 from nanobot.plugins.shell.background import StartedCommand
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
@@ -36,7 +37,6 @@ from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.access_tokens import AccessToken
-from nanobot.store.search.log_words import IndexedEntry, Unindexed
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd

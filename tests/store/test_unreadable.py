@@ -34,13 +34,13 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.repositories.usage import SqlUsageStore
-from nanobot.store.search.conversations import SqlConversations
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.store.filling import OTHER, fill
@@ -123,7 +123,7 @@ class Parts:
         self.tasks = SqlTasks(guard, writer)
         self.notices = SqlNotices(guard)
         self.commands = SqlBackgroundCommands(guard, writer)
-        self.conversations = SqlConversations(guard, writer, str)
+        self.conversations = SqlConversations(guard, writer)
         self.remembering = SqlRemembering(guard, writer)
 
 

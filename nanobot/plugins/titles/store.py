@@ -13,7 +13,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log
 from nanobot.store.repositories.after_runs import SqlAfterRuns
-from nanobot.store.search import log_words
+from nanobot.store.repositories.session_views import SILENT
 from nanobot.store.verbs import transaction
 
 _s = schema.sessions
@@ -31,7 +31,7 @@ class SqlTitles(SqlAfterRuns):
     def untitled(self, connection: sa.Connection, session_key: str) -> Untitled | None:
         query = sa.select(_s.c.model, _s.c.head_seq, _m.c.title_by).where(_s.c.key == session_key)
         row = connection.execute(query.outerjoin(_m, _m.c.session_key == _s.c.key)).first()
-        if row is None or row.title_by or session_key in log_words.SILENT or _once(session_key):
+        if row is None or row.title_by or session_key in SILENT or _once(session_key):
             return None
         entries = log.read(connection, session_key, max(row.head_seq - _LOOKED_AT, 0))
         message = next((entry for entry in entries if _asks(entry)), None)

@@ -7,15 +7,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.messages import TERMINAL
+from nanobot.messages import TERMINAL, Origin
 from nanobot.search.conversations import Filter
-from nanobot.session.keys import ONCE
+from nanobot.session.keys import LIFECYCLE, ONCE
 from nanobot.session.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
-from nanobot.store.search.log_words import SILENT
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import title_of
 
@@ -25,6 +24,9 @@ ONE_SHOTS = f"{TERMINAL}:%-{ONCE}-%"
 _s = schema.sessions
 _m = schema.session_marks
 _r = schema.runs
+
+SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
+"""Sessions that are not conversations."""
 
 # Sessions of runs that report elsewhere are not for reading, nor are heartbeats and the runs of the
 # gateway's start and stop.

@@ -32,7 +32,7 @@ KEY = "cli:desk"
 SECRET = "The hedgehog wears galoshes."
 WHY = (
     "sessions delete belongs to the plugin erasure, which is off here: `plugins list` says why, "
-    "`nanobot plugins on erasure` switches it on."
+    "`plugins on erasure` switches it on."
 )
 DAY = 86_400.0
 

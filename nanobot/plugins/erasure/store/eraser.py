@@ -21,11 +21,11 @@ from nanobot.errors import StoreError, UsageError
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
+from nanobot.store.database import full_text
 from nanobot.store.database.database import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.blob_references import Place as BlobPlace
 from nanobot.store.repositories.erasures import InArchive
-from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.supervision import Pass, Work, side_by_side

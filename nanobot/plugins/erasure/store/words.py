@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from nanobot.plugins.erasure.store.notes import ROWS
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
+from nanobot.store.database.full_text import FullText
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import LOG_WORDS, note
-from nanobot.store.search.full_text import FullText
 
 _w = schema.log_words
 

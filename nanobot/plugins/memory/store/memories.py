@@ -13,13 +13,12 @@ from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, Vect
 from nanobot.plugins.memory.store.memory_words import WordIndex
 from nanobot.session.erasing import Eraser
 from nanobot.session.provenance import Provenance
-from nanobot.store.database import schema
+from nanobot.store.database import full_text, schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.repositories import erasures
-from nanobot.store.search import full_text
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
 

@@ -62,7 +62,7 @@ export const VIEWS = {
 /** The views that this person may use. */
 const views = () => {
   for (const { name, title, icon, script, place, needs, order } of me.value?.views ?? []) {
-    if (["run", "step", "skills", "memory"].includes(place)) continue;
+    if (["run", "step", "skills", "memory", "palette"].includes(place)) continue;
     const load = async () => (await import("./kit.js")).made(script);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";

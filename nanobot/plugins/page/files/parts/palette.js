@@ -1,6 +1,6 @@
-/** "Go to": views, conversations and jobs by their names, and everything that was said. */
+/** "Go to": views, conversations and jobs by their names, and what plugins find. */
 
-import { may, read } from "../api.js";
+import { may, me, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, signal, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib.js";
 import { go } from "../router.js";
@@ -55,17 +55,35 @@ async function places(views) {
   ];
 }
 
-/** What was said with these words. @param {string} text */
-function useSaid(text) {
-  const [said, setSaid] = useState(/** @type {Place[]} */ ([]));
+/**
+ * The places that plugins find with these words. One that fails finds none.
+ * @param {string} text
+ * @param {AbortSignal} signal
+ * @returns {Promise<Place[]>}
+ */
+async function findings(text, signal) {
+  const finders = (me.value?.views ?? []).filter(({ place }) => place === "palette");
+  if (!finders.length) return [];
+  const { made } = await import("../kit.js");
+  const finding = finders.map(async ({ script }) => (await made(script)).default(text, signal));
+  const found = await Promise.allSettled(finding);
+  return found.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+}
+
+/** What plugins find with these words. @param {string} text */
+function useFound(text) {
+  const [found, setFound] = useState(/** @type {Place[]} */ ([]));
   useEffect(() => {
-    setSaid([]);
+    setFound([]);
     const control = new AbortController();
-    const look = async () => setSaid(await (await import("./said.js")).said(text, control.signal));
+    const look = async () => {
+      const places = await findings(text, control.signal);
+      if (!control.signal.aborted) setFound(places);
+    };
     const timer = setTimeout(() => look().catch(() => undefined), PATIENCE);
     return () => (clearTimeout(timer), control.abort());
   }, [text]);
-  return said;
+  return found;
 }
 
 /** @param {{ views: Views }} props */
@@ -81,12 +99,12 @@ export function Palette({ views }) {
     places(views).then(setAll);
     return () => dialog?.close(); // the focus goes back to where it was
   }, []);
-  const said = useSaid(text);
+  const found = useFound(text);
   const matching = useMemo(() => {
     const wanted = text.toLowerCase();
     const named = all.filter((one) => `${one.text} ${one.more}`.toLowerCase().includes(wanted));
-    return [...named.slice(0, MOST - said.length), ...said];
-  }, [all, text, said]);
+    return [...named.slice(0, MOST - found.length), ...found];
+  }, [all, text, found]);
   const close = () => (palette.value = false);
   const open = (/** @type {Place | undefined} */ one) => {
     close();

@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.search.conversations import Filter, SearchHit
+from nanobot.plugins.search.excerpt import excerpt
+from nanobot.plugins.search.hits import SearchHit
+from nanobot.plugins.search.query import MOST_CHARS, parsed
+from nanobot.plugins.search.store import log_words
+from nanobot.search.conversations import Filter
 from nanobot.session.entries import SummaryEntry, UserEntry
 from nanobot.store.database import schema
-from nanobot.store.search import log_words
-from nanobot.store.search.excerpt import excerpt
-from nanobot.store.search.query import MOST_CHARS, parsed
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, claim, said, told
 
@@ -37,7 +38,7 @@ async def talk(home: Home, *texts: str, session: str = KEY, answer: str = "Noted
 async def found(
     home: Home, query: str, *, keys: Sequence[str] | None = None, before: int = 0, limit: int = 20
 ) -> list[SearchHit]:
-    return await home.conversations().search(query, keys=keys, before=before, limit=limit)
+    return await home.search().search(query, keys=keys, before=before, limit=limit)
 
 
 async def sentences(home: Home, query: str, keys: Sequence[str] | None = None) -> list[str]:
@@ -175,8 +176,7 @@ async def test_known_secrets_are_neither_found_nor_shown(home: Home) -> None:
     await talk(home, "the key hunter2hunter2 opens it")
     await home.indexing(redact).index()
     assert await found(home, "hunter2hunter2") == []
-    conversations = home.conversations(redact)
-    (hit,) = await conversations.search("opens", keys=None, before=0, limit=5)
+    (hit,) = await home.search(redact).search("opens", keys=None, before=0, limit=5)
     assert hit.sentence == "the key [secret] opens it"
 
 

@@ -1,4 +1,4 @@
-"""Searching and keeping conversations in order, as people ask for it."""
+"""Keeping conversations in order, as people ask for it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
-from nanobot.store.search.indexing import LogIndexing
+from nanobot.plugins.search.operations import operations as of_search
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from tests.operations.test_stored import call, talk
 
 MARKS = ("rename", "pin", "unpin", "archive", "unarchive")
-
-
-async def indexed(bot: FakeGateway) -> None:
-    await LogIndexing(bot.process, bot.process.writer, str).index()
 
 
 def caller(role: Role, session: str, *, private: bool = True) -> Caller:
@@ -32,54 +28,6 @@ def caller(role: Role, session: str, *, private: bool = True) -> Caller:
 
 async def ask(bot: FakeGateway, name: str, who: Caller, **arguments: Any) -> Any:
     return await Dispatcher(bot.engine).call(name, arguments, who)
-
-
-async def test_search_in_a_chat_shows_where_when_and_the_sentence() -> None:
-    async with gateway() as bot:
-        await talk(bot, "Hello there", "The lighthouse is closed on Mondays. Pity.")
-        await indexed(bot)
-        (answer,) = await talk(bot, "/search lighthouse closed")
-        assert "Hello there (`fake:1`)" in answer
-        assert "The **lighthouse** is closed on Mondays." in answer
-        assert "nanobot: echo: The **lighthouse**" in answer
-        assert (await talk(bot, "/search absent")) == ["No message contains these words."]
-
-
-@pytest.mark.parametrize("role", [Role.MEMBER, Role.GUEST])
-async def test_others_find_only_their_own_conversation(role: Role) -> None:
-    async with gateway() as bot:
-        await talk(bot, "my apple", chat="1")
-        await talk(bot, "your apple", chat="2")
-        await indexed(bot)
-        mine = caller(role, "fake:2")
-        assert {hit.session_key for hit in await ask(bot, "search", mine, find="apple")} == {
-            "fake:2"
-        }
-        assert await ask(bot, "search", mine, find="apple", session="fake:1") == []
-        everything = await call(bot, "search", find="apple")
-        assert {hit.session_key for hit in everything} == {"fake:1", "fake:2"}
-
-
-async def test_in_a_group_an_owner_finds_only_what_the_group_said() -> None:
-    async with gateway() as bot:
-        await talk(bot, "my apple", chat="1")
-        await talk(bot, "our apple", chat="2")
-        await indexed(bot)
-        group = caller(Role.OWNER, "fake:2", private=False)
-        assert {hit.session_key for hit in await ask(bot, "search", group, find="apple")} == {
-            "fake:2"
-        }
-        assert [row.key for row in await ask(bot, "sessions list", group)] == ["fake:2"]
-
-
-async def test_pages_of_hits_follow_each_other() -> None:
-    async with gateway() as bot:
-        await talk(bot, *(f"apple {number}" for number in range(5)))
-        await indexed(bot)
-        first = await call(bot, "search", find="apple", limit=4)
-        second = await call(bot, "search", find="apple", limit=100, before=first[-1].id)
-        assert len(first) + len(second) == 10
-        assert len({hit.id for hit in [*first, *second]}) == 10
 
 
 async def test_a_conversation_is_named_pinned_and_archived() -> None:
@@ -126,11 +74,11 @@ async def test_nobody_changes_a_conversation_that_is_not_there_or_not_theirs(nam
 
 
 def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
-    """Those with a session of their own choosing ask `visible_sessions` (see test_others_find) or
-    `check_sight` (see tests/server/test_roles.py)."""
+    """Those with a session of their own choosing ask `visible_sessions` (see tests/plugins/search)
+    or `check_sight` (see tests/server/test_roles.py)."""
     own_choice = {
         operation.name
-        for operation in (*OPERATIONS, *of_jobs(), *of_erasure())
+        for operation in (*OPERATIONS, *of_jobs(), *of_erasure(), *of_search())
         if operation.role is not Role.OWNER
         for parameter in operation.parameters
         if parameter.name == "session" and not parameter.session

@@ -11,14 +11,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Origin
-from nanobot.session.keys import LIFECYCLE
-from nanobot.store.database import schema
+from nanobot.plugins.search.query import Wanted, for_postgresql, for_sqlite
+from nanobot.store.database import full_text, schema
 from nanobot.store.database.dialect import alone, insert_or_set
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
-from nanobot.store.search import full_text
-from nanobot.store.search.query import Wanted, for_postgresql, for_sqlite
+from nanobot.store.repositories.session_views import SILENT
 
 _e = schema.entries
 _s = schema.sessions
@@ -27,8 +25,6 @@ _done = schema.indexed_logs
 
 KINDS = ("user", "reply", "post", "summary", "triage")
 """Entries that can contain text of a person or the assistant."""
-SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))
-"""Sessions that are not conversations."""
 ENTRIES_AT_ONCE = 50
 _SESSIONS_AT_ONCE = 500
 _MICROSECOND = 1_000_000

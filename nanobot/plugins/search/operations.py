@@ -7,11 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Rest
 from nanobot.operations.rendering import Now, cell
 from nanobot.operations.visibility import visible_sessions
-from nanobot.search.conversations import SearchHit
+from nanobot.plugins.search.hits import Search, SearchHit
 from nanobot.text import Sentence
 
 
@@ -66,4 +66,10 @@ async def search(
     keys = await visible_sessions(context, caller)
     if session:
         keys = (session,) if keys is None or session in keys else ()
-    return await context.engine.conversations.search(find, keys=keys, before=before, limit=limit)
+    found = context.of(Search)  # type: ignore[type-abstract]
+    return await found.search(find, keys=keys, before=before, limit=limit)
+
+
+def operations() -> list[Operation]:
+    """What people can do with it."""
+    return [search]

@@ -1,27 +1,22 @@
-"""The conversations of a store, as people search for them."""
+"""The conversations of a store, as people list them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from nanobot.search.conversations import Filter, SearchHit
+from nanobot.search.conversations import Filter, MessageSearch
 from nanobot.session.views import RunView, SessionView
 from nanobot.store.database.database import Database
 from nanobot.store.repositories import blob_references, session_views, views
-from nanobot.store.search.indexing import LogIndexing
-from nanobot.store.search.log_search import LogSearch
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 
-_HITS = 300
-"""The latest matches for a search in conversations."""
-
 
 class SqlConversations(SqlStore):
-    """See search.conversations.Conversations: the same for SQLite and PostgreSQL. `redact`
-    replaces known secrets in results; `indexing` keeps the index up to date.
+    """See search.conversations.Conversations: the same for SQLite and PostgreSQL. Without
+    `messages`, lists find conversations by name and title alone.
     """
 
     rename = bare_verb(session_views.rename, "rename")
@@ -32,19 +27,17 @@ class SqlConversations(SqlStore):
     _names_file = bare_verb(blob_references.is_named)
 
     def __init__(
-        self, database: Database, writer: StoreContext, redact: Callable[[str], str] = str
+        self, database: Database, writer: StoreContext, messages: MessageSearch | None = None
     ) -> None:
         super().__init__(database, writer)
         self._run_lists = views.RunLists(database, writer)
         self._lists = session_views.SessionLists(database, writer)
-        self._search = LogSearch(database, redact)
-        self.indexing = LogIndexing(database, writer, redact)
+        self.messages = messages
 
     async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
-        found: dict[str, str] = {}
-        if which.find:
-            for hit in await self.search(which.find, keys=which.keys, before=0, limit=_HITS):
-                found.setdefault(hit.session_key, hit.sentence)
+        found: Mapping[str, str] = {}
+        if which.find and self.messages is not None:
+            found = await self.messages.saying(which.find, keys=which.keys)
         rows = await self._lists.listed(which, tuple(found), limit, skip)
         return [
             msgspec.structs.replace(row, found=found[row.key]) if row.key in found else row
@@ -72,8 +65,3 @@ class SqlConversations(SqlStore):
             if named:
                 return True
         return False
-
-    async def search(
-        self, query: str, *, keys: Collection[str] | None, before: int, limit: int
-    ) -> list[SearchHit]:
-        return await self._search.search(query, keys=keys, before=before, limit=limit)

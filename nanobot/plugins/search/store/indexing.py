@@ -16,12 +16,12 @@ from nanobot.bus.core import Bus
 from nanobot.bus.pace import stirred
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind
+from nanobot.plugins.search.query import rows_of
+from nanobot.plugins.search.store import log_words
+from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import PostEntry, ReplyEntry, SummaryEntry, TriageEntry, UserEntry
 from nanobot.store.database.database import Database
-from nanobot.store.search import log_words
-from nanobot.store.search.log_words import IndexedEntry, Unindexed
-from nanobot.store.search.query import rows_of
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.supervision import Looks, Work, side_by_side

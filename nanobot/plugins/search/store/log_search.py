@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nanobot.addresses import called
 from nanobot.errors import RowUnreadable
-from nanobot.search.conversations import SearchHit
+from nanobot.plugins.search.excerpt import excerpt
+from nanobot.plugins.search.hits import SearchHit
+from nanobot.plugins.search.query import Wanted, parsed
+from nanobot.plugins.search.store import log_words
+from nanobot.plugins.search.store.indexing import said_in
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import UserEntry
 from nanobot.store.database.database import Database
-from nanobot.store.search import log_words
-from nanobot.store.search.excerpt import excerpt
-from nanobot.store.search.indexing import said_in
-from nanobot.store.search.query import Wanted, parsed
 from nanobot.store.verbs import bare_verb
 
 _LAST = 2**62
+_LISTED = 300
+"""The latest hits from which a list of conversations is made."""
 
 
 class LogSearch:
@@ -33,13 +35,20 @@ class LogSearch:
     async def search(
         self, query: str, *, keys: Collection[str] | None, before: int, limit: int
     ) -> list[SearchHit]:
-        """See Conversations.search."""
+        """See Search."""
         wanted = parsed(query)
         if not wanted or (keys is not None and not keys):
             return []
         only = None if keys is None else sorted(set(keys))
         rows = await self._find(wanted, only, before or _LAST, limit)
         return await asyncio.to_thread(self._hits, rows, wanted)
+
+    async def saying(self, find: str, *, keys: Collection[str] | None) -> Mapping[str, str]:
+        """See MessageSearch."""
+        found: dict[str, str] = {}
+        for hit in await self.search(find, keys=keys, before=0, limit=_LISTED):
+            found.setdefault(hit.session_key, hit.sentence)
+        return found
 
     def _hits(self, rows: Sequence[Any], wanted: Sequence[Wanted]) -> list[SearchHit]:
         # A long entry has several rows.
