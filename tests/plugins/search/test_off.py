@@ -17,6 +17,7 @@ from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.providers.one_provider import OneProvider
+from nanobot.session.erasing import Eraser
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 
@@ -68,7 +69,7 @@ async def test_what_was_said_while_search_is_off_is_found_later_and_what_was_era
         (row,) = await call("sessions list", {"find": "lighthouses"})
         assert (row.key, row.found) == (KEY, "")
         for hit in hits:
-            await parts.engine.records.erase(KEY, hit.seq, "me")
+            await parts.plugged.offers.get(Eraser).erase(KEY, hit.seq, "me")  # type: ignore[type-abstract]
         await say(parts, "Another word is xylophone")
     async with serving(tmp_path) as parts:
         await eventually_found(parts, "xylophone", 2)
