@@ -270,7 +270,6 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            quarantine=store.quarantine,
             conversations=self.conversations,
             notices=SqlNotices(store.database),
             tasks=self.tasks,

@@ -33,8 +33,10 @@ from nanobot.seam.plugin import resolved
 from nanobot.search.conversations import MessageSearch
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
+from nanobot.session.quarantine import UnreadableRows
 from nanobot.store.database.database import Database
 from nanobot.store.plugin_tables import migrate_plugin
+from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedArrivals
 from nanobot.store.unit import (
     ArrivalHook,
@@ -106,6 +108,8 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     Embedder: ("embed",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
     MessageSearch: ("saying",),
+    UnreadableRows: ("listed",),
+    Care: ("tell",),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
 

@@ -31,6 +31,7 @@ from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
+from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock, Zone
@@ -177,6 +178,7 @@ class Gateway:
         await migrate_plugins(plugged, store.database)
         parts = assemble(config, store, budgets, machine, self._program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
+        store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
         follow_plugins(plugged, parts.live)

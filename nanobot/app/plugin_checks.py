@@ -11,14 +11,18 @@ from nanobot.app.bringing import listed
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.seam.faces import EveryRow
 
 CHECK_SECONDS = 20.0
 """Time limit for the checks of one plugin."""
 
 
-async def checked(config: Config) -> AsyncIterator[Finding]:
-    """The findings of enabled plugins about themselves. A plugin whose check fails is named."""
+async def checked(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
+    """The findings of enabled plugins about themselves. `rows`: they may read every row of the
+    store. A plugin whose check fails is named.
+    """
     plugged = Plugged(config)
+    plugged.offers.add({EveryRow: rows})
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):
             yield finding

@@ -25,8 +25,8 @@ from nanobot.config.loader import Config, load
 from nanobot.errors import NanobotError, PluginBroken, StoreLocked
 from nanobot.messages import TERMINAL_SESSION, Role
 from nanobot.operations.operation import Caller, Operation
-from nanobot.operations.quarantine import below
 from nanobot.operations.rendering import Now, as_text
+from nanobot.operations.unreadable import below
 from nanobot.server.client import CALL_SECONDS, listing
 from nanobot.server.protocol import Result
 

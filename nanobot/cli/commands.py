@@ -84,5 +84,5 @@ def top(
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
-database.add(app)
+database.add(app, groups)
 TopLevel.leading = plugin_commands.add(app, groups)

@@ -12,7 +12,6 @@ import typer
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, subcommands
 from nanobot.cli.output import document, say
-from nanobot.cli.quarantine import quarantine
 from nanobot.errors import StoreCorrupt, UsageError
 
 db = subcommands()
@@ -20,9 +19,9 @@ db = subcommands()
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def add(app: typer.Typer) -> None:
-    """Add these commands to the command line."""
-    db.add_typer(quarantine, name="quarantine", help="Rows that could not be read: list, restore.")
+def add(app: typer.Typer, groups: dict[str, typer.Typer]) -> None:
+    """Add these commands to the command line, and their group to `groups`."""
+    groups["db"] = db
     app.add_typer(
         db, name="db", help="The store: move it, back it up, restore, check and vacuum it."
     )

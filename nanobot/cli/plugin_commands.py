@@ -117,7 +117,7 @@ def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
     if option.words:
         return Annotated[kind, typer.Argument(**more)]
     flags = [*option.flags] or [f"--{parameter.name.replace('_', '-')}"]
-    return Annotated[kind, typer.Option(*flags, min=option.least, **more)]
+    return Annotated[kind, typer.Option(*flags, min=option.least, max=option.most, **more)]
 
 
 def _is_kind(kind: Any) -> bool:

@@ -20,7 +20,6 @@ from nanobot.operations import (
     pairing,
     plugins,
     prompts,
-    quarantine,
     runs,
     security,
     sending,
@@ -60,7 +59,6 @@ _MODULES = (
     prompts,
     files,
     health,
-    quarantine,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(
     operation

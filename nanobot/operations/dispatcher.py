@@ -27,13 +27,13 @@ from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.own_words import data_of, own_words
-from nanobot.operations.quarantine import below
 from nanobot.operations.tasks import cancel_children
+from nanobot.operations.unreadable import below
 from nanobot.operations.verdict import reaction
 from nanobot.seam.offers import Offers
 from nanobot.session import keys
 from nanobot.session.inbox import Admission
-from nanobot.session.quarantine import Quarantined
+from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
 from nanobot.session.said import Order, Said, notice, unordered
 from nanobot.session.states import RunState
@@ -75,6 +75,7 @@ class Dispatcher:
     ) -> None:
         self.engine = engine
         self.of = offers.get
+        self._unreadable: UnreadableRows | None = offers.find(UnreadableRows)
         self.listed = tuple(listed)
         self._decisions = Decisions(engine)
         self._by_name = {operation.name: operation for operation in listed}
@@ -295,12 +296,12 @@ class Dispatcher:
         self, operation: Operation, caller: Caller, arguments: Mapping[str, Any]
     ) -> list[Quarantined]:
         """The rows that belong into a list and cannot be read, of those that the caller may see."""
-        if not operation.shows or arguments.get("skip"):
+        if self._unreadable is None or not operation.shows or arguments.get("skip"):
             return []
         session = arguments.get("session", "")
         if not session and any(each.session for each in operation.parameters):
             session = caller.session_key
-        rows = await self.engine.quarantine.listed(
+        rows = await self._unreadable.listed(
             tables=operation.shows, session=session, restored=False, limit=_MOST_UNREADABLE
         )
         owner = caller.role is Role.OWNER

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from nanobot.search.conversations import Conversations
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
-    from nanobot.session.quarantine import Quarantine
     from nanobot.session.runs import Run
     from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
@@ -60,7 +59,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: Models
     records: Records
-    quarantine: Quarantine
     conversations: Conversations
     notices: Notices
     tasks: TaskRecords

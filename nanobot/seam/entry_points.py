@@ -49,6 +49,7 @@ BUILT_IN = (
     "openai",
     "page",
     "proof",
+    "quarantine",
     "quiet",
     "reader",
     "replay",

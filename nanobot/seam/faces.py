@@ -63,13 +63,15 @@ class Frontend:
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
     name. `words`: it takes what is written without a flag, and may have no default. `metavar`: what
-    stands for its value in the help. `least`: the smallest number that it accepts."""
+    stands for its value in the help. `least` and `most`: the smallest and the largest number that
+    it accepts."""
 
     about: str
     flags: tuple[str, ...] = ()
     words: bool = False
     metavar: str = ""
     least: float | None = None
+    most: float | None = None
 
 
 class Guidance(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,8 @@ EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_inst
 
 Environment = NewType("Environment", Mapping[str, str])
 """The environment of the process that serves."""
+EveryRow = NewType("EveryRow", bool)
+"""For `checks`: whether a person asked that every row of the store is read."""
 
 
 class Distribution(msgspec.Struct, frozen=True):

@@ -1,13 +1,12 @@
-"""The port for rows that could not be read."""
+"""Rows that could not be read, and the port to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.messages import Address
 from nanobot.text import Sentence
 
 QuarantineState: TypeAlias = Literal["moved", "repaired", "restored"]
@@ -29,36 +28,11 @@ class Quarantined(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
 
 
-class QuarantinedColumns(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of one row, as text."""
-
-    table: str
-    columns: Mapping[str, str]
-
-
-class QuarantinedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """A quarantined row with its columns, and the rows that were moved along."""
-
-    row: Quarantined
-    content: tuple[QuarantinedColumns, ...]
-
-
-class Quarantine(Protocol):
-    """The rows of a store that could not be read."""
+class UnreadableRows(Protocol):
+    """The rows of a store that could not be read. The plugin `quarantine` offers them."""
 
     async def listed(
         self, *, tables: Sequence[str], session: str, restored: bool, limit: int
     ) -> list[Quarantined]:
         """The latest first. Empty `tables` or `session`: of all."""
-        ...
-
-    async def shown(self, identity: int) -> QuarantinedContent:
-        """One with its content. Raises UnknownId."""
-        ...
-
-    async def restore(
-        self, identity: int, values: Mapping[str, str]
-    ) -> tuple[Quarantined, tuple[Address, ...]]:
-        """Put a row back with these values in its columns. Returns it, and the chats that again
-        have a message to deliver. Raises UnknownId, or UsageError if it still cannot be read."""
         ...

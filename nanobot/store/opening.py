@@ -25,7 +25,6 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.quarantine.repository import SqlQuarantine
 from nanobot.store.repositories import channel_leases
 from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.unit import StoreContext, StoreHooks
@@ -63,7 +62,6 @@ class Store:
         self.beats = Beats(SqlLeases(self.guard, writer), writer.clock, line)
         self.database: Database = self.guard
         self.writer = writer
-        self.quarantine = SqlQuarantine(self.guard, writer)
         self._lock = lock
 
     @property

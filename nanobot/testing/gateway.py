@@ -44,7 +44,6 @@ from nanobot.server.access import Access
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.beats import Beats
-from nanobot.store.quarantine.repository import SqlQuarantine
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.leases import SqlLeases
@@ -196,7 +195,6 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            quarantine=SqlQuarantine(self.process, self.process.writer),
             conversations=self.process.conversations,
             notices=SqlNotices(self.process),
             tasks=self.tasks,

@@ -53,6 +53,8 @@ class Case(NamedTuple):
     """What cannot be expected: nothing is due where the clock says 1970."""
     shared: Callable[[str], object] = nothing
     """What is bad in the PostgreSQL before the gateway starts."""
+    off: str = ""
+    """A plugin that is switched off."""
 
 
 class Place(NamedTuple):
@@ -105,7 +107,7 @@ async def _served(case: Case, place: Place, database: str) -> AsyncIterator[Serv
         case.shared(database)
     else:
         due(place.target)
-    async with served(place.target, case.clock, database) as here:
+    async with served(place.target, case.clock, database, off=case.off) as here:
         yield here
 
 

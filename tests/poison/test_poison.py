@@ -74,6 +74,21 @@ async def test_what_stopped_others_once_stops_nobody(place: Place, name: str) ->
     await judge(place, [cell])
 
 
+IN_USE = ["sessions", "entries", "runs", "inbound", "outbound", "approvals", "jobs"]
+
+
+async def test_bad_values_stop_nobody_where_no_plugin_takes_care_of_them(place: Place) -> None:
+    random = Random(2)
+    sample = []
+    for table in IN_USE:
+        unreadable = [c for c in cells(place.source, [table]) if c.what == "unreadable"]
+        sample.append(random.choice(unreadable))
+    for batch in batches(sample, 40):
+        verdict = await judged(spoiled(batch)._replace(off="quarantine"), place)
+        assert verdict.stopped == (), (verdict.case, verdict.said)
+        assert any("in the table quarantine now" in each for each in verdict.said), verdict.said
+
+
 async def test_of_each_table_some_bad_values_stop_nobody(place: Place) -> None:
     random, sample = Random(1), list[Cell]()
     for table in TABLES:

@@ -189,10 +189,10 @@ def later(telegram: TelegramServer, mail: MailServer) -> None:
 
 @asynccontextmanager
 async def served(
-    home: Path, clock: Clock | None = None, database: str = ""
+    home: Path, clock: Clock | None = None, database: str = "", off: str = ""
 ) -> AsyncIterator[Served]:
     """A gateway over that home, or over that PostgreSQL. What it logs from warnings on is kept, not
-    shown."""
+    shown. `off`: a plugin that is switched off."""
     for trouble in TROUBLES.recent():
         TROUBLES.over(trouble.what)
     said: list[str] = []
@@ -206,6 +206,8 @@ async def served(
         model = await stack.enter_async_context(Model())
         later(telegram, mail)
         configure(home, telegram, mail, model, database)
+        with (home / "config.toml").open("a", encoding="utf-8") as config:
+            config.write(f'[plugins]\noff = ["{off}"]\n' if off else "")
         environ = {"NANOBOT_HOME": str(home), "TZ": "UTC"}
         gateway = Gateway(load(environ), environ, clock=clock)
         parts = await stack.enter_async_context(gateway.serving("a test", lambda _line: None))

@@ -22,7 +22,7 @@ from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
-from nanobot.operations.quarantine import below
+from nanobot.operations.unreadable import below
 from nanobot.server.protocol import Result
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments

@@ -1,1 +1,1 @@
-"""Rows that cannot be read: found, put aside so that all others are served, and put back."""
+"""Rows that cannot be read: found, and put aside so that all others are served."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
@@ -22,7 +21,6 @@ from nanobot.messages import Address
 from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
-from nanobot.store.quarantine import telling
 from nanobot.store.quarantine.raw import table_of
 from nanobot.store.quarantine.sweeping import Sweeper
 from nanobot.store.unit import StoreContext
@@ -49,9 +47,20 @@ able to cause errors with different texts.
 """
 
 
+class Care(Protocol):
+    """Tells people about rows in quarantine. A plugin may offer it."""
+
+    def tell(self, connection: sa.Connection) -> list[Address]:
+        """Tell people about rows of which they do not know yet. Returns the chats with unsent
+        notices about rows. Repeating it has no effect.
+        """
+        ...
+
+
 class Guard:
-    """A Database around another one that no unreadable row can stop. `owed`: called with each chat
-    that has a pending notice.
+    """A Database around another one that no unreadable row can stop. `care`: tells people about
+    such rows; without it they are only named in the log. `owed`: called with each chat that has a
+    pending notice.
     """
 
     def __init__(self, inner: Database, writer: StoreContext) -> None:
@@ -59,6 +68,7 @@ class Guard:
         self.dialect = inner.dialect
         self.checkpoint = inner.checkpoint
         self.close = inner.close
+        self.care: Care | None = None
         self.owed: list[Callable[[Address], None]] = []
         self.timings = Timings()
         if isinstance(inner, SqliteDatabase):
@@ -100,7 +110,7 @@ class Guard:
         count = 0
         with boundary("looking for rows that cannot be read"):
             count = await self._sweeper.working()
-            await self._tell(count)
+            await self._tell()
         return count
 
     async def _put_aside(self, error: Exception, verb: str, before: int) -> bool:
@@ -121,7 +131,7 @@ class Guard:
         with boundary("looking for the row that cannot be read"):
             count = await self._swept(error)
             if count:
-                await self._tell(count)
+                await self._tell()
         if not count:
             self._fruitless[signature] = now + _FRUITLESS_SECONDS
         self._finds += bool(count)
@@ -136,17 +146,10 @@ class Guard:
         count = await self._sweeper.working()
         return count or await self._sweeper.all(logs=isinstance(error, RowUnreadable))
 
-    async def _tell(self, count: int) -> None:
-        if count:
-            logger.error("{} row(s) cannot be read: see nanobot db quarantine list", count)
-        told = await self._told()
+    async def _tell(self) -> None:
+        if self.care is None:
+            return
+        told = await self.inner.transact(self.care.tell, "quarantine_told")
         for address in dict.fromkeys(told):
             for call in self.owed:
                 call(address)
-
-    async def _told(self) -> list[Address]:
-        def tell(connection: sa.Connection) -> list[Address]:
-            telling.tell_owners(connection, self._writer)
-            return telling.owed_in(connection)
-
-        return await self.inner.transact(tell, "quarantine_told")

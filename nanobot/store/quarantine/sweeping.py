@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
@@ -42,37 +41,6 @@ _PARTS_OWED = sa.text(
     "outbound_parts.outbound_id IN (SELECT id FROM outbound WHERE outbound.state IN "
     "('pending', 'sending'))"
 )
-
-
-class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """The location of an unreadable row: its first bad column, and why."""
-
-    table: str
-    key: str
-    column: str
-    reason: str
-
-
-def pages(
-    connection: sa.Connection, table: sa.Table, *where: sa.TextClause
-) -> Iterator[list[RawRow]]:
-    """Iterate over a table in the order of its key."""
-    after: Mapping[str, Raw] | None = None
-    while found := raw.read(connection, table, *where, after=after, limit=_PAGE):
-        yield found
-        after = raw.key_of(table, found[-1])
-
-
-def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
-    """Every unreadable row of a store; changes nothing."""
-    for table in schema.metadata.sorted_tables:
-        for page in pages(connection, table):
-            for row in page:
-                for flaw in flaws(table, row, now)[:1]:
-                    key = raw.shown_key(raw.key_of(table, row))
-                    yield Unreadable(
-                        table=table.name, key=key, column=flaw.column, reason=flaw.reason
-                    )
 
 
 class Sweeper:

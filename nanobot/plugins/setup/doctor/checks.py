@@ -24,7 +24,6 @@ from nanobot.plugins.setup.doctor.configuration import configuration, of_this_sh
 from nanobot.plugins.setup.doctor.entrances import entrances
 from nanobot.plugins.setup.doctor.mendable import Mendable
 from nanobot.plugins.setup.doctor.plugins import plugins
-from nanobot.plugins.setup.doctor.stored_rows import stored_rows
 from nanobot.plugins.setup.probes import try_model
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
@@ -62,7 +61,7 @@ async def everything(
         return
     for result in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
         yield result
-    async for finding in plugins(config):
+    async for finding in plugins(config, rows=rows):
         yield finding
     for finding in (gateway, *await _troubles(config)):
         yield finding
@@ -70,8 +69,7 @@ async def everything(
     if isinstance(kept, Finding):
         yield kept
     else:
-        for finding in _store(config, kept, rows=rows):
-            yield finding
+        yield _kept(kept)
     yield await _model(config, environ)
     owned = frozenset() if isinstance(kept, Finding) else kept.owned
     async for finding in entrances(config, findings, owned):
@@ -237,10 +235,6 @@ def _inspected(config: Config) -> Inspection | Finding:
         return inspect(config.database_url)
     except NanobotError as error:
         return Finding(about="store", level="broken", text=str(error))
-
-
-def _store(config: Config, kept: Inspection, *, rows: bool) -> list[Finding]:
-    return [_kept(kept), *(stored_rows(config.database_url) if rows else ())]
 
 
 def _kept(findings: Inspection) -> Finding:

@@ -16,6 +16,9 @@ from nanobot.seam.installed import installed
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
 
+_READER = "quarantine"
+"""The plugin that reads every row."""
+
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
     """The extensions that a gateway leaves out. This loads the packages' code."""
@@ -29,15 +32,22 @@ def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
     return [*loader.left_out, *installed().left_out]
 
 
-async def plugins(config: Config) -> AsyncIterator[Finding]:
-    """Extensions that are left out, and the findings of plugins about themselves."""
+async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
+    """Extensions that are left out, and the findings of plugins about themselves. `rows`: of every
+    row of the store, too.
+    """
     for left in broken():
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
-    if "jobs" not in switched(config).on:
+    plugins_here = switched(config)
+    if "jobs" not in plugins_here.on:
         for name in (name for name, table in config.triggers.items() if table.enabled):
             text = f"triggers.{name} does nothing: triggers need the plugin jobs"
             remedy = "`nanobot plugins on jobs`, then restart"
             yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
-    async for finding in checked(config):
+    why = plugins_here.off.get(_READER, "")
+    if rows and why:
+        text = f"The rows of the store are not read. This belongs to the plugin {_READER}. {why}"
+        yield Finding(about="rows", level="warning", text=text)
+    async for finding in checked(config, rows=rows):
         yield finding

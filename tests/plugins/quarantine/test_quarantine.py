@@ -7,17 +7,17 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, Role, Sender
+from nanobot.messages import Address, Role
+from nanobot.plugins.quarantine.store import rows
+from nanobot.plugins.quarantine.store.telling import Telling
 from nanobot.session.entries import ErasedEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.database.database import Work
-from nanobot.store.quarantine import keeping
 from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext
-from tests.store.home import Home, on_sqlite
+from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
 
 OTHER, OWNERS = "telegram:2", Address("telegram", "7")
@@ -32,15 +32,14 @@ class Guarded:
         self.guard = Guard(home.database, self.writer)
         self.journal = home.journal(database=self.guard)
         self.told: list[Address] = []
+        self.guard.care = Telling(self.writer)
         self.guard.owed.append(self.told.append)
 
     async def listed(self) -> list[Quarantined]:
-        return await self.home.do(keeping.listed)
+        return await self.home.do(rows.listed)
 
     async def restore(self, identity: int, **values: str) -> Quarantined:
-        return await self.guard.transact(
-            lambda c: keeping.restore(c, self.writer, identity, values)
-        )
+        return await self.guard.transact(lambda c: rows.restore(c, self.writer, identity, values))
 
 
 def by_owner(session_key: str) -> Admission:
@@ -132,45 +131,6 @@ async def test_a_run_whose_own_log_has_a_hole_ends_with_a_notice(guarded: Guarde
     assert (await claim(journal, "next")).run.id == "next"
 
 
-@on_sqlite
-@pytest.mark.parametrize(
-    ("column", "value"), [("token", "x"), ("head_seq", "NULLx"), ("title", b"\xff"), ("shared", 7)]
-)
-async def test_a_conversation_keeps_its_row(guarded: Guarded, column: str, value: object) -> None:
-    home, journal = guarded.home, guarded.journal
-    await answered(journal, await begun(journal, "first"), "the answer")
-    await home.execute(f"UPDATE sessions SET {column} = :v", v=value)
-    await guarded.guard.look_through()
-    await admit(journal, said("and now?", key="second"))
-
-    assert (await claim(journal, "second")).run.id == "second"
-
-    (row,) = await guarded.listed()
-    assert (row.table, row.column, row.state) == ("sessions", column, "repaired")
-    assert (await home.verify(KEY)) > 1
-
-
-async def test_an_error_that_no_row_explains_is_raised_as_it_is(guarded: Guarded) -> None:
-    def fails(_: sa.Connection) -> None:
-        raise ValueError("a mistake of ours")
-
-    for _ in range(2):
-        with pytest.raises(ValueError, match="a mistake of ours"):
-            await guarded.guard.transact(fails)
-    assert await guarded.listed() == []
-
-
-async def test_what_can_be_read_is_left_alone(guarded: Guarded) -> None:
-    home, journal = guarded.home, guarded.journal
-    await answered(journal, await begun(journal, "first"), "the answer")
-    await begun(journal, "live")
-    before = await home.everything()
-
-    assert await guarded.guard.look_through() == 0
-
-    assert await home.everything() == before
-
-
 async def test_a_place_that_is_taken_is_not_overwritten(guarded: Guarded) -> None:
     home, journal = guarded.home, guarded.journal
     await admit(journal, said("once", key="once"))
@@ -197,44 +157,41 @@ async def test_owners_are_told_once(guarded: Guarded) -> None:
     assert await home.do(lambda c: c.scalar(query)) == 1
 
 
-async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
+async def test_people_are_told_later_of_what_was_moved_aside_before(guarded: Guarded) -> None:
+    """The process ended in between, or the plugin was off."""
     home, journal = guarded.home, guarded.journal
-    await admit(journal, said("hello"))
-    assert (await home.records().counts()).unreadable == 0
-    await home.execute("UPDATE inbound SET role = 'king'")
-    assert await guarded.guard.look_through() == 1
-    assert (await home.records().counts()).unreadable == 1
+    care, guarded.guard.care = guarded.guard.care, None
+    await begun(home.doomed(), "broken")
+    await admit(journal, by_owner(OTHER))
+    await home.execute("UPDATE runs SET kind = 'dream' WHERE id = 'broken'")
+    await journal.ready()
+    assert await home.column("SELECT body FROM outbound") == []
+
+    guarded.guard.care = care
+    for _ in range(2):
+        assert await guarded.guard.look_through() == 0
+
+    texts = await home.column("SELECT body FROM outbound ORDER BY id")
+    assert len(texts) == 2
+    assert b"Please ask again" in texts[0]
+    assert b"runs broken: kind" in texts[1]
+    assert OWNERS in guarded.told
 
 
-async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Guarded) -> None:
-    """Their row has no role yet."""
-    pairings = guarded.home.pairings()
-    before = await pairings.ask(Address("telegram", "666"), Sender("666", "Eve"))
-    assert await guarded.guard.look_through() == 0
-    assert await pairings.ask(Address("telegram", "666"), Sender("666", "Eve")) == before
-
-
-async def test_errors_of_ever_other_texts_are_not_all_looked_into(guarded: Guarded) -> None:
-    """Each search reads the store, and somebody may be able to cause such errors."""
-    searches: list[str] = []
-    real = guarded.home.database.transact
-
-    async def counted(work: Work[object], verb: str = "") -> object:
-        searches.append(verb)
-        return await real(work, verb)
-
-    def failing(number: int) -> Work[None]:
-        def work(_: sa.Connection) -> None:
-            raise ValueError(f"error {number}")
-
-        return work
-
-    guarded.home.database.transact = counted  # type: ignore[assignment,method-assign]
-    for number in range(12):
-        with pytest.raises(ValueError, match="error"):
-            await guarded.guard.transact(failing(number))
-    before = len(searches)
-    for number in range(12, 40):
-        with pytest.raises(ValueError, match="error"):
-            await guarded.guard.transact(failing(number))
-    assert len(searches) - before == 40 - 12  # the failing units alone
+async def test_a_row_whose_content_is_damaged_too_keeps_no_other_from_being_told(
+    guarded: Guarded,
+) -> None:
+    home, journal = guarded.home, guarded.journal
+    await begun(home.doomed(), "broken")
+    await admit(journal, by_owner(OTHER))
+    await home.execute(
+        "INSERT INTO quarantine (of_table, row_key, session_key, of_column, reason, content, "
+        "state, at, told) VALUES ('runs', 'r', '', 'kind', 'w', :c, 'moved', 1.0, :no)",
+        c=b'[{"table": "runs", "columns": {}}]',
+        no=False,
+    )
+    await home.execute("UPDATE runs SET kind = 'dream' WHERE id = 'broken'")
+    await journal.ready()
+    texts = await home.column("SELECT body FROM outbound ORDER BY id")
+    assert b"Please ask again" in texts[0]
+    assert b"2 rows could not be read" in texts[1]

@@ -1,17 +1,25 @@
-"""Decides who is told of unreadable rows: the chat of the message or answer, and the owners."""
+"""Tells people of rows in quarantine: the chat of the message or answer, and the owners.
+
+The notices of a row are made again until the owners know of it, so a process that ends in between
+loses none; their keys make each of them one message.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.quarantine.store.values import decode
 from nanobot.session.keys import Keys
 from nanobot.store.database import schema
 from nanobot.store.journal import outbox
 from nanobot.store.journal.approvals import chats_of_approvers
-from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
+from nanobot.store.quarantine.guard import READING_FAILED
+from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.unit import StoreContext
 
 _q = schema.quarantine
@@ -33,35 +41,51 @@ _SETTLED = frozenset(
 """States in which no sender or recipient waits for a run or a message."""
 
 
-def tell_chat(
-    connection: sa.Connection, writer: StoreContext, identity: int, gone: Sequence[KeptRow]
-) -> None:
-    """Tell the chat that waits for these rows, in one message."""
+class Telling:
+    """See `nanobot.store.quarantine.guard.Care`."""
+
+    def __init__(self, writer: StoreContext) -> None:
+        self._writer = writer
+
+    def tell(self, connection: sa.Connection) -> list[Address]:
+        """Tell the chats that wait for rows, and the owners. Returns the chats of all unsent
+        notices of this kind.
+        """
+        rows = connection.execute(sa.select(_q).where(~_q.c.told).order_by(_q.c.id)).all()
+        for row in rows:
+            with suppress(*READING_FAILED):  # its content may be damaged, too
+                _tell_chat(connection, self._writer, row)
+        _tell_owners(connection, self._writer, rows)
+        return _owed_in(connection)
+
+
+def _tell_chat(connection: sa.Connection, writer: StoreContext, row: Any) -> None:
+    """Tell the chat that waits for these rows, in one message. Repeating it has no effect."""
+    if row.state == "restored":
+        return
+    kept = decode(row.content)
+    gone = kept[1:] if row.state == "repaired" else kept
     for table, text in _TEXTS.items():
-        for kept in gone:
-            address = chat_of(kept.columns) if kept.table == table else None
-            if address is None or kept.columns["state"].data in _SETTLED:
+        for each in gone:
+            address = chat_of(each.columns) if each.table == table else None
+            if address is None or each.columns["state"].data in _SETTLED:
                 continue
             notice = OutboundMessage(
                 address=address,
                 text=text,
                 kind=OutboundKind.NOTICE,
-                key=QUARANTINE.of(identity),
+                key=QUARANTINE.of(row.id),
                 failed=True,
             )
             outbox.owe(connection, writer, str(address), "", [notice])
             return
 
 
-def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address]:
-    """Tell owners once about quarantined rows. Returns the chats of these and of all other unsent
-    notices.
-    """
-    query = sa.select(_q.c.id, _q.c.of_table, _q.c.row_key, _q.c.of_column, _q.c.reason)
-    rows = connection.execute(query.where(~_q.c.told).order_by(_q.c.id)).all()
+def _tell_owners(connection: sa.Connection, writer: StoreContext, rows: Sequence[Any]) -> None:
+    """Tell owners once about rows in quarantine, if they have a chat."""
     chats = chats_of_approvers(connection) if rows else []
     if not chats:
-        return []
+        return
     named = "\n".join(
         f"- {row.of_table} {row.row_key}: {row.of_column}: {row.reason}" for row in rows[:_NAMED]
     )
@@ -79,10 +103,9 @@ def tell_owners(connection: sa.Connection, writer: StoreContext) -> list[Address
         outbox.owe(connection, writer, str(address), "", [notice])
     told = sa.update(_q).where(_q.c.id.in_([row.id for row in rows]))
     connection.execute(told.values(told=True))
-    return chats
 
 
-def owed_in(connection: sa.Connection) -> list[Address]:
+def _owed_in(connection: sa.Connection) -> list[Address]:
     """The chats with unsent notices of this kind."""
     _o = schema.outbound
     query = sa.select(_o.c.channel, _o.c.chat_id).where(

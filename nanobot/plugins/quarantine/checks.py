@@ -1,16 +1,21 @@
-"""Reads every row of the store, as the gateway would."""
+"""What doctor says of rows: with `--store`, it reads every one as the gateway would."""
 
 from __future__ import annotations
 
+from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
-from nanobot.store.quarantine import at_rest
+from nanobot.plugins.quarantine.store import at_rest
+from nanobot.seam.faces import EveryRow
 
 _MOST = 50
 
 
-def stored_rows(url: str) -> list[Finding]:
+def checks(config: Config, every_row: EveryRow) -> list[Finding]:
     """Unreadable rows, and the contents of the quarantine."""
+    if not every_row:
+        return []
+    url = config.database_url
     try:
         unreadable = at_rest.unreadable(url)
         kept = at_rest.listed(url, table="", restored=False, limit=1_000)

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Rest
 from nanobot.operations.rendering import Now, cell
+from nanobot.operations.unreadable import why
+from nanobot.plugins.quarantine.content import Quarantine, QuarantinedContent
 from nanobot.session.keys import TASKS
-from nanobot.session.quarantine import Quarantined, QuarantinedContent
+from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence
 from nanobot.triggers.jobs import Fired
 
-MOST_NAMED = 5
-Command: TypeAlias = str
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The number in `quarantine list`.")]
 
 
-def below(rows: Sequence[Quarantined], command: Command) -> list[Sentence]:
-    """The note below a list about rows that it cannot show; `command` begins the commands that show
-    a row and restore it."""
-    if not rows:
-        return []
-    count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    more = len(rows) - MOST_NAMED
-    return [
-        f"{count} could not be read:",
-        *(f"- #{each.id} {each.table} {each.key}: {_why(each)}" for each in rows[:MOST_NAMED]),
-        *([f"- and {more} more: {command} list"] if more > 0 else []),
-        f"Show one: {command} show {rows[0].id}. Put it back: {command} restore {rows[0].id}",
-    ]
-
-
-def _why(row: Quarantined) -> str:
-    return f"{row.column}: {row.reason}"
+def _quarantine(context: OperationContext) -> Quarantine:
+    return context.of(Quarantine)  # type: ignore[type-abstract]
 
 
 def _list_text(rows: list[Quarantined], now: Now) -> Sentence:
     lines = [
         f"- #{each.id} {each.table} {each.key} ({each.state}, {cell('at', each.at, now)})\n"
-        f"  {_why(each)}"
+        f"  {why(each)}"
         for each in rows
     ]
     return "\n".join(lines) or "Nothing is in quarantine."
 
 
 def _content_text(shown: QuarantinedContent, _: Now) -> Sentence:
-    lines = [f"#{shown.row.id} {shown.row.table} {shown.row.key}: {_why(shown.row)}"]
+    lines = [f"#{shown.row.id} {shown.row.table} {shown.row.key}: {why(shown.row)}"]
     for row in shown.content:
         lines += [f"{row.table}:", *(f"  {name} = {text}" for name, text in row.columns.items())]
     return "\n".join(lines)
@@ -87,7 +71,7 @@ async def list_quarantine(
         tables += [name for names in shown for name in names]
         if not tables:
             raise UsageError(f"`of` must be the name of a list, as in `runs list`, not {of[:80]!r}")
-    quarantine = context.engine.quarantine
+    quarantine = _quarantine(context)
     return await quarantine.listed(tables=tables, session="", restored=restored, limit=limit)
 
 
@@ -104,7 +88,7 @@ async def show_quarantined(
 ) -> QuarantinedContent:
     """Show an unreadable row with its columns."""
     caller.at_this_machine("Showing unreadable rows")
-    return await context.engine.quarantine.shown(id)
+    return await _quarantine(context).shown(id)
 
 
 @operation(
@@ -129,7 +113,7 @@ async def restore_quarantined(
         raise UsageError("`values` takes COLUMN=VALUE, one a line")
     given = {name.strip(): value for name, _, value in pairs}
     engine = context.engine
-    row, chats = await engine.quarantine.restore(id, given)
+    row, chats = await _quarantine(context).restore(id, given)
     for chat in chats:
         engine.bus.owed(chat)
     if row.session:
@@ -138,3 +122,8 @@ async def restore_quarantined(
     if engine.jobs is not None:
         engine.jobs.announce(Fired())
     return row
+
+
+def operations() -> list[Operation]:
+    """What people can do with them."""
+    return [list_quarantine, show_quarantined, restore_quarantined]

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
-from nanobot.session.quarantine import Quarantined, QuarantinedContent
+from nanobot.plugins.quarantine.content import QuarantinedContent
+from nanobot.plugins.quarantine.store import rows, survey
+from nanobot.plugins.quarantine.store.survey import Unreadable
+from nanobot.session.quarantine import Quarantined
 from nanobot.store.database import migrate
 from nanobot.store.maintenance import at_rest, reading
-from nanobot.store.quarantine import keeping, sweeping
-from nanobot.store.quarantine.sweeping import Unreadable
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 
@@ -31,13 +32,13 @@ def _current(url: str) -> Iterator[sa.Connection]:
 def unreadable(url: str) -> list[Unreadable]:
     """Every unreadable row of the store; changes nothing."""
     with _current(url) as connection:
-        return list(sweeping.survey(connection, SystemClock().now()))
+        return list(survey.survey(connection, SystemClock().now()))
 
 
 def listed(url: str, *, table: str, restored: bool, limit: int) -> list[Quarantined]:
     """The rows in quarantine, the latest first."""
     with _current(url) as connection:
-        return keeping.listed(
+        return rows.listed(
             connection, tables=[table] if table else (), restored=restored, limit=limit
         )
 
@@ -45,15 +46,15 @@ def listed(url: str, *, table: str, restored: bool, limit: int) -> list[Quaranti
 def shown(url: str, identity: int) -> QuarantinedContent:
     """One row with its content. Raises UnknownId."""
     with _current(url) as connection:
-        return keeping.shown(connection, identity)
+        return rows.shown(connection, identity)
 
 
 def restore(url: str, identity: int, values: Mapping[str, str]) -> Quarantined:
     """Put a row back. Raises StoreLocked while a gateway runs, UsageError like
-    `keeping.restore`.
+    `rows.restore`.
     """
     writer = StoreContext(SystemClock(), RandomIds(), "quarantine")
     with at_rest(url) as database:
         return database.run_now(
-            lambda connection: keeping.restore(connection, writer, identity, values)
+            lambda connection: rows.restore(connection, writer, identity, values)
         )

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session.quarantine import Quarantined, QuarantinedContent
-from nanobot.store.quarantine import keeping
+from nanobot.plugins.quarantine.content import QuarantinedContent
+from nanobot.plugins.quarantine.store import rows
+from nanobot.session.quarantine import Quarantined
 from nanobot.store.verbs import SqlStore, transaction
 
 
@@ -26,19 +27,19 @@ class SqlQuarantine(SqlStore):
         limit: int,
     ) -> list[Quarantined]:
         """See Quarantine."""
-        return keeping.listed(
+        return rows.listed(
             connection, tables=tables, session=session, restored=restored, limit=limit
         )
 
     @transaction()
     def shown(self, connection: sa.Connection, identity: int) -> QuarantinedContent:
         """See Quarantine."""
-        return keeping.shown(connection, identity)
+        return rows.shown(connection, identity)
 
     @transaction("quarantine_restore")
     def restore(
         self, connection: sa.Connection, identity: int, values: Mapping[str, str]
     ) -> tuple[Quarantined, tuple[Address, ...]]:
         """See Quarantine."""
-        row = keeping.restore(connection, self.writer, identity, values)
-        return row, keeping.owed_after(connection, identity)
+        row = rows.restore(connection, self.writer, identity, values)
+        return row, rows.owed_after(connection, identity)

@@ -1,0 +1,1 @@
+"""Rows in quarantine, in the store."""

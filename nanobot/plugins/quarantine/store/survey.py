@@ -1,0 +1,47 @@
+"""Reads every row of a store, to find unreadable ones. It changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.quarantine import raw
+from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.quarantine.readable import flaws
+
+_PAGE = 200
+"""Rows read at once."""
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """The location of an unreadable row: its first bad column, and why."""
+
+    table: str
+    key: str
+    column: str
+    reason: str
+
+
+def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
+    """Every unreadable row of a store; changes nothing."""
+    for table in schema.metadata.sorted_tables:
+        for page in _pages(connection, table):
+            for row in page:
+                for flaw in flaws(table, row, now)[:1]:
+                    key = raw.shown_key(raw.key_of(table, row))
+                    yield Unreadable(
+                        table=table.name, key=key, column=flaw.column, reason=flaw.reason
+                    )
+
+
+def _pages(
+    connection: sa.Connection, table: sa.Table, *where: sa.TextClause
+) -> Iterator[list[RawRow]]:
+    """Iterate over a table in the order of its key."""
+    after: Mapping[str, Raw] | None = None
+    while found := raw.read(connection, table, *where, after=after, limit=_PAGE):
+        yield found
+        after = raw.key_of(table, found[-1])

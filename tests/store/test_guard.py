@@ -1,0 +1,153 @@
+"""One row that cannot be read stops nobody: it is moved aside and named in the log, also where no
+plugin takes care of such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+from loguru import logger
+
+from nanobot.messages import Address, Role, Sender
+from nanobot.session.inbox import Admission
+from nanobot.store.database.database import Work
+from nanobot.store.quarantine.guard import Guard
+from nanobot.store.unit import StoreContext
+from tests.store.home import Home, on_sqlite
+from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
+
+OTHER = "telegram:2"
+
+
+class Guarded:
+    """A store behind the guard, without any care of what is moved aside."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.writer = StoreContext(home.clock, home.ids, "us", 600.0 if home.shared else None)
+        self.guard = Guard(home.database, self.writer)
+        self.journal = home.journal(database=self.guard)
+
+    async def aside(self) -> list[tuple[str, str, str]]:
+        """The table, the column and the state of each row that was moved aside or repaired."""
+        return await self.home.rows("SELECT of_table, of_column, state FROM quarantine ORDER BY id")
+
+
+@pytest.fixture
+def guarded(home: Home) -> Guarded:
+    return Guarded(home)
+
+
+@pytest.fixture
+def log() -> Iterator[list[str]]:
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(str(line)), level="ERROR", format="{message}")
+    yield lines
+    logger.remove(sink)
+
+
+def by_owner(session_key: str) -> Admission:
+    """A message of an owner, which waits."""
+    return msgspec.structs.replace(let_in(said("waits"), session_key), role=Role.OWNER)
+
+
+async def test_a_row_is_passed_over_and_named_in_the_log_where_nothing_takes_care_of_it(
+    guarded: Guarded, log: list[str]
+) -> None:
+    home, journal = guarded.home, guarded.journal
+    await begun(home.doomed(), "broken")
+    await admit(journal, by_owner(OTHER))
+    await home.execute("UPDATE runs SET kind = 'dream' WHERE id = 'broken'")
+
+    ready = await journal.ready()
+
+    assert [lane.session_key for lane in ready] == [OTHER]
+    assert await guarded.aside() == [("runs", "kind", "moved")]
+    assert "runs broken cannot be read (kind): it is in the table quarantine now\n" in log
+    assert await home.rows("SELECT * FROM outbound") == []  # nobody is told
+    assert await home.column("SELECT told FROM quarantine") == [False]
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("column", "value"), [("token", "x"), ("head_seq", "NULLx"), ("title", b"\xff"), ("shared", 7)]
+)
+async def test_a_conversation_keeps_its_row(guarded: Guarded, column: str, value: object) -> None:
+    home, journal = guarded.home, guarded.journal
+    await answered(journal, await begun(journal, "first"), "the answer")
+    await home.execute(f"UPDATE sessions SET {column} = :v", v=value)
+    await guarded.guard.look_through()
+    await admit(journal, said("and now?", key="second"))
+
+    assert (await claim(journal, "second")).run.id == "second"
+
+    (row,) = await guarded.aside()
+    assert row == ("sessions", column, "repaired")
+    assert (await home.verify(KEY)) > 1
+
+
+async def test_an_error_that_no_row_explains_is_raised_as_it_is(guarded: Guarded) -> None:
+    def fails(_: sa.Connection) -> None:
+        raise ValueError("a mistake of ours")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a mistake of ours"):
+            await guarded.guard.transact(fails)
+    assert await guarded.aside() == []
+
+
+async def test_what_can_be_read_is_left_alone(guarded: Guarded) -> None:
+    home, journal = guarded.home, guarded.journal
+    await answered(journal, await begun(journal, "first"), "the answer")
+    await begun(journal, "live")
+    before = await home.everything()
+
+    assert await guarded.guard.look_through() == 0
+
+    assert await home.everything() == before
+
+
+async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
+    home, journal = guarded.home, guarded.journal
+    await admit(journal, said("hello"))
+    assert (await home.records().counts()).unreadable == 0
+    await home.execute("UPDATE inbound SET role = 'king'")
+    assert await guarded.guard.look_through() == 1
+    assert (await home.records().counts()).unreadable == 1
+
+
+async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Guarded) -> None:
+    """Their row has no role yet."""
+    pairings = guarded.home.pairings()
+    before = await pairings.ask(Address("telegram", "666"), Sender("666", "Eve"))
+    assert await guarded.guard.look_through() == 0
+    assert await pairings.ask(Address("telegram", "666"), Sender("666", "Eve")) == before
+
+
+async def test_errors_of_ever_other_texts_are_not_all_looked_into(guarded: Guarded) -> None:
+    """Each search reads the store, and somebody may be able to cause such errors."""
+    searches: list[str] = []
+    real = guarded.home.database.transact
+
+    async def counted(work: Work[object], verb: str = "") -> object:
+        searches.append(verb)
+        return await real(work, verb)
+
+    def failing(number: int) -> Work[None]:
+        def work(_: sa.Connection) -> None:
+            raise ValueError(f"error {number}")
+
+        return work
+
+    guarded.home.database.transact = counted  # type: ignore[assignment,method-assign]
+    for number in range(12):
+        with pytest.raises(ValueError, match="error"):
+            await guarded.guard.transact(failing(number))
+    before = len(searches)
+    for number in range(12, 40):
+        with pytest.raises(ValueError, match="error"):
+            await guarded.guard.transact(failing(number))
+    assert len(searches) - before == 40 - 12  # the failing units alone
