@@ -26,11 +26,12 @@ from aiohttp import web
 
 from benchmarks.transactions import cpu_of, new_database, postgres, postmaster
 from nanobot.agent.budgets import Budgets
+from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import Address, InboundMessage, Role, Sender
-from nanobot.server.peers import PeerProcesses
-from nanobot.server.this_process import ThisProcess
+from nanobot.plugins.postgres.processes.peers import PeerProcesses
+from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
@@ -223,7 +224,7 @@ async def measure(
         bus = Bus(store.journal)
         bus.drives = False
         talkers = Talkers(store, bus)
-        assert store.notices is not None
+        assert isinstance(store.notices, Notices)
         peers = PeerProcesses(store.notices, bus, SystemClock(), _this(), store.beats)
         await stack.enter_async_context(peers.serving())
         async with asyncio.TaskGroup() as tasks:

@@ -56,7 +56,10 @@ def test_each_of_these_rooms_is_on_its_way() -> None:
 def test_neither_sqlite_nor_postgresql_is_on_its_way() -> None:
     loaded = on_the_way()
     assert "nanobot.store.database.database" in loaded
-    assert {"nanobot.store.database.sqlite", "nanobot.store.database.postgres"} & loaded == set()
+    assert {
+        "nanobot.store.database.sqlite",
+        "nanobot.plugins.postgres.store.postgres",
+    } & loaded == set()
 
 
 def on_the_way() -> set[str]:

@@ -168,7 +168,8 @@ class _Assembly:
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.jobs)
-        self.peer_state.peers = peers_of(self.store, bus, clock, self.roles, agent.worker, met)
+        others = peers_of(self.store, self.roles, agent.worker, met, self.plugged)
+        self.peer_state.peers = others
         engine = self._engine(
             agent,
             background.starter,
@@ -194,7 +195,7 @@ class _Assembly:
             channels=channels,
             starter=self._starter(agent.worker, operations),
             scheduler=scheduler,
-            peers=self.peer_state.peers,
+            peers=others,
             live=self.live,
             plugged=self.plugged,
         )

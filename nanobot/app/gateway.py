@@ -33,6 +33,7 @@ from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.servers import server_of, url_of
 from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
@@ -77,10 +78,9 @@ class Gateway:
 
     async def reached(self) -> None:
         """Wait at most a minute for a database server that is restarting."""
-        if self.config.database_url:
-            from nanobot.store.database.reaching import until_reached  # noqa: PLC0415 - of few
-
-            await until_reached(self.config.database_url, self._machine.clock)
+        url = url_of(self.config)
+        if not url.startswith("sqlite"):
+            await server_of(url).reached(self._machine.clock)
 
     @asynccontextmanager
     async def at_rest(self, command: str) -> AsyncIterator[Dispatcher]:
@@ -89,8 +89,7 @@ class Gateway:
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
             yield parts.operations
-            if parts.peers is not None:
-                await parts.peers.tell_to_look()
+            await parts.peers.tell_to_look()
 
     @asynccontextmanager
     async def serving(self, command: str, ready: Callable[[str], None]) -> AsyncIterator[Parts]:
@@ -149,8 +148,7 @@ class Gateway:
         if self._roles.worker:
             await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
-        if parts.peers is not None:
-            await stack.enter_async_context(parts.peers.serving())
+        await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
             await stack.enter_async_context(parts.plugged.around_runs())
             await stack.enter_async_context(parts.background.serving())
@@ -192,7 +190,7 @@ class Gateway:
             return Store(KeptOpen(self._program.store), context_of(None, ""), None)
         return open_store(
             config.home,
-            config.database_url,
+            url_of(config),
             context_of,
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +12,7 @@ from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import LiveSettings
+from nanobot.app.peers import OtherProcesses
 from nanobot.app.plugged import Plugged
 from nanobot.app.scheduler import Scheduler
 from nanobot.app.trouble_reports import TroubleReports
@@ -23,9 +23,6 @@ from nanobot.server.http import HttpService
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
-
-if TYPE_CHECKING:
-    from nanobot.server.peers import PeerProcesses
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +43,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     channels: HostedChannels
     starter: ChannelStarter
     scheduler: Scheduler
-    peers: PeerProcesses | None
+    peers: OtherProcesses
     live: LiveSettings
     plugged: Plugged

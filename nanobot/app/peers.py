@@ -2,48 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+import msgspec
 
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import HostedChannels
+from nanobot.app.plugged import Plugged
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler
-from nanobot.bus.core import Bus
-from nanobot.ports import Clock
+from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.states import RunState
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.triggers.service import JobService
 
-if TYPE_CHECKING:
-    from nanobot.server.peers import PeerProcesses
-
 _ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
-class PeerState:
-    """The state of the other processes; without a shared store there are none."""
+class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """The activity and state of this process, as told to the others: whether it drives lanes and
+    fires jobs now, which channels it serves, which shared ones it answers for, whether it holds a
+    lane, the output of a run here so far, and whether a run has ended. `jobs_changed` is called
+    when jobs have changed in another process.
+    """
 
-    def __init__(self) -> None:
-        self.peers: PeerProcesses | None = None
+    drives: Callable[[], bool]
+    schedules: Callable[[], bool]
+    serves: Callable[[], Collection[str]]
+    speaks: Callable[[], Collection[str]]
+    holds: Callable[[str], bool]
+    partial: Callable[[str], ReplyEntry | None]
+    ended: Callable[[str], Awaitable[bool]]
+    jobs_changed: Callable[[], None]
+
+
+class OtherProcesses(Protocol):
+    """The other processes of a shared store. While `serving`, they also get what the bus tells
+    them (`bus.peers.Peers`)."""
+
+    def serving(self) -> AbstractAsyncContextManager[None]:
+        """Send and receive within the context."""
+        ...
+
+    async def tell_to_look(self) -> None:
+        """A command has changed the store without serving it."""
+        ...
 
     def served(self) -> Collection[str]:
         """The channels that others serve."""
-        return () if self.peers is None else self.peers.presence.served()
+        ...
 
     def text_so_far(self, run_id: str) -> str | None:
         """The text of a run in another process so far; None if unknown."""
-        return None if self.peers is None else self.peers.runs.text_so_far(run_id)
+        ...
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """The same by the session."""
-        return None if self.peers is None else self.peers.runs.partial(session_key)
+        ...
+
+    def changed(self) -> None:
+        """Jobs have changed here."""
+        ...
+
+
+class NoOtherProcesses:
+    """The only process of its store. See OtherProcesses."""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        yield
+
+    async def tell_to_look(self) -> None:
+        pass
+
+    def served(self) -> Collection[str]:
+        return ()
+
+    def text_so_far(self, run_id: str) -> str | None:
+        return None
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        return None
+
+    def changed(self) -> None:
+        pass
+
+
+class PeerState:
+    """The state of the other processes, for parts that are built before them."""
+
+    def __init__(self) -> None:
+        self.peers: OtherProcesses = NoOtherProcesses()
+
+    def served(self) -> Collection[str]:
+        """The channels that others serve."""
+        return self.peers.served()
+
+    def text_so_far(self, run_id: str) -> str | None:
+        """The text of a run in another process so far; None if unknown."""
+        return self.peers.text_so_far(run_id)
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """The same by the session."""
+        return self.peers.partial(session_key)
 
     def jobs_changed(self) -> None:
-        if self.peers is not None:
-            self.peers.changed()
+        self.peers.changed()
 
 
 class ServedChannels(Collection[str]):
@@ -69,18 +137,15 @@ def _no_jobs() -> None:
 
 def peers_of(
     store: Store,
-    bus: Bus,
-    clock: Clock,
     roles: Roles,
     worker: Worker,
     given: tuple[Records, HostedChannels, Scheduler, JobService | None],
-) -> PeerProcesses | None:
-    """Those of a shared store; None where there are none."""
-    records, channels, scheduler, jobs = given
+    plugged: Plugged,
+) -> OtherProcesses:
+    """Those of a shared store, which the plugin of its database gives."""
     if store.notices is None:
-        return None
-    from nanobot.server.peers import PeerProcesses  # noqa: PLC0415 - of few
-    from nanobot.server.this_process import ThisProcess  # noqa: PLC0415
+        return NoOtherProcesses()
+    records, channels, scheduler, jobs = given
 
     async def ended(run_id: str) -> bool:
         run = await records.run(run_id)
@@ -96,4 +161,10 @@ def peers_of(
         ended=ended,
         jobs_changed=_no_jobs if jobs is None else jobs.look_at_all,
     )
-    return PeerProcesses(store.notices, bus, clock, this, store.beats)
+
+    def use(_: FoundPlugin, others: Any) -> OtherProcesses:
+        given: OtherProcesses = others
+        return given
+
+    found = plugged.each("processes", use, {ThisProcess: this})
+    return found[0] if found else NoOtherProcesses()

@@ -100,7 +100,9 @@ def _function(command: Command) -> Callable[..., None]:
 def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
     kind, metas = getattr(hint, "__origin__", hint), getattr(hint, "__metadata__", ())
     option = next((meta for meta in metas if isinstance(meta, Option)), None)
-    has_default = parameter.default is not parameter.empty or (option and option.words)
+    has_default = parameter.default is not parameter.empty or (
+        option and (option.words or option.needed)
+    )
     if parameter.kind is not parameter.KEYWORD_ONLY or not _is_kind(kind) or not has_default:
         raise PluginBroken(
             f"the option {parameter.name} of its command {command} is not keyword-only, has no "

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nanobot.config.plugin_tables import config_file, plugin_tables
+from nanobot.config.plugin_tables import brings_database, config_file, plugin_tables
 from nanobot.config.reader import Reader
 from nanobot.config.settings import Config, ConfigFile, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
@@ -121,6 +121,8 @@ def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: 
         return url
     if url.startswith(("postgresql://", "postgresql+psycopg://")):
         return _with_schema(url, reader, tree.get("database_schema"), written.database_schema)
+    if brings_database(url.partition(":")[0]):
+        return url
     allowed = '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
     raise reader.wrong("database_url", tree.get("database_url"), allowed)
 

@@ -86,6 +86,11 @@ def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str
     return {} if found.plugin.named else kind()
 
 
+def brings_database(scheme: str) -> bool:
+    """Whether a plugin, on or off, brings databases whose URLs begin with that scheme."""
+    return any(scheme in found.plugin.databases for found in plugins().found.values())
+
+
 class Switched(msgspec.Struct, frozen=True, kw_only=True):
     """The enabled plugins in order, and why each of the others is off."""
 

@@ -116,6 +116,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     shows: tuple[str, ...] = ()
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
     storeless: bool = False
+    of_home: bool = False
     slow: bool = False
     exact: bool = False
     details: str = ""
@@ -272,6 +273,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     shows: tuple[str, ...] = (),
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
     storeless: bool = False,
+    of_home: bool = False,
     slow: bool = False,
     exact: bool = False,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
@@ -290,8 +292,9 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     command exits with 1. `empty`: a line to add to an empty list. `shows`: the tables whose rows it
     lists; the result names unreadable rows below the list. `choices`: the buttons below a result in
     a chat. `storeless`: the command line performs it without a gateway, a store or a configuration,
-    so its handler uses nothing of its context. `slow`: it may take longer than two minutes, and the
-    command line waits until it ends. `exact`: its result is given as it is stored, in no other
+    so its handler uses nothing of its context. `of_home`: it needs no store, and so works where the
+    plugin of its database is off. `slow`: it may take longer than two minutes, and the command line
+    waits until it ends. `exact`: its result is given as it is stored, in no other
     language.
     """
 
@@ -318,6 +321,7 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
             shows=shows,
             choices=choices,
             storeless=storeless,
+            of_home=of_home,
             slow=slow,
             exact=exact,
             details=details,

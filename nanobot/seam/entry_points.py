@@ -48,6 +48,7 @@ BUILT_IN = (
     "metrics",
     "openai",
     "page",
+    "postgres",
     "proof",
     "quarantine",
     "quiet",

@@ -64,7 +64,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
     name. `words`: it takes what is written without a flag, and may have no default. `metavar`: what
     stands for its value in the help. `least` and `most`: the smallest and the largest number that
-    it accepts."""
+    it accepts. `needed`: the command is refused without it, so it has no default."""
 
     about: str
     flags: tuple[str, ...] = ()
@@ -72,6 +72,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     metavar: str = ""
     least: float | None = None
     most: float | None = None
+    needed: bool = False
 
 
 class Guidance(msgspec.Struct, frozen=True, kw_only=True):

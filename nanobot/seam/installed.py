@@ -145,8 +145,8 @@ def trouble(what: Any, name: str) -> str:
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
         (
-            all(isinstance(m, Mapping) for m in (what.groups, what.provides, what.providers)),
-            "groups, provides and providers must be mappings",
+            all(isinstance(getattr(what, field), Mapping) for field in _MAPPINGS),
+            "databases, groups, provides and providers must be mappings",
         ),
     )
     return next((why for holds, why in promises if not holds), "")
@@ -156,6 +156,7 @@ def _are(kind: type[Any], given: Any) -> bool:
     return isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
 
 
+_MAPPINGS = ("databases", "groups", "provides", "providers")
 _NO_FUNCTION = "each of its parts must be a function, or the place of one"
 
 

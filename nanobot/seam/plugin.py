@@ -37,7 +37,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects", "prompt", "around_runs", "serve"),
+    *("propagation", "objects", "prompt", "around_runs", "serve", "processes"),
     *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
@@ -90,6 +90,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, Part] = MappingProxyType({})
     """Ways to models, by the names that `providers.NAME.client` gives them: each is opened with a
     `nanobot.providers.opening.Opening` alone and gives an LLMProvider."""
+    databases: Mapping[str, Part] = MappingProxyType({})
+    """Databases for the store, by what their URLs begin with, as in `postgresql`: each function
+    gets the URL alone and gives a nanobot.store.servers.DatabaseServer."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -154,6 +157,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""
+    processes: Part | None = None
+    """Where a database of its `databases` is shared: gives the other processes; see
+    `nanobot.app.peers.OtherProcesses`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
     serve: Part | None = None
@@ -171,6 +177,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         fields = [name for name in brought if getattr(self, name) is not None]
         stated = {
             "tables": self.migrations,
+            "databases": self.databases,
             "providers": self.providers,
             "file readers": self.readers,
         }

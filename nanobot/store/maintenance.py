@@ -1,4 +1,4 @@
-"""Maintains a store: move it to another database, back it up, check it, and compact it.
+"""Maintains a store: back it up, put it back, check it, and compact it.
 
 Operations that change a store need exclusive access. Operations that only read (backup, check) work
 while a gateway runs.
@@ -17,16 +17,15 @@ from pathlib import Path
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import StoreCorrupt, StoreError, StoreUnwritable, UsageError
+from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.plugin_transfer import NO_PLUGINS, Revisions
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.database.transfer import Moved, move, patiently
-from nanobot.store.opening import bring_up_to_date, check, make_schema, sqlite_path
+from nanobot.store.opening import bring_up_to_date, check, sqlite_path
+from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.repositories import chain
+from nanobot.store.servers import DatabaseAtRest, server_of
 
 COMMAND = "nanobot db"
 _MOST_PROBLEMS = 20
@@ -43,19 +42,6 @@ class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     entries: int
     problems: tuple[str, ...] = ()
-
-
-def migrate_to(
-    source_url: str, target_url: str, plugins: Mapping[str, Revisions] = NO_PLUGINS
-) -> Moved:
-    """Copy the store of one URL into an empty database of another, with the tables of these
-    plugins. The source is kept."""
-    if where(source_url) == where(target_url):
-        raise UsageError("--to names the database that is configured already")
-    with at_rest(source_url) as source, at_rest(target_url) as target:
-        return source.run_now(
-            lambda reading: target.run_now(lambda writing: move(reading, writing, _head, plugins))
-        )
 
 
 def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS) -> tuple[str, ...]:
@@ -81,7 +67,7 @@ def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
         if path is not None:
             _copy_sqlite(path, unfinished)
         else:
-            left = _dump(url, unfinished, plugins).left
+            left = server_of(url).back_up(unfinished, plugins)
         check(unfinished)
         unfinished.replace(file)
     finally:
@@ -96,12 +82,8 @@ def restore(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
     check_backup(file)
     path = _file(url)
     if path is None:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            at_rest(url) as target,
-            at_rest(f"sqlite:///{_working_copy(file, Path(folder))}") as copy,
-        ):
-            copy.run_now(lambda r: target.run_now(lambda w: move(r, w, _head, plugins)))
+        with tempfile.TemporaryDirectory() as folder:
+            server_of(url).restore(_working_copy(file, Path(folder)), plugins)
         return ""
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
         copy_path = _working_copy(file, path.parent)
@@ -168,10 +150,7 @@ def vacuum(url: str) -> tuple[int, int]:
     """Reclaim the space of deleted data. Returns the database's size before and after, in bytes."""
     path = _present(url)
     if path is None:
-        with _postgres(url) as database:
-            before = database.run_now(_size)
-            database.vacuum()
-            return before, database.run_now(_size)
+        return server_of(url).vacuum()
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
         before = path.stat().st_size
         try:
@@ -185,21 +164,17 @@ def vacuum(url: str) -> tuple[int, int]:
 def where(url: str) -> str:
     """The location of a store, without its password."""
     path = _file(url)
-    return str(path) if path is not None else sa.make_url(url).render_as_string(hide_password=True)
+    return str(path) if path is not None else server_of(url).where
 
 
 @contextmanager
-def at_rest(url: str) -> Iterator[SqliteDatabase | PostgresDatabase]:
+def at_rest(url: str) -> Iterator[DatabaseAtRest]:
     """Open the database of a URL for exclusive use, with the tables of this version. Raises
     StoreLocked, and StoreError while other processes work on it.
     """
     path = _file(url)
     if path is None:
-        with _postgres(url) as database:
-            database.run_now(make_schema)
-            if database.run_now(migrate.prepare):
-                database.run_now(migrate.upgrade)
-            database.run_now(_refuse_if_used)
+        with server_of(url).at_rest() as database:
             yield database
         return
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
@@ -246,13 +221,6 @@ def _verify_all(connection: sa.Connection) -> None:
         chain.verify_within(connection, key)
 
 
-def _head(connection: sa.Connection, key: str) -> bytes:
-    """The last hash of a log whose chain has been verified."""
-    chain.verify_within(connection, key)
-    query = sa.select(schema.sessions.c.head_hash).where(schema.sessions.c.key == key)
-    return bytes(connection.scalar(query) or b"")
-
-
 def _copy_sqlite(path: Path, target: Path) -> None:
     try:
         target.touch(0o600)
@@ -265,19 +233,6 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             source.backup(copy, pages=-1)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
-
-
-def _dump(url: str, target: Path, plugins: Mapping[str, Revisions]) -> Moved:
-    """Copy the contents of PostgreSQL from one snapshot."""
-    copy = SqliteDatabase(target)
-    try:
-        with _postgres(url) as database:
-            if database.run_now(migrate.current) is None:
-                raise UsageError("the database is empty: there is nothing to keep")
-            moving = lambda r: copy.run_now(lambda w: move(r, w, _head, plugins))  # noqa: E731
-            return database.run_now(moving)
-    finally:
-        copy.shut()
 
 
 def _file(url: str) -> Path | None:
@@ -301,22 +256,13 @@ def _present(url: str) -> Path | None:
 
 
 @contextmanager
-def _postgres(url: str) -> Iterator[PostgresDatabase]:
-    database = PostgresDatabase(url, workers=1)
-    try:
-        yield database
-    finally:
-        database.shut()
-
-
-@contextmanager
 def reading(url: str) -> Iterator[sa.Connection]:
     """A read-only connection, which also works while a gateway runs. It sees one snapshot until
     `_begin_reading`.
     """
     path = _file(url)
     if path is None:
-        with _postgres(url) as database, database.reading() as connection:
+        with server_of(url).reading() as connection:
             _begin_reading(connection)
             yield connection
         return
@@ -334,7 +280,6 @@ def _begin_reading(connection: sa.Connection) -> None:
     connection.rollback()
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN")
-    patiently(connection)
     one_snapshot(connection)
 
 
@@ -344,23 +289,6 @@ def _noting(problems: list[str]) -> Iterator[None]:
         yield
     except StoreCorrupt as error:
         problems.append(str(error))
-
-
-def _refuse_if_used(connection: sa.Connection) -> None:
-    now = sa.text("SELECT extract(epoch FROM clock_timestamp())")
-    at = float(connection.scalar(now) or 0.0)
-    for table, until in (
-        (schema.sessions, schema.sessions.c.lease_until),
-        (schema.channel_leases, schema.channel_leases.c.until),
-    ):
-        query = sa.select(table.c.owner).where(table.c.owner.is_not(None), until > at).limit(1)
-        owner = connection.scalar(query)
-        if owner is not None:
-            raise StoreError(f"{owner} works on this database: stop every gateway on it first")
-
-
-def _size(connection: sa.Connection) -> int:
-    return int(connection.scalar(sa.text("SELECT pg_database_size(current_database())")) or 0)
 
 
 def _remove(path: Path) -> None:

@@ -7,33 +7,26 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
 from nanobot.ports import Clock, Ids
-from nanobot.session.lease import LANE
 from nanobot.store.beats import Beats
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
-from nanobot.store.database.identity import identity_of
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal import lanes
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.repositories import channel_leases
 from nanobot.store.repositories.leases import SqlLeases
+from nanobot.store.servers import ContextOf, Notices, Opening, server_of
 from nanobot.store.unit import StoreContext, StoreHooks
 
-if TYPE_CHECKING:
-    from nanobot.store.database.notices import Notices
-
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
-ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 
 def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
@@ -67,7 +60,7 @@ class Store:
     @property
     def shared(self) -> bool:
         """Whether lanes are held by leases that expire."""
-        return self.database.dialect == "postgresql"
+        return self.writer.lease is not None
 
     async def close(self) -> None:
         await self.database.close()
@@ -114,7 +107,9 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
     """
     failpoints = Failpoints(Failpoint.parse(crash))
     if url and not url.startswith("sqlite"):
-        return _open_postgres(url, home, context_of, command, failpoints)
+        opening = Opening(home=home, command=command, context_of=context_of, failpoints=failpoints)
+        opened = server_of(url).open(opening)
+        return Store(opened.database, opened.writer, opened.lock, opened.notices)
     path = sqlite_path(url) if url else home / "state.db"
     if path is None:
         return Store(in_memory_database(failpoints), context_of(None, ""), None)
@@ -166,51 +161,6 @@ def bring_up_to_date(
     if behind:
         database.back_up(copy)
         database.run_now(lambda connection: migrate.upgrade(connection, history))
-
-
-def _open_postgres(
-    url: str, home: Path, context_of: ContextOf, command: str, failpoints: Failpoints
-) -> Store:
-    from nanobot.store.database.notices import Notices  # noqa: PLC0415 - where it is wanted
-    from nanobot.store.database.postgres import PostgresDatabase  # noqa: PLC0415
-
-    database = PostgresDatabase(url, failpoints)
-    identity = identity_of(home, command)
-    name, lock = identity or ("", None)
-    context = context_of(LANE.seconds, name)
-    try:
-        database.run_now(make_schema)
-        if database.run_now(migrate.prepare):
-            database.run_now(migrate.upgrade)
-        if identity is not None:
-            database.run_now(lambda connection: _bury(connection, name))
-        return Store(database, context, lock, Notices(database, context.owner))
-    except BaseException:
-        database.shut()
-        if lock is not None:
-            lock.release()
-        raise
-
-
-def make_schema(connection: sa.Connection) -> None:
-    """Create the schema that the URL names if necessary. Raises ConfigError for a search path of
-    several schemas.
-    """
-    if connection.scalar(sa.text("SELECT current_schema()")) is not None:
-        return
-    path = str(connection.scalar(sa.text("SHOW search_path")))
-    if "," in path:
-        raise ConfigError(f"database_url has search_path={path}: name one schema that exists")
-    name = connection.dialect.identifier_preparer.quote_identifier(path.strip('"'))
-    # Of processes that start together, one creates it and the others wait for its commit.
-    connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('schemas'))"))
-    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
-
-
-def _bury(connection: sa.Connection, identity: str) -> None:
-    """The previous holder of this identity is dead: release everything it held."""
-    lanes.free_all(connection, identity)
-    channel_leases.free_all(connection, identity)
 
 
 def check(path: Path, *, thorough: bool = False) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
 from nanobot.errors import PluginBroken
 from nanobot.store.database.database import Database
-from nanobot.store.database.plugin_transfer import REVISIONS, Revisions, numbers, upgrade
+
+Revisions: TypeAlias = Sequence[Callable[..., Any] | str]
+"""The revisions of a plugin's tables, each a statement or a function of a connection."""
+
+NO_PLUGINS: Mapping[str, Revisions] = MappingProxyType({})
+REVISIONS = "plugin_revisions"
+"""The table with the number of revisions that each plugin has applied."""
+_r = sa.table(REVISIONS, sa.column("name", sa.Text), sa.column("number", sa.Integer))
 
 
 class SqlPluginTables:
@@ -49,6 +58,27 @@ async def migrate_plugin(database: Database, name: str, revisions: Revisions) ->
             raise PluginBroken(f"each of its tables must be named {name} or {name}_...")
 
     await database.transact(migrate)
+
+
+def numbers(connection: sa.Connection) -> dict[str, int]:
+    """How many revisions each plugin has applied."""
+    if not sa.inspect(connection).has_table(REVISIONS):
+        return {}
+    query = sa.select(_r.c.name, _r.c.number).order_by(_r.c.name)
+    return {row.name: int(row.number) for row in connection.execute(query)}
+
+
+def upgrade(connection: sa.Connection, name: str, revisions: Revisions) -> None:
+    """Apply those of the revisions that are new here, and note how many there are."""
+    create = f"CREATE TABLE IF NOT EXISTS {REVISIONS} (name TEXT PRIMARY KEY, number INTEGER)"
+    connection.exec_driver_sql(create)
+    for revision in revisions[numbers(connection).get(name, 0) :]:
+        if callable(revision):
+            revision(connection)
+        else:
+            connection.execute(sa.text(revision))
+    connection.execute(sa.delete(_r).where(_r.c.name == name))
+    connection.execute(sa.insert(_r), {"name": name, "number": len(revisions)})
 
 
 def _tables(connection: sa.Connection) -> set[str]:

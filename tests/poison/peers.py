@@ -19,10 +19,10 @@ import psycopg
 from psycopg import sql
 
 from nanobot.messages import Address
-from nanobot.server import signals
+from nanobot.plugins.postgres.processes import signals
+from nanobot.plugins.postgres.store.notices import Notices
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.store.database import schema
-from nanobot.store.database.notices import Notices
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.chat_leases import name_of
 from tests.poison.judging import Case, Place
 from tests.poison.others import example, grouped, mutations

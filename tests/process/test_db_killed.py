@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store import maintenance
 from tests.store.conftest import Postgres
 from tests.store.filling import everything
@@ -18,6 +19,7 @@ from tests.store.test_maintenance import source  # noqa: F401 - a fixture
 MOVING = """
 import os, signal, sys
 import sqlalchemy as sa
+from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store import maintenance
 
 source, target, words, nth = sys.argv[1:]
@@ -37,7 +39,7 @@ def before(connection, cursor, statement, *_):
 def committing(connection):
     reach("COMMIT")
 
-maintenance.migrate_to(source, target)
+migrate_to(source, target)
 reach("DONE")
 """
 
@@ -70,7 +72,7 @@ def test_a_move_killed_anywhere_is_made_once_more(
         killed(source, target, words, nth)
         assert content(source) == before, words
         assert not any(rows for name, rows in content(target).items() if name != "meta"), words
-        maintenance.migrate_to(source, target)
+        migrate_to(source, target)
         assert content(target) == before, words
         assert not maintenance.check_store(target).problems
 
@@ -83,4 +85,4 @@ def test_a_move_killed_when_it_was_done_is_done(
     killed(source, target, "DONE", 1)
     assert content(target) == before
     with pytest.raises(UsageError, match="not empty"):
-        maintenance.migrate_to(source, target)
+        migrate_to(source, target)

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.session.runs import Claim
 from nanobot.store.database import migrate
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home

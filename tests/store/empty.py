@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from nanobot.app.plugin_revisions import plugin_revisions
 from nanobot.seam.installed import installed
 from nanobot.store.database import migrate
-from nanobot.store.database.plugin_transfer import upgrade
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.plugin_tables import upgrade
 
 
 def with_empty_store(home: Path) -> None:

@@ -14,12 +14,12 @@ from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.plugins.search.store.log_search import LogSearch
 from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database, Work
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal

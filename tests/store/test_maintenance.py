@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreError, StoreForeign, StoreLocked, UsageError
+from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store import maintenance
 from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
@@ -63,10 +64,10 @@ def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
     before = content(source)
     assert all(before.values())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
-    moved = maintenance.migrate_to(source, there)
+    moved = migrate_to(source, there)
     assert moved.rows == {name: len(rows) for name, rows in before.items()}
     assert content(there) == before
-    maintenance.migrate_to(there, back)
+    migrate_to(there, back)
     assert content(back) == before
     assert not maintenance.check_store(back).problems
 
@@ -78,8 +79,8 @@ def test_what_comes_after_a_move_has_ids_that_nothing_had(
     with maintenance.at_rest(source) as database:
         last = database.run_now(lambda connection: connection.execute(remove).scalar_one())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
-    maintenance.migrate_to(source, there)
-    maintenance.migrate_to(there, back)
+    migrate_to(source, there)
+    migrate_to(there, back)
     for url in (there, back):
         with maintenance.at_rest(url) as database:
             assert database.run_now(remember) > last
@@ -99,10 +100,10 @@ def test_a_target_that_holds_something_is_left_alone(source: str, tmp_path: Path
     shutil.copy(maintenance.where(source), target)
     before = content(f"sqlite:///{target}")
     with pytest.raises(UsageError, match="not empty"):
-        maintenance.migrate_to(source, f"sqlite:///{target}")
+        migrate_to(source, f"sqlite:///{target}")
     assert content(f"sqlite:///{target}") == before
     with pytest.raises(UsageError, match="already"):
-        maintenance.migrate_to(source, source)
+        migrate_to(source, source)
 
 
 def test_a_log_that_does_not_hold_is_not_moved(source: str, tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_log_that_does_not_hold_is_not_moved(source: str, tmp_path: Path) -> N
         connection.commit()
     target = f"sqlite:///{tmp_path / 'target.db'}"
     with pytest.raises(StoreCorrupt, match="broken at entry 2"):
-        maintenance.migrate_to(source, target)
+        migrate_to(source, target)
     assert not any(rows for name, rows in content(target).items() if name != "meta")
     assert "broken at entry 2" in maintenance.check_store(source).problems[0]
 
@@ -123,13 +124,13 @@ def test_a_store_that_others_work_on_is_not_moved(
         maintenance.at_rest(source),
         pytest.raises(StoreLocked),
     ):
-        maintenance.migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
+        migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
     url = postgres.empty()
-    maintenance.migrate_to(source, url)
+    migrate_to(source, url)
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE channel_leases SET until = extract(epoch FROM now()) + 60")
     with pytest.raises(StoreError, match="works on this database"):
-        maintenance.migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
+        migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
 
 
 async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
@@ -239,7 +240,7 @@ def test_a_vacuum_gives_room_back_and_loses_nothing(source: str, postgres: Postg
     assert smaller < larger
     assert content(source) == before
     url = postgres.empty()
-    maintenance.migrate_to(source, url)
+    migrate_to(source, url)
     assert all(maintenance.vacuum(url))
 
 

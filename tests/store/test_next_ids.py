@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
+from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store import maintenance
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.strict_types import LARGEST_INTEGER
@@ -83,7 +84,7 @@ def test_a_store_with_such_a_row_is_not_moved_and_the_row_is_named(tmp_path: Pat
         database.run_now(migrate.prepare)
         database.run_now(lambda c: c.execute(sa.insert(schema.moved_chats).inline(), values))
     with pytest.raises(StoreCorrupt, match=r"moved_chats .*start nanobot once"):
-        maintenance.migrate_to(source, f"sqlite:///{tmp_path / 'b.db'}")
+        migrate_to(source, f"sqlite:///{tmp_path / 'b.db'}")
 
 
 def test_a_store_moves_without_an_absurd_counter(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_store_moves_without_an_absurd_counter(tmp_path: Path) -> None:
     with maintenance.at_rest(source) as database:
         database.run_now(migrate.prepare)
         database.run_now(lambda connection: connection.exec_driver_sql(absurd).close())
-    maintenance.migrate_to(source, target)
+    migrate_to(source, target)
     with maintenance.at_rest(target) as database:
         seq = database.run_now(lambda connection: connection.exec_driver_sql(counter).scalar())
     assert (seq or 0) <= LARGEST_INTEGER

@@ -13,10 +13,12 @@ import sqlalchemy as sa
 
 from nanobot.app.bringing import revision
 from nanobot.app.plugin_revisions import plugin_revisions
+from nanobot.plugins.postgres.store.moving import migrate_to
+from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.store import maintenance
-from nanobot.store.database.plugin_transfer import Revisions, numbers, tables_of, upgrade
+from nanobot.store.plugin_tables import Revisions, numbers, upgrade
 from tests.store.conftest import Postgres
 
 PLUGINS: dict[str, Plugin] = {
@@ -93,12 +95,12 @@ def test_the_tables_of_all_plugins_go_to_postgresql_and_back(
     before, there = contents(source), postgres.empty()
     assert set(before) >= {"language_chats", "fork_runs", "evals_results", "theirs_notes"}
     assert all(before.values())
-    moved = maintenance.migrate_to(source, there, known)
+    moved = migrate_to(source, there, known)
     assert {table: moved.rows[table] for table in before} == dict.fromkeys(before, 1)
     assert contents(there) == before
     assert maintenance.back_up(there, tmp_path / "kept.db", known) == ()
     assert contents(f"sqlite:///{tmp_path / 'kept.db'}") == before
-    maintenance.migrate_to(there, back, known)
+    migrate_to(there, back, known)
     assert contents(back) == before
 
 
@@ -111,7 +113,7 @@ def test_of_two_plugins_whose_names_begin_alike_each_table_is_moved_once(tmp_pat
     filled(source, known)
     with maintenance.at_rest(source) as database:
         assert database.run_now(lambda connection: tables_of(connection, "mcp")) == ["mcp_seen"]
-    maintenance.migrate_to(source, target, known)
+    migrate_to(source, target, known)
     assert contents(target) == contents(source)
     assert sorted(contents(target)) == ["mcp_seen", "theirs", "theirs_notes", "theirs_too_notes"]
 
@@ -121,7 +123,7 @@ def test_tables_of_a_plugin_that_is_not_installed_stay_behind_and_are_named(
 ) -> None:
     source, target = f"sqlite:///{tmp_path / 'a.db'}", f"sqlite:///{tmp_path / 'b.db'}"
     filled(source, plugin_revisions() | THEIRS)
-    moved = maintenance.migrate_to(source, target, plugin_revisions())
+    moved = migrate_to(source, target, plugin_revisions())
     assert moved.left == ("theirs",)
     assert "language_chats" in contents(target)
     assert "theirs_notes" not in contents(target)

@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.migrate import OURS, Revisions
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
 from tests.sampling import few

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, on_postgres
 from tests.store.making import (

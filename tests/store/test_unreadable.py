@@ -96,10 +96,9 @@ def test_every_transaction_passes_the_guard() -> None:
         if called & {"SqliteDatabase", "PostgresDatabase"}:
             openers.add(file.relative_to(ROOT / "nanobot").as_posix())
     assert openers == {
-        "plugins/diagnostics/store.py",  # counts rows, and reads none
         "store/opening.py",  # gives them to a Store
         "store/maintenance.py",  # of a store at rest
-        "store/repositories/inspection.py",  # looks at one of another process
+        "plugins/postgres/store/server.py",  # gives one to a Store; otherwise of a store at rest
     }
 
 

@@ -28,6 +28,7 @@ from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, Plugins
 from nanobot.seam.faces import Metric
 from nanobot.seam.installed import installed, provided
 from nanobot.server.metrics import prometheus_text
+from nanobot.store.servers import url_of
 from nanobot.tools.redact import Redactor, secrets_of
 
 PART_SECONDS = 60.0
@@ -146,7 +147,7 @@ class _Collector:
         return msgspec.structs.replace(metric, values=values)
 
     def _database(self) -> str:
-        return database(self._readable.database_url)
+        return database(url_of(self._readable))
 
     async def _plugins(self) -> str:
         if self._serving is not None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.errors import NanobotError
 from nanobot.store.database import migrate
 from nanobot.store.database.fingerprint import missing
-from nanobot.store.database.postgres import PostgresDatabase
+from nanobot.store.servers import server_of
 
 _MOST_ROWS = 1_000_000
 _SECONDS = 5.0
@@ -20,11 +20,7 @@ _WAIT_MILLISECONDS = 2_000
 def database(url: str) -> str:
     """Revision, size and counts. Nothing is locked, created or changed. Raises StoreError."""
     if not url.startswith("sqlite"):
-        opened = PostgresDatabase(url, workers=1)
-        try:
-            return opened.run_now(_seen)
-        finally:
-            opened.shut()
+        return server_of(url).look(_seen)
     path = Path(sa.make_url(url).database or "")
     if not path.exists():
         return "kind      SQLite\nThe database does not exist yet."

@@ -7,6 +7,7 @@ from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
 from nanobot.plugins.quarantine.store import at_rest
 from nanobot.seam.faces import EveryRow
+from nanobot.store.servers import url_of
 
 _MOST = 50
 
@@ -15,8 +16,8 @@ def checks(config: Config, every_row: EveryRow) -> list[Finding]:
     """Unreadable rows, and the contents of the quarantine."""
     if not every_row:
         return []
-    url = config.database_url
     try:
+        url = url_of(config)
         unreadable = at_rest.unreadable(url)
         kept = at_rest.listed(url, table="", restored=False, limit=1_000)
     except NanobotError as error:

@@ -39,8 +39,9 @@ def listing(
     from nanobot.cli.output import document, say  # noqa: PLC0415 - more than --help needs
     from nanobot.config.loader import load  # noqa: PLC0415
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
+    from nanobot.store.servers import url_of  # noqa: PLC0415
 
-    url = load(environ, unset={}).database_url
+    url = url_of(load(environ, unset={}))
     rows = at_rest.listed(url, table=table, restored=everything, limit=limit)
     if json:
         document(rows)
@@ -59,8 +60,9 @@ def show(environ: Mapping[str, str], *, number: Number, json: Json = False) -> N
     from nanobot.cli.output import document, say  # noqa: PLC0415 - as above
     from nanobot.config.loader import load  # noqa: PLC0415
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
+    from nanobot.store.servers import url_of  # noqa: PLC0415
 
-    shown = at_rest.shown(load(environ, unset={}).database_url, number)
+    shown = at_rest.shown(url_of(load(environ, unset={})), number)
     if json:
         document(shown)
         return
@@ -94,6 +96,7 @@ def restore(
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
     from nanobot.server.client import call  # noqa: PLC0415
     from nanobot.session.quarantine import Quarantined  # noqa: PLC0415
+    from nanobot.store.servers import url_of  # noqa: PLC0415
 
     given = _pairs(values or [])
     config = load(environ, unset={})
@@ -102,7 +105,7 @@ def restore(
     if raw is not None:
         row = msgspec.json.decode(raw, type=Quarantined)
     else:
-        row = at_rest.restore(config.database_url, number, given)
+        row = at_rest.restore(url_of(config), number, given)
     say(f"{row.table} {row.key} is back.")
 
 

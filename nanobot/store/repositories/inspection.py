@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.errors import as_store_error
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.opening import check
+from nanobot.store.servers import server_of
 
 _OWNED = (
     sa.select(schema.pairings.c.channel)
@@ -36,7 +36,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 def inspect(url: str) -> Inspection:
     """Check integrity and version. Raises StoreError, which describes the problem."""
     if not url.startswith("sqlite"):
-        return _postgres(url)
+        server = server_of(url)
+        return _inspected(server.where, 0, server.look(_looked_at))
     path = Path(sa.make_url(url).database or "")
     if not path.exists():
         return Inspection(where=str(path), revision=None, current=True, size=0)
@@ -50,16 +51,6 @@ def inspect(url: str) -> Inspection:
     finally:
         engine.dispose()
     return _inspected(str(path), path.stat().st_size, seen)
-
-
-def _postgres(url: str) -> Inspection:
-    database = PostgresDatabase(url, workers=1)
-    try:
-        seen = database.run_now(_looked_at)
-    finally:
-        database.shut()
-    where = sa.make_url(url).render_as_string(hide_password=True)
-    return _inspected(where, 0, seen)
 
 
 class _Seen(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ from nanobot.plugins.setup.doctor.plugins import plugins
 from nanobot.plugins.setup.probes import try_model
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
+from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.skills import Skills
 
@@ -232,7 +233,7 @@ async def _troubles(config: Config) -> list[Finding]:
 def _inspected(config: Config) -> Inspection | Finding:
     """The store's contents, or the finding that says why it cannot be used."""
     try:
-        return inspect(config.database_url)
+        return inspect(url_of(config))
     except NanobotError as error:
         return Finding(about="store", level="broken", text=str(error))
 

@@ -8,23 +8,22 @@ no signals are sent; the heartbeats show which processes are alive.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
 import msgspec
 
+from nanobot.app.peers import ThisProcess
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
 from nanobot.messages import WEB, Address, EventKind, RunEvent
-from nanobot.ports import Clock
-from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.living import Living
-from nanobot.server.looks import PeerLooks
-from nanobot.server.presence import Presence
-from nanobot.server.remote_runs import RemoteRuns, end_of
-from nanobot.server.signals import (
+from nanobot.plugins.postgres.processes.living import Living
+from nanobot.plugins.postgres.processes.looks import PeerLooks
+from nanobot.plugins.postgres.processes.presence import Presence, here_of
+from nanobot.plugins.postgres.processes.remote_runs import RemoteRuns, end_of
+from nanobot.plugins.postgres.processes.signals import (
     Changed,
     Dead,
     Emitted,
@@ -41,13 +40,20 @@ from nanobot.server.signals import (
     Woken,
     brief,
 )
-from nanobot.server.telling import Pieces, Telling, whole_so_far
-from nanobot.server.this_process import ThisProcess
+from nanobot.plugins.postgres.processes.telling import (
+    Pieces,
+    RunChannels,
+    Telling,
+    whole_so_far,
+)
+from nanobot.plugins.postgres.store.notices import Notices
+from nanobot.ports import Clock
+from nanobot.server.current_runs import CurrentRuns
+from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
 from nanobot.store.beats import Beats
 from nanobot.store.database.identity import name_of, process_name
-from nanobot.store.database.notices import Notices
 from nanobot.supervision import Work, begin_all
 
 AGAIN_SECONDS = 2.0
@@ -55,13 +61,12 @@ AGAIN_SECONDS = 2.0
 DELTA_SECONDS = 0.3
 """Model output within this time is sent as one piece."""
 
-_MOST_CHANNELS = 4_096
 _WATCHED_AT_ONCE = 40
 _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT, EventKind.END})
 
 
 class PeerProcesses(Peers):
-    """See bus.peers.Peers."""
+    """See bus.peers.Peers and app.peers.OtherProcesses."""
 
     def __init__(
         self, notices: Notices, bus: Bus, clock: Clock, this: ThisProcess, beats: Beats
@@ -82,7 +87,7 @@ class PeerProcesses(Peers):
         self._followed = asyncio.Event()
         self._runs_known = asyncio.Event()
         self._local = CurrentRuns()
-        self._channels: dict[str, str] = {}
+        self._channels = RunChannels()
         self._said_here: Here | None = None
         bus.on_stopped(self._local.stopped)
 
@@ -114,6 +119,15 @@ class PeerProcesses(Peers):
     async def tell_to_look(self) -> None:
         """A command has changed the store without serving it."""
         await self._telling.send([("", Look())])
+
+    def served(self) -> Collection[str]:
+        return self.presence.served()
+
+    def text_so_far(self, run_id: str) -> str | None:
+        return self.runs.text_so_far(run_id)
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        return self.runs.partial(session_key)
 
     def _listening(self) -> None:
         """Signals sent in the meantime were missed."""
@@ -195,7 +209,7 @@ class PeerProcesses(Peers):
         self._flush_deltas(event.run_id)
         if event.kind is EventKind.TOOL_RESULT and self.presence.alive():
             self._bus.mail_waits(event.session_key)  # perhaps; they report it later
-        channel = self._channel_of(event)
+        channel = self._channels.note(event)
         for name, peer in self.presence.alive().items():
             if event.session_key in peer.watches:
                 self._say(name, Emitted(event))
@@ -206,17 +220,6 @@ class PeerProcesses(Peers):
             ):
                 there = channel in self._this.speaks()
                 self._say(name, Emitted(brief(event), whole=False, shown=there))
-
-    def _channel_of(self, event: RunEvent) -> str:
-        """The channel that a run answers to, taken from its first event."""
-        address = event.payload.get("address")
-        if address is not None:
-            self._channels[event.run_id] = address.channel
-            if len(self._channels) > _MOST_CHANNELS:
-                del self._channels[next(iter(self._channels))]
-        if event.kind is EventKind.END:
-            return self._channels.pop(event.run_id, "")
-        return self._channels.get(event.run_id, "")
 
     def watching(self, session_key: str, *, begins: bool) -> None:
         self._followed.set()
@@ -255,7 +258,7 @@ class PeerProcesses(Peers):
             self._making.clear()
             await self._clock.sleep(DELTA_SECONDS)
             self._flush_deltas()
-            if self._this.here(self._notices.own) != self._said_here:
+            if here_of(self._this, self._notices.own) != self._said_here:
                 self._introduce(asks=False)
             slow = self.runs.slow(self._clock.monotonic())
             if slow:
@@ -296,12 +299,12 @@ class PeerProcesses(Peers):
         """The state of other processes was checked."""
         if strangers:
             self._introduce()
-        elif self._this.here(self._notices.own) != self._said_here:
+        elif here_of(self._this, self._notices.own) != self._said_here:
             self._introduce(asks=False)
 
     def _introduce(self, *, asks: bool = True) -> None:
         """Announce who we are and what is watched here, a part at a time."""
-        self._said_here = self._this.here(self._notices.own)
+        self._said_here = here_of(self._this, self._notices.own)
         self._telling.put("here", "", msgspec.structs.replace(self._said_here, asks=asks))
         watched = [*self._bus.sessions_watched(), *self.runs.followed()]
         for begin in range(0, len(watched), _WATCHED_AT_ONCE):
@@ -348,8 +351,8 @@ class PeerProcesses(Peers):
             self._beats.hurry()  # a lease was released
         self._followed.set()
         for event in self._local.all() if news else ():
-            if self._channels.get(event.run_id) in news:
-                there = self._channels.get(event.run_id) in self._this.speaks()
+            if self._channels.of(event.run_id) in news:
+                there = self._channels.of(event.run_id) in self._this.speaks()
                 again = Emitted(brief(event), whole=False, anew=True, shown=there)
                 self._say(sender, again)
         if isinstance(signal, Gone):

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.optional import require
+from nanobot.plugins.postgres.store.pipeline import Pipeline
 from nanobot.store.database.database import Work
 from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.pipeline import Pipeline
 from nanobot.store.database.prepared import PIPELINE
 from nanobot.store.database.strict_types import number
 

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from nanobot.agent.budgets import Budgets
 from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.providers.base import Usage
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.runs import Claim, Ending, NewRun
 from nanobot.session.states import RunState
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import NO_LIMITS, Home
 from tests.store.making import CHAT, KEY, admit, call, let_in, rendered, said, told

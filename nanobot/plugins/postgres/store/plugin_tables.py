@@ -4,24 +4,16 @@ them, and then their rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from collections.abc import Mapping
 
 import msgspec
 import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.errors import StoreCorrupt, UsageError
-from nanobot.store.database.row_copy import Content, content_of, copy_rows
+from nanobot.plugins.postgres.store.row_copy import Content, content_of, copy_rows
 from nanobot.store.database.tables import metadata
-
-Revisions: TypeAlias = Sequence[Callable[..., Any] | str]
-"""The revisions of a plugin's tables, each a statement or a function of a connection."""
-
-NO_PLUGINS: Mapping[str, Revisions] = MappingProxyType({})
-REVISIONS = "plugin_revisions"
-_r = sa.table(REVISIONS, sa.column("name", sa.Text), sa.column("number", sa.Integer))
+from nanobot.store.plugin_tables import REVISIONS, Revisions, numbers, upgrade
 
 
 class PluginsMoved(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,14 +49,6 @@ def move_plugins(
     return PluginsMoved(rows=rows, left=tuple(left))
 
 
-def numbers(connection: sa.Connection) -> dict[str, int]:
-    """How many revisions each plugin has applied."""
-    if not sa.inspect(connection).has_table(REVISIONS):
-        return {}
-    query = sa.select(_r.c.name, _r.c.number).order_by(_r.c.name)
-    return {row.name: int(row.number) for row in connection.execute(query)}
-
-
 def tables_of(connection: sa.Connection, name: str) -> list[str]:
     """The tables of a plugin, by name: not those of the store, and not those of a plugin whose
     longer name begins like this one."""
@@ -79,19 +63,6 @@ def tables_of(connection: sa.Connection, name: str) -> list[str]:
 
 def _is_of(table: str, plugin: str) -> bool:
     return f"{table}_".startswith(f"{plugin}_")
-
-
-def upgrade(connection: sa.Connection, name: str, revisions: Revisions) -> None:
-    """Apply those of the revisions that are new here, and note how many there are."""
-    create = f"CREATE TABLE IF NOT EXISTS {REVISIONS} (name TEXT PRIMARY KEY, number INTEGER)"
-    connection.exec_driver_sql(create)
-    for revision in revisions[numbers(connection).get(name, 0) :]:
-        if callable(revision):
-            revision(connection)
-        else:
-            connection.execute(sa.text(revision))
-    connection.execute(sa.delete(_r).where(_r.c.name == name))
-    connection.execute(sa.insert(_r), {"name": name, "number": len(revisions)})
 
 
 def _refuse_used(target: sa.Connection, name: str) -> None:

@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nanobot.server.living import DOUBT_SECONDS, SETTLED_SECONDS, Living
-from nanobot.server.looks import PeerLooks
-from nanobot.server.presence import Presence
-from nanobot.server.signals import Dead, Here, Look, Signal
-from nanobot.server.telling import Telling
+from nanobot.plugins.postgres.processes.living import DOUBT_SECONDS, SETTLED_SECONDS, Living
+from nanobot.plugins.postgres.processes.looks import PeerLooks
+from nanobot.plugins.postgres.processes.presence import Presence
+from nanobot.plugins.postgres.processes.signals import Dead, Here, Look, Signal
+from nanobot.plugins.postgres.processes.telling import Telling
+from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.lease import CHANNEL
 from nanobot.store.beats import Beat, Beats, Held
 from nanobot.store.database.identity import name_of, process_name
-from nanobot.store.database.notices import Notices
 from nanobot.testing.machine import ManualClock
 
 OTHER = "other-1"

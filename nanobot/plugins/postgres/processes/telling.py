@@ -8,14 +8,15 @@ import msgspec
 
 from nanobot.errors import StoreError
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.postgres.processes.signals import Packer, Signal
+from nanobot.plugins.postgres.store.notices import MAX_BYTES, Notices
 from nanobot.ports import Clock
-from nanobot.server.signals import Packer, Signal
-from nanobot.store.database.notices import MAX_BYTES, Notices
 
 GATHER_SECONDS = 0.01
 """Signals within this time are sent together."""
 
 _MOST_WAITING = 10_000
+_MOST_CHANNELS = 4_096
 
 
 class Telling:
@@ -66,6 +67,28 @@ class Telling:
             await self._notices.send(texts)
         except StoreError:
             self.lost = True
+
+
+class RunChannels:
+    """The channel that each run answers to, taken from its first event."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, str] = {}
+
+    def note(self, event: RunEvent) -> str:
+        """The channel of an event's run; it is forgotten with the last one."""
+        address = event.payload.get("address")
+        if address is not None:
+            self._channels[event.run_id] = address.channel
+            if len(self._channels) > _MOST_CHANNELS:
+                del self._channels[next(iter(self._channels))]
+        if event.kind is EventKind.END:
+            return self._channels.pop(event.run_id, "")
+        return self.of(event.run_id)
+
+    def of(self, run_id: str) -> str:
+        """The channel of a run; "" if it is unknown."""
+        return self._channels.get(run_id, "")
 
 
 class Pieces:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
-from nanobot.server.peers import PeerProcesses
-from nanobot.server.presence import GONE_SECONDS, Presence
-from nanobot.server.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
-from nanobot.server.signals import Gone, Here, Watches
-from nanobot.server.this_process import ThisProcess
+from nanobot.plugins.postgres.processes.peers import PeerProcesses
+from nanobot.plugins.postgres.processes.presence import GONE_SECONDS, Presence
+from nanobot.plugins.postgres.processes.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
+from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
+from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.store.beats import Beat, Beats
-from nanobot.store.database.notices import Notices
 from nanobot.testing.machine import ManualClock
 
 NAMES = [f"p{number}" for number in range(5)]

@@ -1,4 +1,4 @@
-"""Moves a whole store from one database to another, row by row, and proves that the two are equal.
+"""Copies a whole store from one database to another, row by row, and proves that the two are equal.
 
 Rows are streamed in batches, so memory use does not grow with the store. The whole move is one
 transaction of the target: an interruption leaves the target unchanged.
@@ -12,11 +12,13 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UsageError
+from nanobot.plugins.postgres.store.plugin_tables import move_plugins
+from nanobot.plugins.postgres.store.row_copy import Content, content_of, copy_rows
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
-from nanobot.store.database.plugin_transfer import Revisions, move_plugins
-from nanobot.store.database.row_copy import Content, content_of, copy_rows
 from nanobot.store.database.strict_types import LARGEST_INTEGER
+from nanobot.store.plugin_tables import Revisions
+from nanobot.store.repositories import chain
 
 _NUMBERED = tuple(
     table
@@ -71,6 +73,13 @@ def move(
     more = move_plugins(source, target, plugins)
     rows = {name: content.rows for name, content in copied.items() if content.rows}
     return Moved(rows=rows | more.rows, left=more.left)
+
+
+def head_of(connection: sa.Connection, key: str) -> bytes:
+    """The last hash of a log whose chain has been verified."""
+    chain.verify_within(connection, key)
+    query = sa.select(schema.sessions.c.head_hash).where(schema.sessions.c.key == key)
+    return bytes(connection.scalar(query) or b"")
 
 
 def _make_room(target: sa.Connection) -> None:

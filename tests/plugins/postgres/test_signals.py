@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from nanobot.messages import Address, EventKind, RunEvent
-from nanobot.server.signals import Emitted, Owed, Packer, Signal, Unpacker, Woken, brief
+from nanobot.plugins.postgres.processes.signals import (
+    Emitted,
+    Owed,
+    Packer,
+    Signal,
+    Unpacker,
+    Woken,
+    brief,
+)
+from nanobot.plugins.postgres.store.notices import MAX_BYTES
 from nanobot.session.states import RunKind
-from nanobot.store.database.notices import MAX_BYTES
 
 OWED = Owed("telegram", "1")
 

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.postgres import PostgresDatabase
 from tests.store.conftest import Postgres
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.test_unreadable import COLUMNS, HEALTHY, Parts, complete_home, failures

@@ -12,12 +12,12 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
+from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.session.inbox import Admitted
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.postgres import PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext
 from tests.store.conftest import Postgres

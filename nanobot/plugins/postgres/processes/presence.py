@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from nanobot.app.peers import ThisProcess
 from nanobot.messages import TERMINAL
+from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
 from nanobot.ports import Clock
-from nanobot.server.signals import Gone, Here, Watches
 
 GONE_SECONDS = 7.0
 """A process that announces itself is not relied on after this long without a signal."""
@@ -111,6 +112,18 @@ class Presence:
         rivals = (name for name, peer in self.alive().items() if peer.here.drives)
         own = _weight(self._own, session_key)
         return all(_weight(name, session_key) < own for name in rivals)
+
+
+def here_of(this: ThisProcess, name: str) -> Here:
+    """The introduction of this process under that name."""
+    return Here(
+        name,
+        this.drives(),
+        this.schedules(),
+        tuple(this.serves()),
+        speaks=tuple(this.speaks()),
+        beats=True,
+    )
 
 
 def _weight(name: str, session_key: str) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreError
-from nanobot.store.database.postgres import LIMITS, PostgresDatabase
+from nanobot.plugins.postgres.store.postgres import LIMITS, PostgresDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, begun, claim, said

@@ -10,13 +10,13 @@ from typing import Protocol
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.postgres.processes.presence import Presence
+from nanobot.plugins.postgres.processes.signals import Dead, Look
+from nanobot.plugins.postgres.processes.telling import Telling
+from nanobot.plugins.postgres.store.notices import LONGEST_PAUSE, Notices
 from nanobot.ports import Clock
-from nanobot.server.presence import Presence
-from nanobot.server.signals import Dead, Look
-from nanobot.server.telling import Telling
 from nanobot.store.beats import Beat, Beats, Held
 from nanobot.store.database.identity import name_of, process_name
-from nanobot.store.database.notices import LONGEST_PAUSE, Notices
 from nanobot.supervision import Looks
 
 DOUBT_SECONDS = 2.0

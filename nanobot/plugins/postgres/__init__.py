@@ -1,0 +1,16 @@
+"""The store in PostgreSQL, which several processes can share."""
+
+from __future__ import annotations
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="postgres",
+    summary="The store in PostgreSQL, which several processes can share.",
+    databases={
+        "postgresql": "nanobot.plugins.postgres.store.server:PostgresServer",
+        "postgresql+psycopg": "nanobot.plugins.postgres.store.server:PostgresServer",
+    },
+    processes="nanobot.plugins.postgres.processes.service:processes",
+    commands="nanobot.plugins.postgres.commands:commands",
+)

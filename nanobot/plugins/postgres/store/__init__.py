@@ -1,0 +1,1 @@
+"""The store in PostgreSQL, and its move from one database to another."""

@@ -1,0 +1,158 @@
+"""Databases on servers, which plugins bring: each is found by the scheme of its URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
+from nanobot.errors import ConfigError, NanobotError
+from nanobot.ports import Clock
+from nanobot.seam.installed import installed
+from nanobot.seam.plugin import Part, resolved
+from nanobot.store.database.database import Database, Work
+from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.lock import HomeLock
+from nanobot.store.plugin_tables import Revisions
+from nanobot.store.unit import StoreContext
+from nanobot.text import Sentence
+
+T = TypeVar("T")
+ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
+
+_OURS: Mapping[str, str] = {"postgresql": "postgres", "postgresql+psycopg": "postgres"}
+"""The plugins of nanobot that bring databases, by scheme, for one that could not be loaded."""
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """Who opens a store: the home, the command, what makes its context (see `opening.contexts`),
+    and where a test wants it to fail."""
+
+    home: Path
+    command: str
+    context_of: ContextOf
+    failpoints: Failpoints
+
+
+class Notices(Protocol):
+    """How the processes that share a store tell each other something."""
+
+    @property
+    def line(self) -> str:
+        """The channel for notices to this process only, or "" while it is not listening."""
+        ...
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """An open database. Its context has the seconds of leases. `lock` is held until it closes."""
+
+    database: Database
+    writer: StoreContext
+    lock: HomeLock | None
+    notices: Notices
+
+
+class DatabaseAtRest(Protocol):
+    """A database that nobody else uses, without an event loop."""
+
+    def run_now(self, work: Work[T]) -> T:
+        """Run `work` in one transaction. Raises StoreError."""
+        ...
+
+
+class DatabaseServer(Protocol):
+    """A database on a server, which a plugin gives for its URL. Nothing is opened before it is
+    used. Every method but `where` raises StoreError, and ConfigError where something is not
+    installed."""
+
+    @property
+    def where(self) -> str:
+        """The URL without its password."""
+        ...
+
+    async def reached(self, clock: Clock) -> None:
+        """Wait at most a minute for a server that is restarting."""
+        ...
+
+    def open(self, opening: Opening) -> Opened:
+        """Open it for a gateway, with the tables of this version."""
+        ...
+
+    def at_rest(self) -> AbstractContextManager[DatabaseAtRest]:
+        """Open it for exclusive use, with the tables of this version. Raises StoreError while
+        other processes work on it."""
+        ...
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A connection whose transaction is rolled back. Others may work on it."""
+        ...
+
+    def look(self, work: Work[T]) -> T:
+        """Run `work` in one transaction, whatever tables there are."""
+        ...
+
+    def back_up(self, file: Path, plugins: Mapping[str, Revisions]) -> tuple[str, ...]:
+        """Copy the store into a SQLite file that is empty, from one snapshot. Returns the plugins
+        whose tables are not in it."""
+        ...
+
+    def restore(self, copy: Path, plugins: Mapping[str, Revisions]) -> None:
+        """Copy a SQLite store into this database, which must be empty."""
+        ...
+
+    def vacuum(self) -> tuple[int, int]:
+        """Reclaim the space of removed rows. Returns the sizes before and after, in bytes."""
+        ...
+
+
+def server_of(url: str) -> DatabaseServer:
+    """The database of a URL that is not of SQLite. Raises ConfigError if no plugin brings it."""
+    scheme, plugins = scheme_of(url), installed()
+    for name, found in list(plugins.found.items()):
+        part = found.plugin.databases.get(scheme)
+        if part is not None:
+            given = plugins.tried(
+                name, "databases", partial(_given, part, url), passing=NanobotError
+            )
+            if given is not None:
+                return given
+    for broken in plugins.left_out:
+        if broken.name == _OURS.get(scheme):
+            raise _lacking(broken.name, f"It could not be loaded: {broken.why}")
+    raise ConfigError(f"database_url begins with {scheme}: no plugin brings such a database")
+
+
+def _given(part: Part, url: str) -> DatabaseServer:
+    server: DatabaseServer = resolved(part)(url)
+    return server
+
+
+def usable(url: str, config: Config) -> str:
+    """That URL of a database. Raises ConfigError if it is of a plugin that is off."""
+    if not url.startswith("sqlite"):
+        scheme, plugins = scheme_of(url), installed().found
+        for name, why in switched(config).off.items():
+            if name in plugins and scheme in plugins[name].plugin.databases:
+                raise _lacking(name, why)
+    return url
+
+
+def url_of(config: Config) -> str:
+    """The URL of the store. Raises ConfigError if it is of a plugin that is off."""
+    return usable(config.database_url, config)
+
+
+def _lacking(plugin: str, why: Sentence) -> ConfigError:
+    return ConfigError(f"database_url needs the plugin {plugin}. {why}")
+
+
+def scheme_of(url: str) -> str:
+    """What a URL begins with."""
+    return url.partition(":")[0]
