@@ -30,7 +30,7 @@ from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import Address, InboundMessage, Role, Sender
-from nanobot.plugins.postgres.processes.peers import PeerProcesses
+from nanobot.plugins.postgres.processes.sharing import PostgresProcesses
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
 from nanobot.store.opening import Store, contexts, open_store
@@ -225,7 +225,9 @@ async def measure(
         bus.drives = False
         talkers = Talkers(store, bus)
         assert isinstance(store.notices, Notices)
-        peers = PeerProcesses(store.notices, bus, SystemClock(), _this(), store.beats)
+        peers = PostgresProcesses(store.database, store.writer, store.notices).processes(
+            bus, _this()
+        )
         await stack.enter_async_context(peers.serving())
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(talkers.deliver()), tasks.create_task(talkers.poll())]

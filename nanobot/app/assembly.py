@@ -28,7 +28,7 @@ from nanobot.app.parts import (
     taint_of,
     walls_of,
 )
-from nanobot.app.peers import PeerState, ServedChannels, peers_of
+from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
 from nanobot.app.plugin_exposure import Exposed
 from nanobot.app.program import Program
@@ -39,6 +39,7 @@ from nanobot.app.tools import builtin_tools
 from nanobot.app.triggers import seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.pairing import Pairing
+from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
@@ -153,6 +154,9 @@ class _Assembly:
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
         self._offer()
+        self.sharing = sharing_of(self.store, self.plugged)
+        if self.sharing is not None:
+            self.plugged.offers.add({Sharing: self.sharing})
         self._register_tools()
         types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
         background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
@@ -168,7 +172,7 @@ class _Assembly:
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.jobs)
-        others = peers_of(self.store, self.roles, agent.worker, met, self.plugged)
+        others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
         self.peer_state.peers = others
         engine = self._engine(
             agent,
@@ -240,7 +244,7 @@ class _Assembly:
             adapters=Adapters(self.config, self.plugins),
             received=self.received,
             clock=self.machine.clock,
-            beats=self.store.beats if self.store.shared else None,
+            sharing=self.sharing,
         )
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
@@ -256,7 +260,7 @@ class _Assembly:
             **self.plugged.works("one_process", clock),
         }
         work = partial(side_by_side, works, clock)
-        return scheduler_over(self.store.beats, clock, work, shared=self.store.shared)
+        return scheduler_over(self.sharing, work)
 
     def _engine(
         self,

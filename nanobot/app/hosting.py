@@ -19,6 +19,7 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import menu, open_channel, reception
 from nanobot.channels.menus import MenuSettings
 from nanobot.channels.reception import Reception
+from nanobot.channels.sharing import Sharing
 from nanobot.channels.terminal import Terminal
 from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
@@ -34,7 +35,6 @@ from nanobot.ports import (
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
-from nanobot.store.beats import Beats
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 
@@ -150,8 +150,8 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts channels as tasks and adds them to `channels`. `beats`: set if other processes use the
-    same store. `text_of`: a run's text so far, in whichever process it is driven."""
+    """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
+    the same store. `text_of`: a run's text so far, in whichever process it is driven."""
 
     config: Config
     channels: HostedChannels
@@ -161,7 +161,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters
     received: Received
     clock: Clock
-    beats: Beats | None = None
+    sharing: Sharing | None = None
 
     @property
     def reception(self) -> Reception:
@@ -178,7 +178,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return self.intake(TERMINAL, _AT_THE_TERMINAL)
 
     def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
-        hosting = Hosting(beats=self.beats, attended=terminal.attended)
+        hosting = Hosting(sharing=self.sharing, attended=terminal.attended)
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
     def web_intake(self, gate: Gate) -> ChannelIntake:
@@ -187,7 +187,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
 
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
         # Every process shows what it sends to its own pages; pages opened later read the log.
-        hosting = Hosting(beats=self.beats, attended=lambda _chat: True)
+        hosting = Hosting(sharing=self.sharing, attended=lambda _chat: True)
         return self._start(tasks, WEB, channel, _AT_THE_PAGE, hosting)
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
@@ -223,7 +223,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             blobs=self.received.blobs,
             fetcher=fetcher,
             arrived=self.operations.engine.records.arrived,
-            beats=self.beats,
+            sharing=self.sharing,
             menus=self._menus(channel, settings),
         )
 

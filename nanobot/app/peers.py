@@ -13,6 +13,9 @@ from nanobot.app.hosting import HostedChannels
 from nanobot.app.plugged import Plugged
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler
+from nanobot.bus.core import Bus
+from nanobot.channels.sharing import Sharing
+from nanobot.errors import StoreError
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.states import RunState
@@ -66,6 +69,14 @@ class OtherProcesses(Protocol):
 
     def changed(self) -> None:
         """Jobs have changed here."""
+        ...
+
+
+class SharedStore(Sharing, Protocol):
+    """What the processes over one store agree on, and how they hear of each other."""
+
+    def processes(self, bus: Bus, this: ThisProcess) -> OtherProcesses:
+        """The others, which are told about this process."""
         ...
 
 
@@ -135,15 +146,32 @@ def _no_jobs() -> None:
     """Nothing here does jobs."""
 
 
+def sharing_of(store: Store, plugged: Plugged) -> SharedStore | None:
+    """What the processes over a shared store agree on, as the plugin of its database gives it; None
+    for the only process. Raises StoreError: without it, two of them would do the same."""
+    if not store.shared:
+        return None
+
+    def use(_: FoundPlugin, given: Any) -> SharedStore | None:
+        shared: SharedStore | None = given
+        return shared
+
+    found = [given for given in plugged.each("sharing", use) if given is not None]
+    if not found:
+        raise StoreError("the plugin of the database failed: `nanobot plugins list` says why")
+    return found[0]
+
+
 def peers_of(
     store: Store,
+    sharing: SharedStore | None,
+    bus: Bus,
     roles: Roles,
     worker: Worker,
     given: tuple[Records, HostedChannels, Scheduler, JobService | None],
-    plugged: Plugged,
 ) -> OtherProcesses:
-    """Those of a shared store, which the plugin of its database gives."""
-    if store.notices is None:
+    """The other processes over the store."""
+    if sharing is None:
         return NoOtherProcesses()
     records, channels, scheduler, jobs = given
 
@@ -161,10 +189,4 @@ def peers_of(
         ended=ended,
         jobs_changed=_no_jobs if jobs is None else jobs.look_at_all,
     )
-
-    def use(_: FoundPlugin, others: Any) -> OtherProcesses:
-        given: OtherProcesses = others
-        return given
-
-    found = plugged.each("processes", use, {ThisProcess: this})
-    return found[0] if found else NoOtherProcesses()
+    return sharing.processes(bus, this)

@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from loguru import logger
 
-from nanobot.channels.lease import ChannelLease
-from nanobot.ports import Clock
-from nanobot.store.beats import Beats
+from nanobot.channels.sharing import Sharing, Turn
 
 LEASE = "(scheduler)"
 """Its key among the leases of channels; no channel has this name."""
@@ -18,7 +16,7 @@ class Scheduler:
     """Runs `schedule` until cancelled. With a `lease` it runs only while that is held, so that
     another process takes over when this one ends or dies."""
 
-    def __init__(self, schedule: Callable[[], Awaitable[None]], lease: ChannelLease | None) -> None:
+    def __init__(self, schedule: Callable[[], Awaitable[None]], lease: Turn | None) -> None:
         self._schedule = schedule
         self._lease = lease
         self.schedules = False
@@ -40,8 +38,6 @@ class Scheduler:
             self.schedules = False
 
 
-def scheduler_over(
-    beats: Beats, clock: Clock, work: Callable[[], Awaitable[None]], *, shared: bool
-) -> Scheduler:
+def scheduler_over(sharing: Sharing | None, work: Callable[[], Awaitable[None]]) -> Scheduler:
     """The scheduler of one process; of those that share a store, one holds the lease."""
-    return Scheduler(work, ChannelLease(LEASE, beats, clock) if shared else None)
+    return Scheduler(work, None if sharing is None else sharing.turn(LEASE))

@@ -19,7 +19,6 @@ from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.lease import ChannelLease
 from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
@@ -29,6 +28,7 @@ from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender
 from nanobot.channels.shared_chats import SharedChats
+from nanobot.channels.sharing import Sharing
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.ports import (
@@ -46,7 +46,6 @@ from nanobot.ports import (
 )
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
-from nanobot.store.beats import Beats
 from nanobot.supervision import Work, begin_all
 
 TYPING_AFTER = 1.0
@@ -69,7 +68,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `text_of` returns a run's text so far (None: it is not driven here);
     `blobs` has the contents of files; `fetcher` gets the files of messages; `menus` sets the
     platform's command menus; `arrived` tells which messages of a platform are known to be ours.
-    `beats`: set if other processes use the same store. `attended`: set if they serve this channel
+    `sharing`: set if other processes use the same store. `attended`: set if they serve this channel
     too; tells whether a client is attached here to the chat with that id."""
 
     preview: bool = True
@@ -80,7 +79,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     fetcher: AttachmentFetcher | None = None
     menus: MenuSettings = MenuSettings()
     arrived: Arrived | None = None
-    beats: Beats | None = None
+    sharing: Sharing | None = None
     attended: Callable[[str], bool] | None = None
 
 
@@ -120,8 +119,9 @@ class ChannelHost:
         )
         self.confides, self.is_after = sender.confides, sender.is_after
         bus.on_slowed(name, sender.rates.heard)
-        shared = hosting.beats is not None and not channel.capabilities.waits
-        self._leases = ChatLeases(name, bus.journal, clock, shared=shared)
+        self._leases = ChatLeases(bus.journal)
+        if hosting.sharing is not None and not channel.capabilities.waits:
+            self._leases = hosting.sharing.chats(name, bus.journal)
         self._previews: Previews | None = None
         if hosting.preview and isinstance(channel, Editing):
             tools = hosting.show_tools
@@ -141,7 +141,7 @@ class ChannelHost:
         self._missed: MissedReactions | None = None
         self._fetcher = hosting.fetcher
         chats = None
-        if self._hosting.beats is not None and hosting.attended is not None:
+        if self._hosting.sharing is not None and hosting.attended is not None:
             chats = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
@@ -180,32 +180,32 @@ class ChannelHost:
         """Receive, deliver and show work until cancelled. If processes share a store, only the one
         with the channel's lease does; if the channel is `shared`, only that one receives."""
         try:
-            if self._hosting.beats is None or self._channel.capabilities.waits:
+            if self._hosting.sharing is None or self._channel.capabilities.waits:
                 await self._serve(intake)
             elif not self.shares:
-                await self._in_turn(self._hosting.beats, partial(self._serve, intake))
+                await self._in_turn(self._hosting.sharing, partial(self._serve, intake))
             else:
                 await self.moved.load()
                 async with asyncio.TaskGroup() as tasks:
                     self._leases.helping = True
                     self._begin(tasks, self._speaking())
-                    await self._in_turn(self._hosting.beats, partial(self._listening, intake))
+                    await self._in_turn(self._hosting.sharing, partial(self._listening, intake))
         finally:
             await self._leases.leave()
 
     @property
     def shares(self) -> bool:
         """Whether several processes send for it, each in different chats."""
-        return self._hosting.beats is not None and self._channel.capabilities.shared
+        return self._hosting.sharing is not None and self._channel.capabilities.shared
 
     @property
     def speaks(self) -> bool:
         """Whether this process sends to the channel's chats."""
         return self.state in _SERVED or (self.shares and self.state == "standby")
 
-    async def _in_turn(self, beats: Beats, serve: Callable[[], Awaitable[None]]) -> None:
+    async def _in_turn(self, sharing: Sharing, serve: Callable[[], Awaitable[None]]) -> None:
         """Serve while this process has the channel's lease, and wait for it in between."""
-        lease = ChannelLease(self.name, beats, self._clock, shares=self.shares)
+        lease = sharing.turn(self.name, shares=self.shares)
         while True:
             self._leases.helping = self.shares
             if not await lease.take():
@@ -232,7 +232,7 @@ class ChannelHost:
     def _speaking(self) -> dict[str, Work]:
         """The tasks that deliver and show work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
-        if self._hosting.beats is not None:
+        if self._hosting.sharing is not None:
             works["outbox of other processes"] = self._others.outbox
         typing = self._channel.capabilities.typing
         shown = [self._drafts, self._previews, self._reactions]
@@ -250,7 +250,7 @@ class ChannelHost:
         channel, works = self._channel, dict[str, Work]()
         if self._fetcher is not None:
             works["files"] = self._fetcher.run
-            if self._hosting.beats is not None and isinstance(channel, Receiving):
+            if self._hosting.sharing is not None and isinstance(channel, Receiving):
                 works["files of other processes"] = self._others.files
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:

@@ -37,7 +37,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects", "prompt", "around_runs", "serve", "processes"),
+    *("propagation", "objects", "prompt", "around_runs", "serve", "sharing"),
     *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
@@ -157,9 +157,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""
-    processes: Part | None = None
-    """Where a database of its `databases` is shared: gives the other processes; see
-    `nanobot.app.peers.OtherProcesses`."""
+    sharing: Part | None = None
+    """Where a database of its `databases` is shared: gives what the processes over it agree on; see
+    `nanobot.app.peers.SharedStore`."""
     start: Part | None = None
     """Gives an asynchronous context manager that lives as long as the gateway serves."""
     serve: Part | None = None

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
 from nanobot.ports import Clock, Ids
-from nanobot.store.beats import Beats
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
@@ -22,7 +21,6 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.servers import ContextOf, Notices, Opening, server_of
 from nanobot.store.unit import StoreContext, StoreHooks
 
@@ -37,9 +35,7 @@ def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it too, so `beats` must renew its
-    leases; `notices` reach those processes.
-    """
+    """An open store. `shared`: other processes may work on it, too; `notices` reach them."""
 
     def __init__(
         self,
@@ -51,8 +47,6 @@ class Store:
         self.guard = Guard(database, writer)
         self.journal = SqlJournal(self.guard, writer)
         self.notices = notices
-        line = str if notices is None else lambda: notices.line
-        self.beats = Beats(SqlLeases(self.guard, writer), writer.clock, line)
         self.database: Database = self.guard
         self.writer = writer
         self._lock = lock

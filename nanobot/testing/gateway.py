@@ -29,6 +29,7 @@ from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
+from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import load
 from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import SessionPolicy
@@ -43,10 +44,9 @@ from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.server.access import Access
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.tasks import TaskStarter
-from nanobot.store.beats import Beats
+from nanobot.store.database.database import Database
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
 from nanobot.testing.memory_home import MemoryHome as MemoryHome
@@ -81,7 +81,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a test gateway. With `received` it fetches the files of a channel that
     supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
     `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `shared`: other processes work on the same store. `brings`: what plugins would add;
+    result. `sharing`: other processes work on the same store. `brings`: what plugins would add;
     `hooks`: and to transactions.
     """
 
@@ -100,7 +100,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     lane_limit: int = 50
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
-    shared: bool = False
+    sharing: Callable[[Database, StoreContext], Sharing] | None = None
     received: Received | None = None
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
@@ -232,13 +232,12 @@ class FakeGateway:
             fetcher = AttachmentFetcher(
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
-        leases = SqlLeases(self.process, self.journal.writer)
         hosting = msgspec.structs.replace(
             options.hosting,
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
-            beats=Beats(leases, clock) if options.shared else None,
+            sharing=options.sharing and options.sharing(self.process, self.journal.writer),
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(

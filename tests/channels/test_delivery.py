@@ -26,6 +26,7 @@ from nanobot.errors import (
     Uncertain,
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.postgres.processes.sharing import Leased
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
@@ -598,7 +599,7 @@ async def test_what_another_process_shows_just_now_is_not_in_doubt() -> None:
     async with (
         MemoryHome(ManualClock(instant=False)) as home,
         gateway(
-            channel=waiting_room(), home=home, options=Options(hosting=hosting, shared=True)
+            channel=waiting_room(), home=home, options=Options(hosting=hosting, sharing=Leased)
         ) as bot,
     ):
         journal = Process(home).journal
@@ -625,7 +626,7 @@ async def test_what_a_process_that_was_killed_showed_is_shown_again_with_the_lin
             await owe(bot, "hello")
             assert (await bot.channel.pop()).text == "hello"
             await bot.settle()
-        options = Options(hosting=hosting, shared=True)
+        options = Options(hosting=hosting, sharing=Leased)
         async with gateway(channel=waiting_room(), home=home, options=options) as bot:
             clock_of(bot).advance(SHOWING_SECONDS)
             assert (await bot.channel.pop()).text == MARKED
@@ -634,7 +635,7 @@ async def test_what_a_process_that_was_killed_showed_is_shown_again_with_the_lin
 async def test_a_chat_that_nobody_attends_here_is_left_to_other_processes() -> None:
     attending = set[str]()
     hosting = Hosting(attended=attending.__contains__)
-    clock, options = ManualClock(instant=False), Options(hosting=hosting, shared=True)
+    clock, options = ManualClock(instant=False), Options(hosting=hosting, sharing=Leased)
     async with (
         MemoryHome(clock) as home,
         gateway(channel=waiting_room(), home=home, options=options) as bot,

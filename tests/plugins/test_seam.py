@@ -317,7 +317,7 @@ ASKED_LATER = frozenset(
         *("checks", "commands", "fits"),  # by commands, each with a test of its own
         *("exposures", "metrics"),  # when somebody looks
         *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
-        "processes",  # where processes share a store
+        "sharing",  # where processes share a store
         "results",  # closes: the next test
     }
 )

@@ -14,6 +14,7 @@ from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.plugins.search.store.log_search import LogSearch
@@ -26,7 +27,6 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.leases import SqlLeases
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.usage import SqlUsageStore

@@ -23,7 +23,7 @@ from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
-from tests.store.home import NO_LIMITS
+from tests.store.home import NO_LIMITS, leases_of
 from tests.store.making import (
     CHAT,
     KEY,
@@ -111,7 +111,7 @@ def shared(home: Path, url: str) -> Store:
 
 
 async def _answer(line: Connection, store: Store) -> None:
-    assert await store.beats.leases.hold_channel("telegram")
+    assert await leases_of(store.journal).hold_channel("telegram")
     await begun(store.journal, "r1")
     line.send("answering")
     await asyncio.sleep(60)

@@ -11,6 +11,6 @@ PLUGIN = Plugin(
         "postgresql": "nanobot.plugins.postgres.store.server:PostgresServer",
         "postgresql+psycopg": "nanobot.plugins.postgres.store.server:PostgresServer",
     },
-    processes="nanobot.plugins.postgres.processes.service:processes",
+    sharing="nanobot.plugins.postgres.processes.service:sharing",
     commands="nanobot.plugins.postgres.commands:commands",
 )

@@ -7,8 +7,9 @@ import os
 import signal
 from pathlib import Path
 
-from nanobot.store.database.identity import identity_of
+from nanobot.plugins.postgres.store.identity import identity_of
 from tests.store.conftest import Postgres
+from tests.store.home import leases_of
 from tests.store.making import KEY
 from tests.store.processes import another, answer_until_killed, shared
 
@@ -22,10 +23,10 @@ async def test_a_gateway_that_is_restarted_after_a_kill_goes_on_at_once(
         os.kill(pid, signal.SIGKILL)
         await asyncio.to_thread(line.poll, 10)
         elsewhere = shared(tmp_path / "two", url)
-        assert not await elsewhere.beats.leases.hold_channel("telegram")
+        assert not await leases_of(elsewhere.journal).hold_channel("telegram")
         assert await elsewhere.journal.ready() == []
         again = shared(tmp_path / "one", url)
-        assert await again.beats.leases.hold_channel("telegram")
+        assert await leases_of(again.journal).hold_channel("telegram")
         assert [lane.session_key for lane in await again.journal.ready()] == [KEY]
         claimed = await again.journal.claim(KEY, "unused", "UTC")
         assert claimed is not None
@@ -42,7 +43,7 @@ async def test_nothing_is_taken_from_a_process_of_the_same_home_that_lives(
         assert line.recv() == "answering"
         os.kill(pid, signal.SIGSTOP)
         beside = shared(tmp_path, url)
-        assert not await beside.beats.leases.hold_channel("telegram")
+        assert not await leases_of(beside.journal).hold_channel("telegram")
         assert await beside.journal.claim(KEY, "unused", "UTC") is None
         await beside.close()
 

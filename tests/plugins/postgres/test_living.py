@@ -13,10 +13,10 @@ from nanobot.plugins.postgres.processes.looks import PeerLooks
 from nanobot.plugins.postgres.processes.presence import Presence
 from nanobot.plugins.postgres.processes.signals import Dead, Here, Look, Signal
 from nanobot.plugins.postgres.processes.telling import Telling
+from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
+from nanobot.plugins.postgres.store.identity import name_of, process_name
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.lease import CHANNEL
-from nanobot.store.beats import Beat, Beats, Held
-from nanobot.store.database.identity import name_of, process_name
 from nanobot.testing.machine import ManualClock
 
 OTHER = "other-1"

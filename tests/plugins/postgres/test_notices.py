@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from nanobot.plugins.postgres.store.identity import life_lock
 from nanobot.plugins.postgres.store.notices import MAX_BYTES, Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
-from nanobot.store.database.identity import life_lock
 from nanobot.system import SystemClock
 from tests.store.conftest import Postgres
 

@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway import Gateway
+from nanobot.app.peers import sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, StoreError
 from nanobot.seam.installed import installed
 from nanobot.store import maintenance
+from nanobot.store.opening import Store, in_memory_database
 from nanobot.store.servers import server_of
+from nanobot.store.unit import StoreContext
+from nanobot.testing.machine import CountingIds, ManualClock
 from tests.cli.running import environ_of, run
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.store.conftest import Postgres
+from tests.store.home import LEASE_SECONDS
 
 REFUSAL = "database_url needs the plugin postgres. It is switched off: nanobot plugins on postgres"
 OFF = '[plugins]\noff = ["postgres"]\n'
@@ -122,6 +127,17 @@ def test_a_database_that_cannot_be_opened_is_the_plugins_failure(
     with pytest.raises(ConfigError, match="mydb"):
         server_of(config.database_url)
     assert "databases" in {each.name: each.why for each in installed().left_out}["mydb"]
+
+
+async def test_a_shared_store_is_not_used_without_what_its_processes_agree_on(
+    tmp_path: Path,
+) -> None:
+    writer = StoreContext(ManualClock(), CountingIds(), "us", LEASE_SECONDS)
+    store, plugged = Store(in_memory_database(), writer, None), Plugged(load(home_of(tmp_path, "")))
+    plugged.offers.add_by_type(store)
+    with pytest.raises(StoreError, match="plugins list"):
+        sharing_of(store, plugged)
+    await store.close()
 
 
 def test_what_no_plugin_brings_is_no_database(tmp_path: Path) -> None:

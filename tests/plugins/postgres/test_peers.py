@@ -9,8 +9,8 @@ from nanobot.plugins.postgres.processes.peers import PeerProcesses
 from nanobot.plugins.postgres.processes.presence import GONE_SECONDS, Presence
 from nanobot.plugins.postgres.processes.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
 from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
+from nanobot.plugins.postgres.store.beats import Beat, Beats
 from nanobot.plugins.postgres.store.notices import Notices
-from nanobot.store.beats import Beat, Beats
 from nanobot.testing.machine import ManualClock
 
 NAMES = [f"p{number}" for number in range(5)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nanobot.bus.core import Bus
-from nanobot.channels.lease import ChannelLease
+from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
@@ -25,12 +25,18 @@ _NOBODY = "mailto:nobody@example.com"
 """Apple's push service refuses a contact without a public host name."""
 
 
-def serve(
-    config: Config, records: Records, store: Store, clock: Clock, bus: Bus, works: Works
+def serve(  # noqa: PLR0913 - each is a part
+    config: Config,
+    records: Records,
+    store: Store,
+    clock: Clock,
+    bus: Bus,
+    works: Works,
+    sharing: Sharing | None = None,
 ) -> None:
     """Push notifications while the page is served."""
     service = PushService(config, records, store, clock)
-    works.add("notifications", partial(service.run, bus))
+    works.add("notifications", partial(service.run, bus, sharing))
 
 
 class PushService:
@@ -48,22 +54,20 @@ class PushService:
             sender, self.subscriptions, records, clock, details=config.web.push_details
         )
         self._home = config.home
-        self._clock = clock
-        self._store = store
 
     async def bring_over(self) -> None:
         """See former_files; only then a new key may be made. Raises StoreError."""
         await bring_over(self._home, self.subscriptions)
 
-    async def run(self, bus: Bus) -> None:
+    async def run(self, bus: Bus, sharing: Sharing | None = None) -> None:
         """Push until cancelled; over a shared store, only while no other process does. Raises
         StoreError.
         """
         await self.bring_over()
-        if not self._store.shared:
+        if sharing is None:
             await self.notifier.run(bus)
             return
-        lease = ChannelLease(LEASE, self._store.beats, self._clock)
+        turn = sharing.turn(LEASE)
         while True:
-            await lease.wait()
-            await lease.holding(partial(self.notifier.run, bus))
+            await turn.wait()
+            await turn.holding(partial(self.notifier.run, bus))

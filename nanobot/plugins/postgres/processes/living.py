@@ -13,10 +13,10 @@ from nanobot.boundary import boundary
 from nanobot.plugins.postgres.processes.presence import Presence
 from nanobot.plugins.postgres.processes.signals import Dead, Look
 from nanobot.plugins.postgres.processes.telling import Telling
+from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
+from nanobot.plugins.postgres.store.identity import name_of, process_name
 from nanobot.plugins.postgres.store.notices import LONGEST_PAUSE, Notices
 from nanobot.ports import Clock
-from nanobot.store.beats import Beat, Beats, Held
-from nanobot.store.database.identity import name_of, process_name
 from nanobot.supervision import Looks
 
 DOUBT_SECONDS = 2.0

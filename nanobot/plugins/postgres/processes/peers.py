@@ -46,14 +46,14 @@ from nanobot.plugins.postgres.processes.telling import (
     Telling,
     whole_so_far,
 )
+from nanobot.plugins.postgres.store.beats import Beats
+from nanobot.plugins.postgres.store.identity import name_of, process_name
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.ports import Clock
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
-from nanobot.store.beats import Beats
-from nanobot.store.database.identity import name_of, process_name
 from nanobot.supervision import Work, begin_all
 
 AGAIN_SECONDS = 2.0

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from loguru import logger
 
+from nanobot.plugins.postgres.store.identity import life_lock, name_of
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.ports import Clock
 from nanobot.retries import Backoff
-from nanobot.store.database.identity import life_lock, name_of
 
 if TYPE_CHECKING:
     import psycopg

@@ -9,6 +9,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreError, UsageError
+from nanobot.plugins.postgres.store import channel_leases
+from nanobot.plugins.postgres.store.identity import identity_of
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.plugins.postgres.store.reaching import until_reached
@@ -17,11 +19,9 @@ from nanobot.ports import Clock
 from nanobot.session.lease import LANE
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import T, Work
-from nanobot.store.database.identity import identity_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import lanes
 from nanobot.store.plugin_tables import Revisions
-from nanobot.store.repositories import channel_leases
 from nanobot.store.servers import Opened, Opening
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.postgres.store.beats import Beat, Held
+from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
 from nanobot.session.lease import CHANNEL
-from nanobot.store.beats import Beat, Held
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
-from nanobot.store.database.identity import life_lock, name_of, process_name
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chat_leases, lanes
 from nanobot.store.unit import StoreContext

@@ -9,9 +9,9 @@ from contextlib import suppress
 from loguru import logger
 
 from nanobot.errors import StoreError
+from nanobot.plugins.postgres.store.beats import Beats
 from nanobot.ports import Clock
 from nanobot.session.lease import CHANNEL
-from nanobot.store.beats import Beats
 
 
 class ChannelLease:

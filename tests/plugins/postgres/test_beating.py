@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.postgres.store.beats import Beat, Beats, Held, Numbered
 from nanobot.session.lease import CHANNEL
-from nanobot.store.beats import Beat, Beats, Held, Numbered
 from nanobot.testing.machine import ManualClock
 
 

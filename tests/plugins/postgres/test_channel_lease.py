@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from nanobot.channels.lease import ChannelLease
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Attachment
+from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
+from nanobot.plugins.postgres.processes.sharing import Leased
+from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
 from nanobot.session.lease import CHANNEL
-from nanobot.store.beats import Beat, Beats, Held
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from tests.channels.test_attachments import received
 from tests.doubles.files_channel import FilesChannel
 
-SHARED = Options(shared=True)
+SHARED = Options(sharing=Leased)
 
 
 class Leases:
@@ -140,7 +141,7 @@ async def test_files_are_fetched_by_whoever_serves_their_channel_and_again_when_
     clock, channel = ManualClock(instant=False), FilesChannel()
     channel.put("doc", b"hello")
     channel.held["doc"] = asyncio.Event()
-    options = Options(shared=True, received=received(tmp_path))
+    options = Options(sharing=Leased, received=received(tmp_path))
     async with (
         MemoryHome(clock) as home,
         gateway(channel=channel, home=home, options=options) as bot,

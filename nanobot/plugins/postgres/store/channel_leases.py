@@ -16,6 +16,7 @@ _l = schema.channel_leases
 def hold(
     connection: sa.Connection, writer: StoreContext, channel: str, *, shares: bool = False
 ) -> bool:
+    """See beats.Leases."""
     if writer.lease is None:
         return True
     now = store_now(connection, writer)
@@ -43,5 +44,6 @@ def free_all(connection: sa.Connection, identity: str) -> None:
 
 
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
+    """See beats.Leases."""
     names = (channel, chat_leases.shared_name(channel))
     connection.execute(sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from nanobot.messages import Address
+from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
-from nanobot.store.database.identity import life_lock, name_of, process_name
 from tests.store.home import Home, leases_of, on_postgres
 from tests.store.making import begun, told
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from nanobot.store.repositories import beats, channel_leases
+from nanobot.plugins.postgres.store import beating, channel_leases
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 
 class SqlLeases(SqlStore):
-    """See store.beats.Leases."""
+    """See beats.Leases."""
 
     hold_channel = verb(channel_leases.hold)
     leave_channel = verb(channel_leases.leave)
-    beat = verb(beats.beat)
-    free_dead = bare_verb(beats.free_dead)
+    beat = verb(beating.beat)
+    free_dead = bare_verb(beating.free_dead)

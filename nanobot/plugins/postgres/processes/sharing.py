@@ -1,0 +1,45 @@
+"""What the processes over one store agree on: who does what, and what they tell each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nanobot.app.peers import ThisProcess
+from nanobot.bus.core import Bus
+from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
+from nanobot.plugins.postgres.processes.chat_leases import SharedChatLeases
+from nanobot.plugins.postgres.processes.peers import PeerProcesses
+from nanobot.plugins.postgres.store.beats import Beats
+from nanobot.plugins.postgres.store.leases import SqlLeases
+from nanobot.plugins.postgres.store.notices import Notices
+from nanobot.session.journal import Journal
+from nanobot.store.database.database import Database
+from nanobot.store.unit import StoreContext
+
+
+class Leased:
+    """See channels.sharing.Sharing. `beats` renew the leases of this process; `line` is the channel
+    of notices that it listens on."""
+
+    def __init__(
+        self, database: Database, writer: StoreContext, line: Callable[[], str] = str
+    ) -> None:
+        self.beats = Beats(SqlLeases(database, writer), writer.clock, line)
+        self.clock = writer.clock
+
+    def turn(self, name: str, *, shares: bool = False) -> ChannelLease:
+        return ChannelLease(name, self.beats, self.clock, shares=shares)
+
+    def chats(self, channel: str, journal: Journal) -> SharedChatLeases:
+        return SharedChatLeases(channel, journal, self.clock)
+
+
+class PostgresProcesses(Leased):
+    """See app.peers.SharedStore."""
+
+    def __init__(self, database: Database, writer: StoreContext, notices: Notices) -> None:
+        super().__init__(database, writer, lambda: notices.line)
+        self._notices = notices
+
+    def processes(self, bus: Bus, this: ThisProcess) -> PeerProcesses:
+        return PeerProcesses(self._notices, bus, self.clock, this, self.beats)
