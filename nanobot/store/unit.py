@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -216,6 +216,40 @@ class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     erases: tuple[EraseHook, ...] = ()
 
 
+class ChatClaims:
+    """The chats of a bot that this process sends to: all of them, because it shares the bot with no
+    other. Where several do, each verb of a delivery renews the claim in its transaction and fails
+    without it, so a process that lost a chat writes nothing about its messages.
+    """
+
+    def take(
+        self, connection: sa.Connection, address: Address, *, helping: bool
+    ) -> Callable[[], str | None]:
+        """Take a free chat. The returned function, called after the queries ran, gives the other
+        holder ("": unknown), or None if this process has the chat."""
+        return lambda: None
+
+    def fence(self, connection: sa.Connection, address: Address) -> None:
+        """Renew the claim and keep it until the transaction ends. Raises Fenced."""
+
+    def renewed(self, connection: sa.Connection, address: Address) -> Callable[[], bool]:
+        """As `fence`, but the returned function, called after the queries ran, tells the result."""
+        return lambda: True
+
+    def renew(self, connection: sa.Connection, addresses: Sequence[Address]) -> list[Address]:
+        """Renew the claims; returns the chats that this process still has."""
+        return list(addresses)
+
+    def leave(self, connection: sa.Connection, addresses: Sequence[Address]) -> None:
+        """Release these chats."""
+
+    def others(
+        self, connection: sa.Connection, addresses: Sequence[Address]
+    ) -> Collection[Address]:
+        """The chats among these that other processes have."""
+        return ()
+
+
 class StoreContext:
     """The writer: one process (or one worker) with its clock and its source of ids.
 
@@ -237,8 +271,7 @@ class StoreContext:
         self.owner = owner
         self.lease = lease
         self.held = HeldLanes()
-        self.chats: set[str] = set()
-        """The chats that this process leased, by their names in the lease table."""
+        self.chats = ChatClaims()
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
         self.units = 0

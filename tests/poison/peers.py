@@ -20,10 +20,10 @@ from psycopg import sql
 
 from nanobot.messages import Address
 from nanobot.plugins.postgres.processes import signals
+from nanobot.plugins.postgres.store.chat_claims import name_of
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.store.database import schema
-from nanobot.store.journal.chat_leases import name_of
 from tests.poison.judging import Case, Place
 from tests.poison.others import example, grouped, mutations
 from tests.poison.rows import speak

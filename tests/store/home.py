@@ -14,6 +14,7 @@ from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.plugins.search.store.indexing import LogIndexing
@@ -79,6 +80,8 @@ class Home:
         hooks = store_hooks(budgets)
         writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None, hooks)
         writer.held = self._held.setdefault(owner, writer.held)
+        if self.shared:
+            writer.chats = SqlChatClaims(owner)
         return SqlJournal(database or self.database, writer)
 
     def spending(self) -> SqlUsageStore:

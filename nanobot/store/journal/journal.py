@@ -14,7 +14,6 @@ from nanobot.store.journal import (
     accounts,
     admission,
     approvals,
-    chat_leases,
     chats,
     claiming,
     direct,
@@ -63,8 +62,8 @@ class SqlJournal(SqlStore):
     owed_chats = verb(outbox.owed_chats)
     next_outbound = bare_verb(outbox.next_outbound)
     take_chat = verb(outbox.take_chat)
-    renew_chats = verb(chat_leases.renew)
-    leave_chats = verb(chat_leases.leave)
+    renew_chats = verb(outbox.renew_chats)
+    leave_chats = verb(outbox.leave_chats)
     outbound = bare_verb(outbox.find)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")

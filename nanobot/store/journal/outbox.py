@@ -18,7 +18,7 @@ from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import chat_leases, chats, log
+from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
@@ -151,19 +151,29 @@ def post(
 
 def owed_chats(connection: sa.Connection, writer: StoreContext, channel: str) -> list[Address]:
     owed = [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
-    others = set(chat_leases.others_speak(connection, writer, owed))
+    others = writer.chats.others(connection, owed)
     return [address for address in owed if address not in others]
 
 
 def take_chat(
     connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
 ) -> Taken:
-    if writer.lease is None:
-        return Taken(next_outbound(connection, address))
-    outcome = chat_leases.try_to_take(connection, writer, address, helping=helping)
+    outcome = writer.chats.take(connection, address, helping=helping)
     row = next_outbound(connection, address)
     holder = outcome()
     return Taken(row) if holder is None else Taken(holder=holder)
+
+
+def renew_chats(
+    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
+) -> list[Address]:
+    return writer.chats.renew(connection, addresses)
+
+
+def leave_chats(
+    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
+) -> None:
+    writer.chats.leave(connection, addresses)
 
 
 def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
@@ -212,7 +222,7 @@ def begin_send(
     *,
     duplicate: bool,
 ) -> None:
-    chat_leases.fence(connection, writer, row.message.address)
+    writer.chats.fence(connection, row.message.address)
     refusal = Fenced(f"message {row.id} is no longer unsent")
     _SENDING.change_one(connection, refusal, o=row.id, dup=duplicate, n=int(duplicate))
     now = writer.clock.now()
@@ -247,7 +257,7 @@ def receipt(
     *,
     begin: int | None,
 ) -> OutboundRow | None:
-    chat_leases.fence(connection, writer, row.message.address)
+    writer.chats.fence(connection, row.message.address)
     state = "preview" if row.state == "preview" else "sent"
     _PART_SENT.execute(connection, o=row.id, n=idx, s=state, r=message_id)
     if row.state == "preview":
@@ -274,7 +284,7 @@ def defer(
     not_before: float,
     error: str,
 ) -> None:
-    chat_leases.fence(connection, writer, row.message.address)
+    writer.chats.fence(connection, row.message.address)
     if row.state == "preview":
         _PARTS_GONE.execute(connection, o=row.id, n=0)
         return
@@ -293,7 +303,7 @@ def bury(
     scope: BuryScope,
 ) -> int:
     address = row.message.address
-    chat_leases.fence(connection, writer, address)
+    writer.chats.fence(connection, address)
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
     if scope == "message":
         query = query.where(_o.c.id == row.id)

@@ -15,7 +15,7 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.journal import chat_leases, log, outbox
+from nanobot.store.journal import log, outbox
 from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
@@ -31,7 +31,7 @@ def preview(
     message: OutboundMessage,
     part: OutboundPart,
 ) -> OutboundRow | None:
-    chat_leases.fence(connection, writer, message.address)
+    writer.chats.fence(connection, message.address)
     # Locked, so that a concurrent end of the run sees our row.
     alive = sa.select(_r.c.session_key).where(_r.c.id == run_id, schema.RUN_LIVE).with_for_update()
     session_key = connection.scalar(alive)

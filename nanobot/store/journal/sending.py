@@ -14,7 +14,7 @@ from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.journal import chat_leases, outbox
+from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
 
 _o = schema.outbound
@@ -48,7 +48,7 @@ class Sending:
         self._run = run
         self._message = message
         self._parts = parts
-        self._leased = chat_leases.renewed(connection, writer, message.address)
+        self._leased = writer.chats.renewed(connection, message.address)
         if writer.lease is not None:  # a preview of the run is created under this lock
             _LOCK.execute(connection, i=run.id)
         address = message.address

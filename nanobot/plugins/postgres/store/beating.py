@@ -7,12 +7,13 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.plugins.postgres.store.beats import Beat, Held
+from nanobot.plugins.postgres.store.chat_claims import PREFIX
 from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
 from nanobot.session.lease import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import chat_leases, lanes
+from nanobot.store.journal import lanes
 from nanobot.store.unit import StoreContext
 
 _l = schema.channel_leases
@@ -21,7 +22,7 @@ _UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
 _KEPT_SECONDS = 60.0
 """How long expired leases of chats and processes are kept: their owners are dead."""
 
-_IS_CHAT = sa.func.starts_with(_l.c.channel, chat_leases.PREFIX)
+_IS_CHAT = sa.func.starts_with(_l.c.channel, PREFIX)
 # A lease that records who shares its chats lasts as long as the lease of its channel: it has no
 # expiry.
 _RENEW = Prepared(

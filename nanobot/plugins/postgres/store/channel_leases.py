@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.postgres.store.chat_claims import shared_name
 from nanobot.session.lease import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore, insert_or_set
-from nanobot.store.journal import chat_leases
 from nanobot.store.unit import StoreContext, store_now
 
 _l = schema.channel_leases
@@ -22,7 +22,7 @@ def hold(
     now = store_now(connection, writer)
     held = _hold(connection, writer.owner, channel, (now, now + min(writer.lease, CHANNEL.seconds)))
     if held and shares:
-        name = chat_leases.shared_name(channel)
+        name = shared_name(channel)
         insert_or_set(connection, _l, "owner", {"channel": name, "owner": writer.owner, "until": 0})
     return held
 
@@ -45,5 +45,5 @@ def free_all(connection: sa.Connection, identity: str) -> None:
 
 def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
     """See beats.Leases."""
-    names = (channel, chat_leases.shared_name(channel))
+    names = (channel, shared_name(channel))
     connection.execute(sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner))

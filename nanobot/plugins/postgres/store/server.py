@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreError, UsageError
 from nanobot.plugins.postgres.store import channel_leases
+from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.identity import identity_of
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
@@ -44,6 +45,7 @@ class PostgresServer:
         identity = identity_of(opening.home, opening.command)
         name, lock = identity or ("", None)
         writer = opening.context_of(LANE.seconds, name)
+        writer.chats = SqlChatClaims(writer.owner)
         try:
             _bring_up_to_date(database)
             if identity is not None:
