@@ -35,7 +35,9 @@ HANDLED = {
     "app/gateway.py:drain": "the process ends",
     "app/gateway.py:SHUTDOWN.md": "the process ends; `shut_down` is a boundary",
     "agent/tool_calls.py:call * of *": "each call is made within a boundary, see `_make`",
-    "plugins/postgres/processes/channel_lease.py:*: serving": "the work that holds the lease is supervised",
+    "plugins/postgres/processes/channel_lease.py:*: serving": (
+        "the work that holds the lease is supervised"
+    ),
     "channels/outage.py:*: waiting": "it sleeps",
     "providers/model_choice.py:": "the caller's operation fails",
     "server/control.py:control: events": "the connection is within a boundary",
