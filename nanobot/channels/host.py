@@ -22,7 +22,6 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.menus import Menus, MenuSettings
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
-from nanobot.channels.other_processes import OtherProcesses
 from nanobot.channels.previews import Previews
 from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.reactions import Reactions
@@ -107,7 +106,6 @@ class ChannelHost:
         self._backoff = Backoff(1.0, _LONGEST_BACKOFF, rng=rng)
         self._hosting = hosting
         self._bus = bus
-        self._others = OtherProcesses(name, bus, clock)
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._sender = sender = PartSender(
@@ -232,8 +230,8 @@ class ChannelHost:
     def _speaking(self) -> dict[str, Work]:
         """The tasks that deliver and show work, by name."""
         works: dict[str, Work] = {"delivery": self._delivery.run}
-        if self._hosting.sharing is not None:
-            works["outbox of other processes"] = self._others.outbox
+        if (sharing := self._hosting.sharing) is not None:
+            works["outbox of other processes"] = partial(sharing.outbox, self.name, self._bus)
         typing = self._channel.capabilities.typing
         shown = [self._drafts, self._previews, self._reactions]
         if typing or any(shown):
@@ -250,8 +248,8 @@ class ChannelHost:
         channel, works = self._channel, dict[str, Work]()
         if self._fetcher is not None:
             works["files"] = self._fetcher.run
-            if self._hosting.sharing is not None and isinstance(channel, Receiving):
-                works["files of other processes"] = self._others.files
+            if (sharing := self._hosting.sharing) is not None and isinstance(channel, Receiving):
+                works["files of other processes"] = partial(sharing.files, self.name, self._bus)
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)

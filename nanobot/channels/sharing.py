@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from nanobot.bus.core import Bus
 from nanobot.channels.chat_leases import ChatLeases
 from nanobot.session.journal import Journal
 
@@ -37,4 +38,13 @@ class Sharing(Protocol):
 
     def chats(self, channel: str, journal: Journal) -> ChatLeases:
         """The chats of a channel that this process sends to."""
+        ...
+
+    async def outbox(self, channel: str, bus: Bus) -> None:
+        """Deliver what other processes left for chats of a channel that this process serves, until
+        cancelled."""
+        ...
+
+    async def files(self, channel: str, bus: Bus) -> None:
+        """Fetch the files of messages that they admitted, until cancelled."""
         ...

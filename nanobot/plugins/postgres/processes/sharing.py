@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
+from nanobot.plugins.postgres.processes import left_work
 from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
 from nanobot.plugins.postgres.processes.chat_leases import SharedChatLeases
 from nanobot.plugins.postgres.processes.peers import PeerProcesses
@@ -32,6 +33,12 @@ class Leased:
 
     def chats(self, channel: str, journal: Journal) -> SharedChatLeases:
         return SharedChatLeases(channel, journal, self.clock)
+
+    async def outbox(self, channel: str, bus: Bus) -> None:
+        await left_work.outbox(channel, bus, self.clock)
+
+    async def files(self, channel: str, bus: Bus) -> None:
+        await left_work.files(channel, bus, self.clock)
 
 
 class PostgresProcesses(Leased):
