@@ -166,3 +166,15 @@ async def test_it_starts_nothing_in_a_sandbox_and_allows_no_line_that_it_cannot_
     assert why == "no plugin of this nanobot provides a sandbox"
     assert pattern == "built-in: owners"
     assert line == "policy.rules, rule 1"
+
+
+async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(
+    world: World, bare: Path
+) -> None:
+    world.database_url = "postgresql://nobody:secret@127.0.0.1:1/none"
+    world.configure()
+    for words in (["gateway"], ["db", "check"]):
+        code, out, errors = await ended(world, bare, *words)
+        assert (code, out) == (3, "")
+        assert "database_url needs the plugin postgres. It could not be loaded: " in errors
+        assert "secret" not in errors
