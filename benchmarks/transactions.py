@@ -22,9 +22,10 @@ import psycopg
 
 from benchmarks.filled import PROMPT
 from benchmarks.filled_rows import CHANNEL, PROFILE
-from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import UNLIMITED
+from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
@@ -125,7 +126,7 @@ def cpu_of(server: int | None) -> float:
 @asynccontextmanager
 async def opened(folder: Path, url: str) -> AsyncIterator[Store]:
     """A new store, closed in the end."""
-    hooks = store_hooks(Budgets(UNLIMITED))
+    hooks = store_hooks(lambda context: SqlCallLedger(Budgets(UNLIMITED), context.clock))
     store = open_store(
         folder, url, contexts(SystemClock(), RandomIds(), hooks), command="benchmark", crash=""
     )

@@ -18,6 +18,7 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -48,7 +49,6 @@ from nanobot.store.opening import Store
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.triggers.jobs import Plan
 
 EXEC = '{"command": "ls -l"}'

@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from benchmarks.transactions import cpu_of, new_database, postgres, postmaster
-from nanobot.agent.budgets import Budgets
 from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
-from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import Address, InboundMessage, Role, Sender
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import UNLIMITED
+from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.postgres.processes.sharing import PostgresProcesses
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
@@ -185,7 +186,7 @@ class _Scene:
         self.pids["model"] = [
             await stack.enter_async_context(started([*model, str(model_ms)], home, b""))
         ]
-        hooks = store_hooks(Budgets(UNLIMITED))
+        hooks = store_hooks(lambda context: SqlCallLedger(Budgets(UNLIMITED), context.clock))
         context = contexts(SystemClock(), RandomIds(), hooks)
         here = self._folder / "here"
         store = open_store(here, self.url, context, command="benchmark", crash="")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.budgets import Budgets
 from nanobot.config import file as configfile
 from nanobot.config import loader as config
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.setup.doctor.configuration import configuration
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
@@ -143,7 +144,7 @@ def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("".join(textwrap.dedent(block) for block in blocks))
     loaded = config.load({"NANOBOT_HOME": str(tmp_path)})
     assert loaded.warnings == ()
-    assert Budgets(loaded.budgets).daily
+    assert Budgets(loaded.of(BudgetSettings)).daily
     assert loaded.providers["openai"].prices["gpt-5"].completion == 10.0
     assert loaded.agent.max_run_cost == 0.5
 

@@ -13,18 +13,23 @@ from benchmarks.filled_rows import Size
 from benchmarks.stage import Stage, Subject
 from benchmarks.timed_database import TimedDatabase
 from benchmarks.verbs import Verbs
-from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 
 TIMES = 5
-_BUDGETS = Budgets(BudgetSettings(cost_per_day=1_000_000.0))
+
+
+def _ledger(context: StoreContext) -> SqlCallLedger:
+    return SqlCallLedger(Budgets(BudgetSettings(cost_per_day=1_000_000.0)), context.clock)
 
 
 async def grown(stage: Stage, _: Subject) -> Sample:
@@ -53,7 +58,7 @@ async def _opened(stage: Stage, size: Size) -> AsyncIterator[tuple[Store, TimedD
         stage.home(),
         "",
         contexts(
-            SystemClock(), RandomIds(), store_hooks(_BUDGETS, limiter(QuietHours(QuietSettings())))
+            SystemClock(), RandomIds(), store_hooks(_ledger, limiter(QuietHours(QuietSettings())))
         ),
         command="benchmarks",
         crash="",

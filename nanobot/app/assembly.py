@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.accompanying import with_kept
 from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
@@ -43,6 +42,7 @@ from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -69,7 +69,6 @@ from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.parsing.kinds import FileReaders
@@ -89,10 +88,9 @@ from nanobot.workspace.received import Received
 from nanobot.workspace.skills import Skills
 
 
-def assemble(  # noqa: PLR0913 - each is a part of its own
+def assemble(
     config: Config,
     store: Store,
-    budgets: Budgets,
     machine: Machine,
     program: Program | None = None,
     roles: Roles = Roles(),  # noqa: B008 - frozen
@@ -101,24 +99,23 @@ def assemble(  # noqa: PLR0913 - each is a part of its own
     """Build a gateway over an open store, within a `program` if there is one. Raises ConfigError,
     and UsageError for invalid tools."""
     plugged = plugged or Plugged(config)
-    return _Assembly(config, store, budgets, machine, program or Program(), roles, plugged).parts()
+    return _Assembly(config, store, machine, program or Program(), roles, plugged).parts()
 
 
 class _Assembly:
     """State shared while the parts are built."""
 
-    def __init__(  # noqa: PLR0913 - see assemble
+    def __init__(
         self,
         config: Config,
         store: Store,
-        budgets: Budgets,
         machine: Machine,
         program: Program,
         roles: Roles,
         plugged: Plugged,
     ) -> None:
         self.plugged = plugged
-        self.config, self.store, self.budgets, self.machine = config, store, budgets, machine
+        self.config, self.store, self.machine = config, store, machine
         self.live = LiveSettings(config)
         self.program, self.roles, self.peer_state = program, roles, PeerState()
         self.channels, self.propagation = HostedChannels(), Propagation()
@@ -228,7 +225,11 @@ class _Assembly:
 
     def _auditor(self) -> SecurityAuditor:
         parts = (self.tools, self.records, self.taint)
-        return SecurityAuditor(lambda: self.live.config, *parts, Exposed(self.plugged))
+
+        def config() -> Config:
+            return self.live.config
+
+        return SecurityAuditor(config, *parts, Exposed(config, self.plugged))
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -280,8 +281,7 @@ class _Assembly:
             tasks=self.tasks,
             starter=starter,
             pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
-            budgets=self.budgets,
-            spending=SqlUsageStore(store.database),
+            spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
             context_preview=agent.preview,
@@ -324,7 +324,7 @@ class _Assembly:
 
     def _agent(self, background: BackgroundRuns) -> AgentParts:
         settings, machine, models = self.config.agent, self.machine, self.models
-        budgets, tools = self.budgets, self.tools
+        tools = self.tools
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, self.skills, additions)
         lasting = self.plugged.offers.find(LastingFacts)
@@ -353,6 +353,6 @@ class _Assembly:
                 propagation=self.propagation,
             )
         )
-        following = (machine, models, budgets, tools, self.skills, prompt, agent, self.bus)
+        following = (machine, models, tools, self.skills, prompt, agent, self.bus)
         follow_all(self.live, FollowingParts(*following))
         return agent

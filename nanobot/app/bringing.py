@@ -11,6 +11,7 @@ import msgspec
 from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed
 from nanobot.agent.tasks.types import trouble as trouble_of_type
+from nanobot.app.ledgers import ledger_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.app.trigger_plans import NEEDED, plan_of
@@ -23,19 +24,17 @@ from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
+from nanobot.operations.spending import Spending
 from nanobot.propagation import Propagation
 from nanobot.providers.embedding import Embedder
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.seam.plugin import resolved
 from nanobot.search.conversations import MessageSearch
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
-from nanobot.store.database.database import Database
-from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedArrivals
 from nanobot.store.unit import (
@@ -110,6 +109,7 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     MessageSearch: ("saying",),
     UnreadableRows: ("listed",),
     Care: ("tell",),
+    Spending: ("spent", "used_shares"),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
 
@@ -257,8 +257,9 @@ def triggers_of_plugins(
 
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
-    """What of plugins takes part in transactions: where runs end, where messages arrive, where
-    conversations are removed, and where something is said unasked."""
+    """What of plugins takes part in transactions: where models are called, where runs end, where
+    messages arrive, where conversations are removed, and where something is said unasked. Raises
+    PluginBroken if the limits of model calls fail."""
     ends: list[EndHook] = []
     arriving: list[ArrivalHook] = []
     erasing: list[EraseHook] = []
@@ -284,6 +285,7 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
 
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
+        ledger=ledger_of(plugged, context),
         ends=tuple(ends),
         arrives=tuple(arriving),
         erases=tuple(erasing),
@@ -322,9 +324,15 @@ def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
             if finding.level == "broken":
                 raise ConfigError(f"{new.file}: {finding.text}")
 
+    def other(found: FoundPlugin, taken: Callable[[Config], object], config: Config) -> None:
+        with plugged.failing(found, "settings"):
+            taken(config)
+
     for name, found in plugged.on.items():
         if found.plugin.settings is not None and plugged.follows[name].takes:
             live.follow(found.table, take=partial(take, found), check=check)
+        for keys, taken in plugged.follows[name].others:
+            live.follow(*keys, take=partial(other, found, taken))
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:
@@ -382,25 +390,3 @@ class _Told(Subscription):
     def offer(self, event: RunEvent) -> None:
         with boundary(f"events of the plugin {self._name}"):
             self._function(event)
-
-
-async def migrate_plugins(plugged: Plugged, database: Database) -> None:
-    """Migrate the tables of plugins. A plugin whose migration fails is left out entirely."""
-    for found in list(plugged.on.values()):
-        if found.plugin.migrations:
-            with plugged.failing(found, "migrations"):
-                await migrate_plugin(database, found.name, revisions_of(found))
-            if "migrations" in plugged.failures.get(found.name, {}):
-                plugged.drop(found.name)
-
-
-def revisions_of(found: FoundPlugin) -> list[Any]:
-    """The revisions of a plugin's tables."""
-    return [revision(step) for step in found.plugin.migrations]
-
-
-def revision(step: Any) -> Any:
-    """A statement unchanged; a function, or the function that a location names."""
-    if isinstance(step, str) and " " in step.strip():
-        return step
-    return resolved(step)

@@ -106,7 +106,6 @@ class SecurityAuditor:
             *_strangers(config, served=config.web.enabled or self._brought.takes_deliveries()),
             *await self._brought.exposures(),
             *_rules(config),
-            *_guests(config),
             *self._unasked("member", Role.MEMBER, bare),
             *_members(config),
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
@@ -250,17 +249,6 @@ def _http(config: Config) -> Iterator[Exposure]:
             remedy='Set web.host = "127.0.0.1" behind a proxy with TLS'
             + (", and a longer web.token." if short else "."),
         )
-
-
-def _guests(config: Config) -> Iterator[Exposure]:
-    budgets = config.budgets
-    limited = any((budgets.tokens_per_day, budgets.cost_per_day, budgets.requests_per_day))
-    yield Exposure(
-        attacker="guest",
-        level="ok" if limited else "risk",
-        reaches="answers without any tool" + ("" if limited else ", without any limit of spending"),
-        remedy="" if limited else "Set tokens_per_day or cost_per_day in [budgets].",
-    )
 
 
 def _members(config: Config) -> Iterator[Exposure]:

@@ -10,15 +10,16 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.agent.budgets import Budgets
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import brought_hooks, follow_plugins, migrate_plugins, unfit
+from nanobot.app.bringing import brought_hooks, follow_plugins, unfit
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
+from nanobot.app.ledgers import unlimited
 from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
+from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.zones import zone_of_home
@@ -100,6 +101,8 @@ class Gateway:
         """
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
+            if without_limits := unlimited(self.config, parts.plugged):
+                logger.warning("{}", without_limits.sentences)
             await self._enter(stack, parts)
             terminal = Terminal()
             control = self._control(parts, terminal)
@@ -165,16 +168,15 @@ class Gateway:
         workspace.prepare(config.workspace)
         logger.configure(patcher=machine.redact.patch)
         personas.check(config.agent.persona, config.workspace)
-        budgets = Budgets(config.budgets, machine.zone, config.agent.max_run_cost)
         plugged = Plugged(config)
         plugged.offers.add({Zone: Zone(machine.zone)})
         for finding in unfit(plugged):
             if finding.level == "broken":
                 raise ConfigError(f"{config.file}: {finding.text}")
-        store = self._store(command, plugged, budgets)
+        store = self._store(command, plugged)
         stack.push_async_callback(store.close)
         await migrate_plugins(plugged, store.database)
-        parts = assemble(config, store, budgets, machine, self._program, self._roles, plugged)
+        parts = assemble(config, store, machine, self._program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
@@ -182,9 +184,9 @@ class Gateway:
         follow_plugins(plugged, parts.live)
         return parts
 
-    def _store(self, command: str, plugged: Plugged, budgets: Budgets) -> Store:
+    def _store(self, command: str, plugged: Plugged) -> Store:
         config, machine = self.config, self._machine
-        hooks = store_hooks(budgets, brought=partial(brought_hooks, plugged))
+        hooks = store_hooks(brought=partial(brought_hooks, plugged))
         context_of = contexts(machine.clock, machine.ids, hooks)
         if self._program is not None and self._program.store is not None:
             return Store(KeptOpen(self._program.store), context_of(None, ""), None)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.tool_calls import Retries
 from nanobot.app.settings import run_settings
 from nanobot.config.keys import Applies, differing, with_live_keys
@@ -79,7 +78,6 @@ class FollowingParts(msgspec.Struct, frozen=True):
 
     machine: Machine
     models: ProviderRegistry
-    budgets: Budgets
     tools: ToolRegistry
     skills: Skills
     prompt: PromptBuilder
@@ -110,12 +108,6 @@ def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
         "agent.model",
         "providers",
         take=lambda config: parts.models.configure(config.agent.model, config.providers),
-    )
-    live.follow(
-        "budgets",
-        "agent.max_run_cost",
-        take=lambda config: parts.budgets.configure(config.budgets, config.agent.max_run_cost),
-        check=lambda config: Budgets(config.budgets, parts.machine.zone),
     )
     live.follow("policy", take=policy, check=lambda config: Policy(config.policy))
     live.follow("skills.disabled", take=lambda config: parts.skills.hide(config.skills.disabled))

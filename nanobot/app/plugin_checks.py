@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from nanobot.app.bringing import listed
+from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
@@ -18,11 +19,14 @@ CHECK_SECONDS = 20.0
 
 
 async def checked(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
-    """The findings of enabled plugins about themselves. `rows`: they may read every row of the
-    store. A plugin whose check fails is named.
+    """The findings of enabled plugins about themselves, and that no plugin limits model calls.
+    `rows`: they may read every row of the store. A plugin whose check fails is named.
     """
     plugged = Plugged(config)
     plugged.offers.add({EveryRow: rows})
+    finding = unlimited(config, plugged)
+    if finding is not None:
+        yield finding
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):
             yield finding

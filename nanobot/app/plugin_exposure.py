@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nanobot.app.bringing import deliveries_of, listed
+from nanobot.app.ledgers import guests_of_unlimited
 from nanobot.app.plugged import Plugged
+from nanobot.config.loader import Config
 from nanobot.operations.exposures import Exposure
 from nanobot.seam.installed import FoundPlugin
 
@@ -16,14 +19,15 @@ EXPOSURE_SECONDS = 20.0
 class Exposed:
     """See exposure.Brought."""
 
-    def __init__(self, plugged: Plugged) -> None:
+    def __init__(self, config: Callable[[], Config], plugged: Plugged) -> None:
+        self._config = config
         self._plugged = plugged
 
     def takes_deliveries(self) -> bool:
         return bool(deliveries_of(self._plugged))
 
     async def exposures(self) -> list[Exposure]:
-        found: list[Exposure] = []
+        found = guests_of_unlimited(self._config(), self._plugged)
 
         def use(_: FoundPlugin, given: Any) -> None:
             found.extend(listed(given, Exposure, "a nanobot.operations.exposures.Exposure"))

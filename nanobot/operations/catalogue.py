@@ -27,7 +27,6 @@ from nanobot.operations import (
     sessions,
     skills,
     status,
-    usage,
     web,
 )
 from nanobot.operations.operation import Operation
@@ -50,7 +49,6 @@ _MODULES = (
     pairing,
     skills,
     context,
-    usage,
     security,
     web,
     channels,

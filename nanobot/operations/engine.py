@@ -11,7 +11,6 @@ from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
 
 if TYPE_CHECKING:
-    from nanobot.agent.budgets import Budgets, UsageStore
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices
+    from nanobot.operations.spending import Spending
     from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -53,7 +53,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
     monotonic clock. `zone`: the one whose clocks people see. `partial_elsewhere`: what a run of
-    another process has said so far."""
+    another process has said so far. `spending`: what counts the model calls, if anything does."""
 
     bus: Bus
     worker: Worker
@@ -64,8 +64,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     tasks: TaskRecords
     starter: TaskStarter
     pairing: Pairing
-    budgets: Budgets
-    spending: UsageStore
     jobs: JobService | None
     tools: ToolRegistry
     context_preview: ContextPreview
@@ -78,6 +76,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     zone: str
     began: float
     remarks: Remarks = NO_REMARKS
+    spending: Spending | None = None
     partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property

@@ -40,7 +40,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
     `loop_lag_ms`: how late a timer of the gateway was at most, within the requested seconds;
     `store_ms`: the time of this query of the store, including the wait for the `store_queue` units
-    before it."""
+    before it. `tokens_a_minute`, `cost_today`: null while no plugin counts them."""
 
     at: float
     serving: bool
@@ -54,8 +54,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     dead: int = 0
     sessions: int = 0
     channels: dict[str, str] = {}
-    tokens_a_minute: int = 0
-    cost_today: float = 0.0
+    tokens_a_minute: int | None = 0
+    cost_today: float | None = 0.0
     loop_lag_ms: float = 0.0
     store_ms: float = 0.0
     store_queue: int = 0
@@ -72,8 +72,7 @@ def moment_text(moment: Moment, _: ShownAt) -> Sentence:
             f"Lanes: {moment.driving} running of {moment.sessions} conversations",
             _waiting(moment),
             _unsent(moment),
-            f"Tokens: {moment.tokens_a_minute:,} in the last minute",
-            f"Cost: ${moment.cost_today:.2f} today",
+            *_spent(moment),
             f"Event loop: {moment.loop_lag_ms:.1f} ms late at most",
             f"Store: {moment.store_queue} units wait; a look takes {moment.store_ms:.1f} ms",
         ]
@@ -93,6 +92,15 @@ def _waiting(moment: Moment) -> Sentence:
     if moment.oldest_waiting is None:
         return f"Waiting: {moment.waiting} messages"
     return f"Waiting: {moment.waiting} messages, the oldest for {took(moment.oldest_waiting)}"
+
+
+def _spent(moment: Moment) -> list[Sentence]:
+    if moment.tokens_a_minute is None or moment.cost_today is None:
+        return ["Tokens and cost: no plugin counts them"]
+    return [
+        f"Tokens: {moment.tokens_a_minute:,} in the last minute",
+        f"Cost: ${moment.cost_today:.2f} today",
+    ]
 
 
 def _unsent(moment: Moment) -> Sentence:
@@ -126,10 +134,10 @@ async def show_now(
         return Moment(at=now, serving=facts.serving, runs=runs, more_runs=len(live) > limit)
     lag = lag_of(asyncio.get_running_loop())
     began = engine.clock.monotonic()
-    load = await engine.records.load(now)
+    load = await engine.records.load()
     store_ms = (engine.clock.monotonic() - began) * 1000
     counts = await engine.records.counts()
-    rows = await engine.spending.rows("day", engine.budgets.since(now, 1), {})
+    spent = None if engine.spending is None else await engine.spending.spent()
     return Moment(
         at=now,
         serving=facts.serving,
@@ -143,8 +151,8 @@ async def show_now(
         dead=counts.dead,
         sessions=counts.sessions,
         channels=dict(facts.channels),
-        tokens_a_minute=load.tokens,
-        cost_today=sum(row.cost for row in rows),
+        tokens_a_minute=None if spent is None else spent.tokens_a_minute,
+        cost_today=None if spent is None else spent.cost_today,
         loop_lag_ms=round(await lag.largest(seconds) * 1000, 2),
         store_ms=round(store_ms, 2),
         store_queue=load.queued,

@@ -32,6 +32,7 @@ FUNCTIONS = (
         "run_types",
         "stages",
         "store_hooks",
+        "ledger",
         "arrivals",
         "outgoing",
     ),
@@ -119,6 +120,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     store_hooks: Part | None = None
     """Gives objects that take part in transactions of the store: where runs end, where messages
     arrive, and where conversations are removed."""
+    ledger: Part | None = None
+    """Gives what reserves each model call before it is made, and counts it; see
+    `nanobot.store.unit.CallLedger`. One plugin only. If it fails, a gateway does not start."""
     events: Part | None = None
     """Gives functions that are called with each event of a run."""
     routes: Part | None = None

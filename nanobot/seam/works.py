@@ -27,7 +27,13 @@ class Follow:
 
     def __init__(self) -> None:
         self.takes: list[Callable[[Any], object]] = []
+        self.others: list[tuple[tuple[str, ...], Callable[[Any], object]]] = []
 
     def add(self, take: Callable[[Any], object]) -> None:
         """Have `take` called with the plugin's settings whenever such a key has changed."""
         self.takes.append(take)
+
+    def others_too(self, *keys: str, take: Callable[[Any], object]) -> None:
+        """Have `take` called with the whole configuration whenever one of these keys has changed,
+        which are not the plugin's own."""
+        self.others.append((keys, take))

@@ -171,12 +171,11 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when the oldest message waits and the oldest answer is unsent, the tokens of model
-    calls of the last minute, and how many units of work wait for the store."""
+    """Since when the oldest message waits and the oldest answer is unsent, and how many units of
+    work wait for the store."""
 
     oldest_waiting: float | None = None
     oldest_owed: float | None = None
-    tokens: int = 0
     queued: int = 0
 
 
@@ -190,8 +189,8 @@ class Records(Protocol):
         """How many rows of each kind there are."""
         ...
 
-    async def load(self, now: float) -> Load:
-        """Pending work, and the work of the last minute."""
+    async def load(self) -> Load:
+        """Pending work."""
         ...
 
     async def sessions(

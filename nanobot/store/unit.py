@@ -23,7 +23,7 @@ from nanobot.store.database.results import PreparedResult
 _NOW = Prepared(sa.select(SERVER_CLOCK))
 
 
-class BudgetLedger(Protocol):
+class CallLedger(Protocol):
     """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
@@ -31,14 +31,10 @@ class BudgetLedger(Protocol):
         ...
 
     def aside(
-        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
+        self, connection: sa.Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
     ) -> Reservation:
-        """A call alongside those of a run, with its allowance. Raises OverBudget, Fenced."""
-        ...
-
-    def apart(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
-        """A call outside any conversation, charged to the account that `run` names. No row of that
-        run has to exist. Raises OverBudget.
+        """A call alongside those of a run, with its allowance. Without a lane, it is outside any
+        conversation, and no row of the run has to exist. Raises OverBudget, Fenced.
         """
         ...
 
@@ -46,8 +42,7 @@ class BudgetLedger(Protocol):
         self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
     ) -> None:
         """Allow one more request of the run's open call. The previous request failed after it had
-        produced what is in `discarded`. Without a lane it is a call of `apart`. Raises OverBudget,
-        Fenced.
+        produced what is in `discarded`. Raises OverBudget, Fenced.
         """
         ...
 
@@ -208,7 +203,7 @@ class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     sent, `erases` when a conversation is removed.
     """
 
-    ledger: BudgetLedger | None = None
+    ledger: CallLedger | None = None
     tasks: TaskEnds | None = None
     notifications: NotificationLimiter | None = None
     ends: tuple[EndHook, ...] = ()

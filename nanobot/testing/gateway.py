@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
@@ -31,13 +30,13 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import load
-from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Operation
+from nanobot.operations.spending import Spending
 from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.offers import NOTHING, Offers, Things
@@ -48,7 +47,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.unit import NotificationLimiter, StoreContext, StoreHooks
+from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.testing.memory_home import MemoryHome as MemoryHome
 from nanobot.testing.memory_home import Process as Process
 from nanobot.testing.model import ScriptedProvider
@@ -93,7 +92,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     guests: tuple[str, ...] = ()
     pairing: bool = True
     groups: GroupMode = GroupMode()
-    budgets: Budgets = Budgets(UNLIMITED)
+    ledger: Callable[[StoreContext], CallLedger] | None = None
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None
     hooks: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks()
     policy: SessionPolicy = "chat"
@@ -139,7 +138,6 @@ class FakeGateway:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
         self.journal, self.records, self.tasks = process.journal, process.records, process.tasks
-        self.spending = process.spending
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)
         self.tools = ToolRegistry()
@@ -200,8 +198,7 @@ class FakeGateway:
             tasks=self.tasks,
             starter=self.starter,
             pairing=Pairing(self.process.pairings, clock),
-            budgets=options.budgets,
-            spending=self.spending,
+            spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
             context_preview=agent.preview,
@@ -296,7 +293,7 @@ async def gateway(
     """
     kept = home or MemoryHome()
     fake = FakeGateway(
-        Process(kept, store_hooks(options.budgets, options.quiet, options.hooks)),
+        Process(kept, store_hooks(options.ledger, options.quiet, options.hooks)),
         kept,
         provider or ScriptedProvider(),
         channel or FakeChannel(),

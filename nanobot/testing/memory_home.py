@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from nanobot.agent.budgets import UsageStore
 from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
@@ -26,7 +25,6 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.triggers.service import JOB_STORE, Jobs
@@ -101,7 +99,6 @@ class Process:
         self.records: Records = SqlRecords(self, writer)
         self.conversations: Conversations = SqlConversations(self, writer)
         self.pairings: PairingStore = SqlPairingStore(self, writer)
-        self.spending: UsageStore = SqlUsageStore(self)
         self.writer = writer
         self.tasks: TaskRecords = SqlTasks(self, writer)
         self.jobs = _jobs(self, writer)

@@ -7,14 +7,13 @@ from contextlib import suppress
 import msgspec
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.recorded.replay import replayed
 from nanobot.agent.runner import Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import Finish, StepLimits, may_object, next_step
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import ModelUnreachable, StoreError
+from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import (
     Body,
@@ -30,6 +29,7 @@ from nanobot.store.database.durability import verbs_of
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder
+from tests.plugins.budgets.ledgers import ledger
 
 KEY = "fake:1"
 WHY = "you did not send it"
@@ -128,7 +128,7 @@ async def test_if_the_model_fails_then_the_first_answer_is_given() -> None:
 async def test_a_budget_that_allows_one_call_gives_the_first_answer() -> None:
     limits = msgspec.structs.replace(UNLIMITED, requests_per_day=1)
     model = ScriptedProvider("I sent it")
-    options = msgspec.structs.replace(checked(), budgets=Budgets(limits))
+    options = msgspec.structs.replace(checked(), ledger=ledger(limits))
     async with gateway(model, options=options) as bot:
         await bot.channel.push("send it")
         assert (await bot.channel.pop()).text == "I sent it"

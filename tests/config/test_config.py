@@ -26,6 +26,7 @@ from nanobot.config.reader import _every_key
 from nanobot.config.settings.channels import ChatSettings
 from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
+from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.events.settings import EventsSettings
 from tests.sampling import examples
 
@@ -211,7 +212,10 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         NANOBOT_EVENTS__DISK__OVER="50",
         NANOBOT_BUDGETS__PERSON__COST_PER_DAY="2",
     )
-    assert (loaded.of(EventsSettings).disk.over, loaded.budgets.person.cost_per_day) == (50.0, 2.0)
+    assert (loaded.of(EventsSettings).disk.over, loaded.of(BudgetSettings).person.cost_per_day) == (
+        50.0,
+        2.0,
+    )
     decision = loaded.agent.decision
     assert (decision.model, decision.timeout_seconds) == ("test/small", 2.5)
     assert decision.allowed_run_types == ("sleep", "agent")

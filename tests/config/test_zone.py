@@ -11,6 +11,7 @@ from nanobot.app.settings import run_settings
 from nanobot.app.zones import guessed, zone_of_home
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
+from nanobot.plugins.budgets.limits import Budgets
 
 
 def environ_of(home: Path, **more: str) -> dict[str, str]:
@@ -38,7 +39,7 @@ async def test_every_part_goes_by_the_configured_zone(tmp_path: Path) -> None:
     assert run_settings(config.agent, environ).zone == "Asia/Tokyo"
     async with Gateway(config, environ, channels=False).serving("test", lambda _: None) as parts:
         assert parts.engine.zone == "Asia/Tokyo"
-        assert parts.engine.budgets.zone == "Asia/Tokyo"
+        assert parts.plugged.offers.get(Budgets).zone == "Asia/Tokyo"
 
 
 def test_a_zone_that_there_is_not_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.addresses import called
 from nanobot.messages import Role
-from nanobot.operations.usage import _who
+from nanobot.plugins.budgets.operations import _who
 from nanobot.session.approvals import Approver
 
 ROOT = Path(__file__).resolve().parents[2] / "nanobot"

@@ -19,9 +19,10 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway
+from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.operations.test_session_marks import ask, caller
+from tests.plugins.budgets.ledgers import COUNTED, brings
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
@@ -53,13 +54,14 @@ async def test_a_live_run_says_which_model_it_asks_and_what_waits_behind_it() ->
 
 
 async def test_an_idle_gateway_has_no_live_run_and_says_what_it_used() -> None:
-    async with gateway() as bot:
+    async with gateway(options=Options(ledger=COUNTED, brings=brings)) as bot:
         await bot.channel.push("hello")
         await bot.channel.pop()
         moment: Moment = await call(bot, "runs now")
 
         assert moment.runs == []
-        assert moment.tokens_a_minute > 0
+        assert moment.tokens_a_minute
+        assert moment.cost_today == 0.0
         assert moment.loop_lag_ms >= 0
 
 
@@ -113,13 +115,13 @@ async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
         blocking = asyncio.create_task(store.guard.transact(lambda _: gate.wait(20)))
         await asyncio.sleep(0.05)
         others = [asyncio.create_task(records.counts()) for _ in range(5)]
-        look = asyncio.create_task(records.load(0.0))
+        look = asyncio.create_task(records.load())
         await asyncio.sleep(0.05)
         gate.set()
 
         assert (await look).queued >= 5
         await asyncio.gather(blocking, *others)
-        assert (await records.load(0.0)).queued == 0
+        assert (await records.load()).queued == 0
     finally:
         gate.set()
         await store.close()

@@ -319,6 +319,7 @@ ASKED_LATER = frozenset(
         *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
         "sharing",  # where processes share a store
         "results",  # closes: the next test
+        "ledger",  # ends the start: tests/plugins/budgets/test_switched.py
     }
 )
 # Fields that are called when a gateway is put together: a new one is among them by itself.

@@ -127,6 +127,7 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
             assert "setup" in refused
         assert "voice" in log.read_text()
         assert "is not a known key" in log.read_text()
+        assert "model calls are neither limited nor counted" in log.read_text()
     finally:
         if process.returncode is None:
             process.terminate()

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import UNLIMITED
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import UNLIMITED
+from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
@@ -30,10 +31,10 @@ from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs
+from tests.plugins.budgets.ledgers import ledger_of
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ class Home:
         database: Database | None = None,
     ) -> SqlJournal:
         """What a process named `owner` works with."""
-        hooks = store_hooks(budgets)
+        hooks = store_hooks(ledger_of(budgets))
         writer = StoreContext(self.clock, self.ids, owner, lease if self.shared else None, hooks)
         writer.held = self._held.setdefault(owner, writer.held)
         if self.shared:

@@ -23,7 +23,8 @@ from nanobot.store.opening import Store, contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
-from tests.store.home import NO_LIMITS, leases_of
+from tests.plugins.budgets.ledgers import COUNTED
+from tests.store.home import leases_of
 from tests.store.making import (
     CHAT,
     KEY,
@@ -56,7 +57,7 @@ def opened(home: Path, crash: str = "", command: str = "nanobot gateway") -> Sto
     return open_store(
         home,
         "",
-        contexts(ManualClock(), CountingIds(), store_hooks(NO_LIMITS)),
+        contexts(ManualClock(), CountingIds(), store_hooks(COUNTED)),
         command=command,
         crash=crash,
     )
@@ -106,7 +107,7 @@ def answer_until_killed(line: Connection, home: Path, url: str) -> None:
 
 def shared(home: Path, url: str) -> Store:
     """A store that other processes work on too."""
-    context = contexts(SystemClock(), RandomIds(), store_hooks(NO_LIMITS))
+    context = contexts(SystemClock(), RandomIds(), store_hooks(COUNTED))
     return open_store(home, url, context, command="nanobot gateway", crash="")
 
 

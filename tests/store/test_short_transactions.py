@@ -13,9 +13,9 @@ import pytest
 
 import nanobot.plugins
 import nanobot.store
-from nanobot.agent.budgets import Account
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
+from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.metrics.meter import Ended
@@ -110,6 +110,7 @@ APART: dict[str, dict[str, Any]] = {
     "SqlRecords._some_rules": {"before": None},
     "SqlUsageStore.standing": {"who": Account(person="", chat="", job="", model="m")},
     "SqlUsageStore.rows": {"by": "day", "since": "2026-01-01"},
+    "SqlUsageStore.tokens": {"since": 0.0, "until": 1e12},
 }
 
 

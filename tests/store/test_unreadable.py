@@ -18,9 +18,10 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Account
 from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
+from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
@@ -40,11 +41,11 @@ from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tasks import SqlTasks
-from nanobot.store.repositories.usage import SqlUsageStore
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
+from tests.plugins.budgets.ledgers import COUNTED
 from tests.store.filling import OTHER, fill
-from tests.store.home import NO_LIMITS, Home
+from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
 
@@ -106,7 +107,7 @@ class Parts:
     """What reads a store, over the guard."""
 
     def __init__(self, database: Database, lease: float | None = None) -> None:
-        hooks = store_hooks(NO_LIMITS)
+        hooks = store_hooks(COUNTED)
         self.writer = StoreContext(ManualClock(), CountingIds(), "us", lease, hooks)
         self.store = Store(database, self.writer, None)
         guard, writer = self.store.database, self.writer

@@ -12,7 +12,6 @@ from msgspec import Meta
 
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
-from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, SkillsSettings, ToolsSettings
@@ -54,9 +53,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     )
     lifecycle: Annotated[LifecycleSettings, about("What happens at the start and the end.")] = (
         LifecycleSettings()
-    )
-    budgets: Annotated[BudgetSettings, about("What may be spent in a day.", live=True)] = (
-        BudgetSettings()
     )
     skills: Annotated[SkillsSettings, about("Instructions that the model can load.", live=True)] = (
         SkillsSettings()

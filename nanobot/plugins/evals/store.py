@@ -50,12 +50,9 @@ class SqlEvals(SqlStore):
     @transaction("eval_reserve")
     def reserve(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
         """Reserve the budget for a call. Raises OverBudget."""
-        ledger = self.writer.ledger
-        return (
-            NoReservation(call.max_tokens)
-            if ledger is None
-            else ledger.apart(connection, run, call)
-        )
+        if self.writer.ledger is None:
+            return NoReservation(call.max_tokens)
+        return self.writer.ledger.aside(connection, None, run, call)
 
     @transaction("eval_retry")
     def retry(self, connection: sa.Connection, run: Run, discarded: Usage) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 
-from nanobot.agent.budgets import Account
 from nanobot.operations.engine import Engine
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.families import FAMILIES, Family
@@ -15,7 +14,6 @@ from nanobot.seam.faces import Metric
 from nanobot.store.opening import Store
 
 _ORDER = {family.name: place for place, family in enumerate(FAMILIES)}
-_NOBODY = Account(person="", chat="", job="", model="")
 
 
 async def look(engine: Engine, store: Store) -> list[Metric]:
@@ -80,10 +78,8 @@ async def _standing(engine: Engine, store: MetricsStore) -> list[Metric]:
 
 
 async def _budgets(engine: Engine) -> list[Metric]:
-    budgets = engine.budgets
-    limits = [limit for limit in budgets.limits(_NOBODY) if limit.level == "all" and limit.amount]
-    used = await engine.spending.standing(budgets.period(engine.now()).day, _NOBODY)
-    shares: dict[tuple[str, ...], float] = {
-        (limit.measure,): limit.used(used["all"]) / limit.amount for limit in limits
-    }
+    if engine.spending is None:
+        return []
+    used = await engine.spending.used_shares()
+    shares: dict[tuple[str, ...], float] = {(measure,): share for measure, share in used.items()}
     return [gauge(families.BUDGET, shares)]

@@ -8,28 +8,30 @@ from contextlib import AbstractContextManager
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Budgets
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.opening import HooksOf
-from nanobot.store.repositories.ledger import SqlBudgetLedger
 from nanobot.store.repositories.tasks import SqlTaskEnds
-from nanobot.store.unit import ArrivalHook, NotificationLimiter, StoreContext, StoreHooks
+from nanobot.store.unit import (
+    ArrivalHook,
+    CallLedger,
+    NotificationLimiter,
+    StoreContext,
+    StoreHooks,
+)
 
 
 def store_hooks(
-    budgets: Budgets | None = None,
+    ledger: Callable[[StoreContext], CallLedger] | None = None,
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None,
     brought: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks(),
 ) -> HooksOf:
-    """Background runs, with the participants that enforce these limits and those that plugins
-    provide.
-    """
+    """Background runs, with these participants and those that plugins provide."""
 
     def hooks(context: StoreContext) -> StoreHooks:
         parts = brought(context)
         return msgspec.structs.replace(
             parts,
-            ledger=None if budgets is None else SqlBudgetLedger(budgets, context.clock),
+            ledger=parts.ledger if ledger is None else ledger(context),
             tasks=SqlTaskEnds(context),
             notifications=parts.notifications if quiet is None else quiet(context),
         )

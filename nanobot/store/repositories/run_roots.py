@@ -1,28 +1,31 @@
-"""The origin of an answer: the root run of everything it started, and the job behind it."""
+"""The origin of an answer: the root run of everything it started."""
 
 from __future__ import annotations
 
+import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import RootRun
 from nanobot.messages import Origin
-from nanobot.session.entries import UserEntry
-from nanobot.session.keys import JOBS
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.store.journal import log
-from nanobot.text import pattern
 
 _r = schema.runs
-_e = schema.entries
-_i = schema.inbound
-_j = schema.jobs
 
 _BY_CLOCK = (Origin.CRON, Origin.HEARTBEAT)
-_JOB = pattern(r"\d{1,18}")
-_ACCOUNT = pattern(rf"(?:{'|'.join(_BY_CLOCK)}):(\d{{1,18}})")
+
+
+class RootRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that started it all. `session_key`, `first_seq`: its first entry; "": unknown."""
+
+    run_id: str
+    origin: Origin
+    channel: str
+    chat_id: str
+    sender_id: str
+    session_key: str = ""
+    first_seq: int = 0
 
 
 def _first_run() -> sa.Select[*tuple[object, ...]]:
@@ -41,13 +44,6 @@ def _first_run() -> sa.Select[*tuple[object, ...]]:
 
 
 _FIRST = Prepared(_first_run())
-_PAYLOAD = Prepared(
-    sa.select(_e.c.payload).where(
-        _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
-    )
-)
-_KEY = Prepared(sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i")))
-_NAME = Prepared(sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i")))
 
 
 def beginning(connection: sa.Connection, run: Run) -> RootRun:
@@ -57,10 +53,7 @@ def beginning(connection: sa.Connection, run: Run) -> RootRun:
     row = _FIRST.execute(connection, i=run.id).first()
     if row is None:
         return _itself(run)
-    origin = Origin(row.origin)
-    job = _job(connection, row.session_key, row.first_seq) if origin in _BY_CLOCK else ""
-    called = _name(connection, job) if job else ""
-    return as_struct(row, RootRun, run_id=row.parent or row.id, job=job, job_name=called)
+    return as_struct(row, RootRun, run_id=row.parent or row.id)
 
 
 def _itself(run: Run) -> RootRun:
@@ -71,23 +64,3 @@ def _itself(run: Run) -> RootRun:
         chat_id=run.address.chat_id,
         sender_id=run.sender_id,
     )
-
-
-def job_name(connection: sa.Connection, account: str) -> str:
-    """The display name of an account's job; empty if the account belongs to no job."""
-    match = _ACCOUNT.fullmatch(account)
-    return "" if match is None else _name(connection, match[1])
-
-
-def _job(connection: sa.Connection, session_key: str, first_seq: int) -> str:
-    """The job whose message started a run; empty if that message was erased."""
-    payload = _PAYLOAD.scalar(connection, k=session_key, n=first_seq)
-    body = log.body_of(session_key, first_seq, payload)
-    if not isinstance(body, UserEntry):
-        return ""
-    job = JOBS.id_of(_KEY.scalar(connection, i=body.inbound_id) or "")
-    return job if _JOB.fullmatch(job) else ""
-
-
-def _name(connection: sa.Connection, job: str) -> str:
-    return _NAME.scalar(connection, i=int(job)) or ""

@@ -23,7 +23,6 @@ from nanobot.session.views import (
 )
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
-from nanobot.store.database.usage_tables import model_call_costs
 from nanobot.store.journal import runs
 from nanobot.store.repositories import outbox
 from nanobot.store.repositories.log_pages import as_entry
@@ -37,7 +36,6 @@ _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
 _t = schema.tasks
-_c = model_call_costs
 
 _MOST_ENTRIES = 5_000
 """Entries of one run to read: far more than the run's limits allow it to make."""
@@ -71,15 +69,12 @@ def counted(connection: sa.Connection, name: str) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
-def load(connection: sa.Connection, writer: StoreContext, now: float) -> Load:
+def load(connection: sa.Connection, writer: StoreContext) -> Load:
     waiting = sa.select(_i.c.at).where(runs.PENDING).limit(_LOOKED_AT)
     owed = sa.select(_o.c.created_at).where(sa.and_(schema.OUTBOUND_OPEN)).limit(_LOOKED_AT)
-    last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
-    calls = connection.execute(last.limit(_LOOKED_AT)).all()
     return Load(
         oldest_waiting=min(connection.scalars(waiting), default=None),
         oldest_owed=min(connection.scalars(owed), default=None),
-        tokens=sum(read + said for at, read, said in calls if now - 60 < at <= now),
         queued=max(writer.units - 1, 0),  # without this one
     )
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import BudgetSettings
+from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.providers.base import Usage
 from nanobot.session.entries import ReplyEntry

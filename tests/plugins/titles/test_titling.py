@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.config.settings.budgets import BudgetSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Origin
+from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling, title_in
@@ -21,6 +20,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import answered
+from tests.plugins.budgets.ledgers import COUNTED, ledger
 
 KEY = "fake:1"
 
@@ -76,7 +76,7 @@ async def test_a_conversation_is_named_once_by_its_first_message_and_answer() ->
 
 
 async def test_the_call_counts_as_usage_of_the_run() -> None:
-    async with gateway(model()) as bot:
+    async with gateway(model(), options=Options(ledger=COUNTED)) as bot:
         await say(bot, "Hi")
         calls = sa.select(sa.func.count()).select_from(schema.model_call_costs)
         before = bot.home.do(lambda c: c.scalar(calls))
@@ -140,7 +140,7 @@ async def test_small_models_are_not_asked() -> None:
 @pytest.mark.parametrize("answer", [ModelUnreachable("down"), "", "\n\n", '"."'])
 async def test_a_model_that_gives_no_title_is_not_asked_again(answer: Any) -> None:
     provider = model(answer)
-    async with gateway(provider) as bot:
+    async with gateway(provider, options=Options(ledger=COUNTED)) as bot:
         service = titling(bot)
         await say(bot, "Where is it? Quick.")
         await service.give(KEY)
@@ -153,8 +153,8 @@ async def test_a_model_that_gives_no_title_is_not_asked_again(answer: Any) -> No
 
 async def test_no_budget_is_passed_for_a_title() -> None:
     provider = model()
-    budgets = Budgets(BudgetSettings(tokens_per_day=1_000_000))
-    async with gateway(provider, options=Options(budgets=budgets)) as bot:
+    kept = ledger(BudgetSettings(tokens_per_day=1_000_000))
+    async with gateway(provider, options=Options(ledger=kept)) as bot:
         await say(bot, "Hi")
         spent = sa.update(schema.usage_totals).values(tokens_in=1_000_000)
         bot.home.do(lambda c: c.execute(spent).close())

@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.config.settings.budgets import UNLIMITED
 from nanobot.errors import ModelUnreachable
+from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.memory.remember import Remembering
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, Usage
@@ -27,6 +26,7 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.test_compaction import is_summing as is_compacting
 from tests.agent.tooling import bodies
+from tests.plugins.budgets.ledgers import COUNTED, ledger
 from tests.plugins.memory.doubles import FakeMemory
 from tests.plugins.memory.test_remember import is_summing, summings
 from tests.plugins.triage.doubles import FakeStarter, triage
@@ -39,11 +39,11 @@ REPLY = '{"decision": "reply", "reply": {"content": "Hello."}, "confidence": 1, 
 
 def limited(options: Options = Options(), **limits: Any) -> Options:  # noqa: B008 - frozen
     settings = msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, **limits)
-    return msgspec.structs.replace(options, budgets=Budgets(settings))
+    return msgspec.structs.replace(options, ledger=ledger(settings))
 
 
 def deciding(**settings: Any) -> Options:
-    return Options(before=triage(FakeStarter(), None, **settings))
+    return Options(before=triage(FakeStarter(), None, **settings), ledger=COUNTED)
 
 
 def rows(bot: FakeGateway) -> list[tuple[Any, ...]]:
@@ -131,7 +131,7 @@ async def test_a_run_stopped_in_its_triage_used_the_prompt(held: Held) -> None:
         assert tokens_in > 100
 
 
-SHORT = Options(settings=RunSettings(max_history=4))
+SHORT = Options(settings=RunSettings(max_history=4), ledger=COUNTED)
 
 
 async def test_a_window_is_cut_without_a_summary_where_a_budget_refuses_it() -> None:
@@ -141,8 +141,8 @@ async def test_a_window_is_cut_without_a_summary_where_a_budget_refuses_it() -> 
         otherwise=lambda _: Completion(text="ok", usage=TOOK), model=profile
     )
     settings = RunSettings(max_history=4, max_tokens=64)
-    budgets = Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, requests_per_day=4))
-    options = Options(settings=settings, budgets=budgets)
+    kept = ledger(msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, requests_per_day=4))
+    options = Options(settings=settings, ledger=kept)
     async with gateway(provider, options=options) as bot:
         for text in ("one", "two", "three"):
             await say(bot, text)
@@ -215,7 +215,7 @@ async def test_a_failed_remembering_leaves_nothing_reserved() -> None:
     provider = ScriptedProvider(
         otherwise=lambda request: ModelUnreachable("no") if is_summing(request) else "ok"
     )
-    async with gateway(provider) as bot:
+    async with gateway(provider, options=Options(ledger=COUNTED)) as bot:
         await say(bot)
         later(bot)
         await remembering(bot, FakeMemory()).look()

@@ -14,17 +14,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.operations.home import Finding
+from nanobot.operations.spending import COST_LIMITED
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances
 from nanobot.plugins.setup.doctor.mendable import Mendable
 from nanobot.plugins.setup.doctor.plugins import plugins
 from nanobot.plugins.setup.probes import try_model
+from nanobot.seam.installed import provided
 from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.store.servers import url_of
@@ -258,10 +259,8 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
     text = f"{tried.name} answered after {tried.seconds:.1f} s"
-    # A token limit applies whatever tokens cost.
-    by_cost_alone = Budgets(config.budgets).by_cost and not config.budgets.tokens_per_day
-    limited = config.agent.max_run_cost or by_cost_alone
-    if tried.priced or not limited:
+    limited = provided(COST_LIMITED)
+    if tried.priced or limited is None or not limited(config):
         return Finding(about=about, level="ok", text=text)
     provider, _, model = tried.name.partition("/")
     text += "; its price is unknown, so no limit of cost holds for it"

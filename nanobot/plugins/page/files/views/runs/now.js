@@ -63,8 +63,14 @@ function Figures({ moment }) {
         more=${dead ? t("{n} failed", { n: count(dead) }) : oldest(oldest_owed)}
         look=${dead ? "bad" : tone(oldest_owed ?? 0, SLOW_SECONDS)}
       />
-      <${Tile} name=${t("Tokens a minute")} value=${count(moment.tokens_a_minute ?? 0)} />
-      <${Tile} name=${t("Cost today")} value=${money(moment.cost_today ?? 0)} />
+      <${Tile}
+        name=${t("Tokens a minute")}
+        value=${moment.tokens_a_minute === null ? t("unknown") : count(moment.tokens_a_minute ?? 0)}
+      />
+      <${Tile}
+        name=${t("Cost today")}
+        value=${moment.cost_today === null ? t("unknown") : money(moment.cost_today ?? 0)}
+      />
       <${Tile}
         name=${t("Loop lag")}
         value=${duration(loop_lag_ms)}

@@ -8,8 +8,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Account
-from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, lost, outcome
+from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.budgets.reservations import CallEstimate, CallOutcome, lost, outcome
+from nanobot.plugins.budgets.store import totals
+from nanobot.plugins.budgets.store.lost_calls import MADE_AGAIN
 from nanobot.providers.base import Price, Usage
 from nanobot.session.entries import Body
 from nanobot.session.runs import Run
@@ -18,8 +20,6 @@ from nanobot.session.usage import dollars
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.repositories import usage_totals
-from nanobot.store.repositories.lost_calls import MADE_AGAIN
 
 _c = schema.model_call_costs
 
@@ -129,7 +129,7 @@ def count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -
         }
         for level, name in account(row).names().items()
     ]
-    usage_totals.add(connection, counted)
+    totals.add(connection, counted)
 
 
 _GONE = ("lost", "replaced")

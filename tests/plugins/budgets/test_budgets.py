@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.settings import RunSettings
-from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import ModelUnreachable
+from nanobot.plugins.budgets.settings import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, ToolCall, Usage
 from nanobot.session.entries import ModelCallEntry
 from nanobot.session.states import RunState
@@ -19,13 +18,15 @@ from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER
 from tests.agent.test_fallback import Lineup, model
 from tests.agent.tooling import Recorder, bodies
+from tests.plugins.budgets.ledgers import COUNTED, brings, ledger, spending
 
 RESETS = "it starts again at 2027-01-16 00:00 (UTC)"
 
 
 def options(max_run_cost: float = 0.0, **limits: Any) -> Options:
     settings = msgspec.structs.replace(UNLIMITED, zone="UTC", **limits)
-    return Options(budgets=Budgets(settings, max_run_cost=max_run_cost))
+    kept = ledger(settings, max_run_cost=max_run_cost)
+    return Options(ledger=kept, brings=brings)
 
 
 async def test_a_hard_limit_refuses_before_the_call_and_says_when_it_starts_again() -> None:
@@ -82,7 +83,7 @@ async def test_a_model_at_its_limit_leaves_the_answer_to_the_next() -> None:
     dear = {"test/first": AllowanceSettings(requests_per_day=1)}
     chosen = options(model=dear, soft=1.0)
     settings = RunSettings(fallback_models=("test/second",))
-    chosen = Options(budgets=chosen.budgets, settings=settings)
+    chosen = Options(ledger=chosen.ledger, settings=settings)
     lineup = Lineup(model("first", "one"), second=model("second", "two"))
     async with gateway(lineup, options=chosen) as bot:
         await bot.channel.push("hello")
@@ -94,10 +95,10 @@ async def test_a_model_at_its_limit_leaves_the_answer_to_the_next() -> None:
 async def test_retries_and_fallbacks_count_as_the_requests_they_are() -> None:
     settings = RunSettings(fallback_models=("test/second",))
     lineup = Lineup(Stubborn("first"), second=model("second", "yes"))
-    async with gateway(lineup, options=Options(settings=settings)) as bot:
+    async with gateway(lineup, options=Options(settings=settings, ledger=COUNTED)) as bot:
         await bot.channel.push("hello")
         await bot.channel.pop()
-        rows = await bot.spending.rows("model", "2027-01-15", {})
+        rows = await spending(bot).rows("model", "2027-01-15", {})
         assert {row.name: row.requests for row in rows} == {"test/first": 3, "test/second": 1}
 
 

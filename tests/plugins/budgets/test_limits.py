@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.budgets import (
+from nanobot.errors import ConfigError, OverBudget
+from nanobot.plugins.budgets.limits import (
     LEAST_ANSWER,
     Account,
     BudgetLimit,
@@ -21,9 +22,8 @@ from nanobot.agent.budgets import (
     shown,
     warning,
 )
-from nanobot.agent.budgets.reservations import CallEstimate, UsageSum
-from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
-from nanobot.errors import ConfigError, OverBudget
+from nanobot.plugins.budgets.reservations import CallEstimate, UsageSum
+from nanobot.plugins.budgets.settings import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Price
 
 ANN = Account(person="t:1", chat="t:7", job="", model="p/m")

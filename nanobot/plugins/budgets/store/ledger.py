@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import (
+from nanobot.errors import OverBudget
+from nanobot.messages import OutboundKind
+from nanobot.plugins.budgets.call_limits import limits_of
+from nanobot.plugins.budgets.limits import (
     Account,
     BudgetLimit,
     Budgets,
@@ -17,9 +20,12 @@ from nanobot.agent.budgets import (
     account_of,
     warning,
 )
-from nanobot.agent.budgets.reservations import CallEstimate, CallOutcome, UsageSum
-from nanobot.errors import OverBudget
-from nanobot.messages import OutboundKind
+from nanobot.plugins.budgets.reservations import CallEstimate, CallOutcome, UsageSum
+from nanobot.plugins.budgets.store import settlement, totals
+from nanobot.plugins.budgets.store.jobs import job_name, job_of
+from nanobot.plugins.budgets.store.lost_calls import with_lost
+from nanobot.plugins.budgets.store.turns import BudgetTurns
+from nanobot.plugins.budgets.store.usage import standing_at
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
@@ -30,12 +36,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
-from nanobot.store.repositories import settlement, usage_totals
-from nanobot.store.repositories.budget_turns import BudgetTurns
-from nanobot.store.repositories.call_limits import limits_of
-from nanobot.store.repositories.lost_calls import with_lost
-from nanobot.store.repositories.run_roots import beginning, job_name
-from nanobot.store.repositories.usage import standing_at
+from nanobot.store.repositories.run_roots import beginning
 
 _c = schema.model_call_costs
 
@@ -53,11 +54,11 @@ _OF_ROOT = Prepared(
 _MOST_NOTED = 10_000
 
 
-class SqlBudgetLedger:
-    """See store.unit.BudgetLedger."""
+class SqlCallLedger:
+    """See store.unit.CallLedger. `budgets`: the limits."""
 
     def __init__(self, budgets: Budgets, clock: Clock) -> None:
-        self._budgets = budgets
+        self.budgets = budgets
         self._clock = clock
         self._turns = BudgetTurns(clock)
         self._far: dict[str, None] = {}
@@ -78,17 +79,11 @@ class SqlBudgetLedger:
         return call
 
     def aside(
-        self, connection: sa.Connection, lane: Lane, run: Run, call: AuxiliaryCall
+        self, connection: sa.Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
     ) -> Reservation:
-        log.fence(connection, lane)
-        return self._aside(connection, run, call, apart=call.apart)
-
-    def apart(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
-        return self._aside(connection, run, call, apart=True)
-
-    def _aside(
-        self, connection: sa.Connection, run: Run, call: AuxiliaryCall, *, apart: bool
-    ) -> Reservation:
+        if lane is not None:
+            log.fence(connection, lane)
+        apart = lane is None or call.apart
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
         mine = self._fitting(connection, run, 0, call.profile, estimate, apart=apart)
@@ -124,7 +119,7 @@ class SqlBudgetLedger:
 
     def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
         """Raises OverBudget if a limit has no room for the rest of a call."""
-        budgets = self._budgets
+        budgets = self.budgets
         who = msgspec.structs.replace(
             settlement.account(row), job_name=job_name(connection, row.job)
         )
@@ -172,8 +167,8 @@ class SqlBudgetLedger:
         # Calls after a run may happen alongside the calls of the next run.
         left = None if apart else _LEFT.execute(connection, k=run.session_key)
         first = beginning(connection, run)
-        budgets, period = self._budgets, self._budgets.period(self._clock.now())
-        who = account_of(first, profile.label)
+        budgets, period = self.budgets, self.budgets.period(self._clock.now())
+        who = account_of(first, profile.label, *job_of(connection, first))
         limits = limits_of(budgets, who, priced=estimate.price is not None)
         own = [] if apart else budgets.run_limit()
 
@@ -227,13 +222,13 @@ class SqlBudgetLedger:
     ) -> None:
         """Note whether limits may be near after this call. If not, its end need not ask."""
         self._far.pop(run.id, None)
-        if not any(self._budgets.soft(limit, used[limit.level].plus(most)) for limit in limits):
+        if not any(self.budgets.soft(limit, used[limit.level].plus(most)) for limit in limits):
             self._far[run.id] = None
             if len(self._far) > _MOST_NOTED:
                 del self._far[next(iter(self._far))]
 
     def fold(self, connection: sa.Connection) -> None:
-        usage_totals.fold(connection)
+        totals.fold(connection)
 
     def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
         return _OPEN.execute(connection, k=run.session_key, i=run.id)
@@ -246,7 +241,7 @@ class SqlBudgetLedger:
         done = settlement.settle_all(connection, calls, ending.bodies, ending.error or "")
         far = run.id in self._far
         self._far.pop(run.id, None)
-        if done is None or ending.error is not None or far or not self._budgets.daily:
+        if done is None or ending.error is not None or far or not self.budgets.daily:
             return ending
         lines = self._warnings(connection, done)
         if not lines:
@@ -261,7 +256,7 @@ class SqlBudgetLedger:
 
     def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
         """Every limit that is near, once per day and chat."""
-        budgets = self._budgets
+        budgets = self.budgets
         who = msgspec.structs.replace(
             settlement.account(row), job_name=job_name(connection, row.job)
         )

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import BudgetLimit, Level
-from nanobot.agent.budgets.reservations import UsageSum
+from nanobot.plugins.budgets.limits import BudgetLimit, Level
+from nanobot.plugins.budgets.reservations import UsageSum
 from nanobot.ports import Clock
 from nanobot.store.database.dialect import alone, together
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import LEVELS, Account, Level
-from nanobot.agent.budgets.reservations import UsageRow, UsageSum
+from nanobot.plugins.budgets.limits import LEVELS, Account, Level
+from nanobot.plugins.budgets.reservations import UsageRow, UsageSum
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
@@ -19,6 +19,7 @@ _c = schema.model_call_costs
 _t = schema.usage_totals
 _changes = schema.usage_changes
 _NOTHING: sa.ColumnElement[str] = sa.literal_column("''")
+_LATEST = 500
 _COUNTED = ("day", "level", "name", "requests", "tokens_in", "tokens_out", "cost", "unpriced")
 
 
@@ -91,6 +92,12 @@ class SqlUsageStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+    @transaction()
+    def tokens(self, connection: sa.Connection, since: float, until: float) -> int:
+        last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
+        calls = connection.execute(last.limit(_LATEST)).all()
+        return sum(read + said for at, read, said in calls if since < at <= until)
 
     @transaction()
     def rows(

@@ -8,12 +8,20 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.budgets import Account, Level, LimitStatus, money, shown
-from nanobot.agent.budgets.reservations import UsageRow
 from nanobot.errors import NanobotError
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.rendering import Now
+from nanobot.plugins.budgets.limits import (
+    Account,
+    Budgets,
+    Level,
+    LimitStatus,
+    UsageStore,
+    money,
+    shown,
+)
+from nanobot.plugins.budgets.reservations import UsageRow
 from nanobot.session import keys
 from nanobot.text import Sentence
 
@@ -32,6 +40,10 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     who: str
     rows: list[UsageRow]
     limits: list[LimitStatus]
+
+
+def _usage(context: OperationContext) -> UsageStore:
+    return context.of(UsageStore)  # type: ignore[type-abstract]
 
 
 async def _model(context: OperationContext, caller: Caller) -> str:
@@ -112,8 +124,8 @@ async def show_usage(
 
     In a chat, members see their own usage and owners everybody's.
     """
-    engine = context.engine
-    budgets, now = engine.budgets, engine.now()
+    budgets, usage = context.of(Budgets), _usage(context)
+    now = context.engine.now()
     period, since = budgets.period(now), budgets.since(now, days)
     address = caller.address
     person = "" if address is None else keys.person(address.channel, caller.by)
@@ -121,7 +133,7 @@ async def show_usage(
     who: dict[Level, str] = {} if caller.role is Role.OWNER else {"person": person}
     model = await _model(context, caller) if budgets.daily else ""
     account = Account(person=person, chat=chat, job="", model=model)
-    used = await engine.spending.standing(period.day, account)
+    used = await usage.standing(period.day, account)
     limits = [
         LimitStatus(
             level=limit.level,
@@ -133,7 +145,7 @@ async def show_usage(
         )
         for limit in budgets.limits(account)
     ]
-    rows = await engine.spending.rows("day" if who else by, since, who)
+    rows = await usage.rows("day" if who else by, since, who)
     return UsageReport(
         since=since,
         today=period.day,
@@ -144,3 +156,8 @@ async def show_usage(
         rows=rows,
         limits=limits,
     )
+
+
+def operations() -> list[Operation]:
+    """What people see of usage."""
+    return [show_usage]

@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.budgets import Budgets
 from nanobot.agent.library.run_input import RunInput
 from nanobot.agent.settings import RunSettings
-from nanobot.config.settings.budgets import UNLIMITED
+from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy
@@ -24,6 +23,7 @@ from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import Recorder
 from tests.doubles.openai_server import OpenAIServer, error_status
+from tests.plugins.budgets.ledgers import ledger, spending
 
 AT_ONCE = CallPolicy(backoff=Backoff(0.0, 16.0))
 
@@ -48,8 +48,8 @@ class Wire(ScriptedProvider):
 
 
 def options(settings: RunSettings | None = None, **limits: Any) -> Options:
-    budgets = Budgets(msgspec.structs.replace(UNLIMITED, zone="UTC", **limits))
-    return Options(settings=settings or RunSettings(), budgets=budgets)
+    kept = ledger(msgspec.structs.replace(UNLIMITED, zone="UTC", **limits))
+    return Options(settings=settings or RunSettings(), ledger=kept)
 
 
 async def ask(bot: FakeGateway, text: str = "hello") -> str:
@@ -68,7 +68,7 @@ async def test_an_endpoint_that_is_down_gets_no_more_requests_than_a_day_may_hav
         async with gateway(wire, options=options(settings, requests_per_day=8)) as bot:
             answers = [await ask(bot) for _ in range(3)]
             assert len(server.requests) == 8
-            (row,) = await bot.spending.rows("day", "", {})
+            (row,) = await spending(bot).rows("day", "", {})
             assert row.requests == 8
         await wire.close()
     assert "the budget of 8 model requests a day is used up" in answers[-1]
@@ -80,7 +80,7 @@ async def test_a_call_that_succeeds_at_its_third_request_took_three() -> None:
         wire = Wire(server)
         async with gateway(wire, options=options(requests_per_day=8)) as bot:
             await ask(bot)
-            (row,) = await bot.spending.rows("day", "", {})
+            (row,) = await spending(bot).rows("day", "", {})
             assert row.requests == len(server.requests) == 3
         await wire.close()
 
@@ -93,7 +93,7 @@ async def test_a_negative_report_of_usage_opens_no_budget(tokens: int) -> None:
         answers = [await ask(bot) for _ in range(3)]
         assert "is used up" in answers[-1]
         assert len(provider.requests) == 2
-        (row,) = await bot.spending.rows("day", "", {})
+        (row,) = await spending(bot).rows("day", "", {})
         assert (row.tokens_in, row.tokens_out, row.requests) == (0, 0, 2)
 
 

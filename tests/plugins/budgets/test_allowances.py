@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.budgets import Budgets
-from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
+from nanobot.plugins.budgets.settings import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, Price, Usage
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.agent.tasks.working import SPAWNING, delegating
+from tests.plugins.budgets.ledgers import ledger, spending
 
 PRICE = Price(prompt=0.0, completion=1.0, cached=0.0)
 
 
 def limited(max_run_cost: float = 0.0, **limits: Any) -> Options:
     settings = msgspec.structs.replace(UNLIMITED, zone="UTC", soft=1.0, **limits)
-    return msgspec.structs.replace(SPAWNING, budgets=Budgets(settings, max_run_cost=max_run_cost))
+    return msgspec.structs.replace(SPAWNING, ledger=ledger(settings, max_run_cost=max_run_cost))
 
 
 def storm() -> ScriptedProvider:
@@ -57,7 +57,7 @@ async def test_a_storm_of_subagents_passes_no_limit_of_a_day(limits: dict[str, A
         await bot.channel.push("go")
         await ended(bot)
         assert len(provider.requests) == 7
-        (row,) = await bot.spending.rows("person", "2027-01-15", {})
+        (row,) = await spending(bot).rows("person", "2027-01-15", {})
         assert (row.name, row.requests) == ("fake:1001", 7)
 
 
@@ -66,12 +66,12 @@ async def test_a_storm_of_subagents_passes_not_the_cost_of_one_answer() -> None:
     async with gateway(provider, options=limited(max_run_cost=20_000.0)) as bot:
         await bot.channel.push("go")
         await ended(bot)
-        (row,) = await bot.spending.rows("day", "2027-01-15", {})
+        (row,) = await spending(bot).rows("day", "2027-01-15", {})
         assert 10_000 < row.cost <= 20_000
         assert len(provider.requests) > 2
         await bot.channel.push("something else")
         await ended(bot)
-        (row,) = await bot.spending.rows("day", "2027-01-15", {})
+        (row,) = await spending(bot).rows("day", "2027-01-15", {})
         assert row.cost > 20_000  # that was another answer
 
 

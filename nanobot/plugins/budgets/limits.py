@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.agent.budgets.reservations import NOTHING, CallEstimate, UsageRow, UsageSum
-from nanobot.config.settings.budgets import AllowanceSettings, BudgetSettings
+from nanobot.config.settings.agent import AgentSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
+from nanobot.plugins.budgets.reservations import NOTHING, CallEstimate, UsageRow, UsageSum
+from nanobot.plugins.budgets.settings import AllowanceSettings, BudgetSettings
 from nanobot.session import keys
 from nanobot.text import Sentence
+
+if TYPE_CHECKING:
+    from nanobot.store.repositories.run_roots import RootRun
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
 Measure: TypeAlias = Literal["tokens", "cost", "requests"]
@@ -79,28 +83,17 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return named
 
 
-class RootRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that started it all: everything it starts is charged to its accounts. `job`: the id
-    of its job, if any, and the job's name for people."""
-
-    run_id: str
-    origin: Origin
-    channel: str
-    chat_id: str
-    sender_id: str
-    job: str = ""
-    job_name: str = ""
-
-
-def account_of(first: RootRun, model: str) -> Account:
-    """The accounts of a call. A run that no person started is charged to its job."""
+def account_of(first: RootRun, model: str, job: str = "", job_name: str = "") -> Account:
+    """The accounts of a call. A run that no person started is charged to its job, if that is
+    known.
+    """
     by_itself = first.origin not in _BY_PEOPLE
     return Account(
         person="" if by_itself else keys.person(first.channel, first.sender_id),
         chat=f"{first.channel}:{first.chat_id}",
-        job=f"{first.origin}:{first.job or first.sender_id}" if by_itself else "",
+        job=f"{first.origin}:{job or first.sender_id}" if by_itself else "",
         model=model,
-        job_name=first.job_name if by_itself else "",
+        job_name=job_name if by_itself else "",
     )
 
 
@@ -119,15 +112,19 @@ class Budgets:
         self, settings: BudgetSettings, local: str = "UTC", max_run_cost: float = 0.0
     ) -> None:
         self._local = local
-        self.configure(settings, max_run_cost)
+        self.max_run_cost = max_run_cost
+        self.configure(settings)
 
-    def configure(self, settings: BudgetSettings, max_run_cost: float) -> None:
-        """Replace the limits. Raises ConfigError and then changes nothing."""
+    def limit_runs(self, settings: AgentSettings) -> None:
+        """Replace the limit of a single run."""
+        self.max_run_cost = settings.max_run_cost
+
+    def configure(self, settings: BudgetSettings) -> None:
+        """Replace the daily limits. Raises ConfigError and then changes nothing."""
         zone_name = settings.zone or self._local
         self._zone = _zone(zone_name, given=bool(settings.zone))
         self._zone_name = zone_name
         self._settings = settings
-        self.max_run_cost = max_run_cost
         self._period = Period("", 0.0, "")
         self.limits = lru_cache(1_000)(self._limits)
         own = {"person": "people", "chat": "chats", "job": "jobs"}
@@ -330,6 +327,10 @@ class UsageStore(Protocol):
 
     async def rows(self, by: str, since: str, who: Mapping[Level, str]) -> list[UsageRow]:
         """Usage since a day, by `day` or by the names of a level, limited to `who`."""
+        ...
+
+    async def tokens(self, since: float, until: float) -> int:
+        """The tokens of the latest calls, of those that began within these times."""
         ...
 
     async def standing(self, day: str, who: Account) -> dict[Level, UsageSum]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import shown
-from nanobot.agent.budgets.reservations import CallOutcome
 from nanobot.errors import OverBudget
+from nanobot.plugins.budgets.limits import shown
+from nanobot.plugins.budgets.reservations import CallOutcome
 from nanobot.store.database import schema
 
 MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)

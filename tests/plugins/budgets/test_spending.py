@@ -11,11 +11,11 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.budgets import Account, Budgets
-from nanobot.agent.budgets.reservations import UsageSum
-from nanobot.config.settings.budgets import UNLIMITED, AllowanceSettings
 from nanobot.errors import Fenced, OverBudget
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
+from nanobot.plugins.budgets.limits import Account, Budgets
+from nanobot.plugins.budgets.reservations import UsageSum
+from nanobot.plugins.budgets.settings import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Price, ToolCall, Usage
 from nanobot.session.auxiliary import AuxiliaryCall
 from nanobot.session.entries import FallbackEntry, ModelCallEntry, ReplyEntry, SummaryEntry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.agent.budgets import Account, BudgetLimit, Budgets
+from nanobot.plugins.budgets.limits import Account, BudgetLimit, Budgets
 
 
 def limits_of(budgets: Budgets, who: Account, *, priced: bool) -> tuple[BudgetLimit, ...]:

@@ -1,0 +1,69 @@
+"""What limits and counts model calls: at most one plugin brings it. Money is at stake, so a gateway
+does not start if that plugin fails, and says so if none is on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.app.plugged import Plugged
+from nanobot.config.loader import Config
+from nanobot.errors import PluginBroken
+from nanobot.operations.exposures import Exposure
+from nanobot.operations.home import Finding
+from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.store.unit import CallLedger, StoreContext
+
+_VERBS = tuple(verb for verb in vars(CallLedger) if not verb.startswith("_"))
+
+
+def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
+    """The ledger of the plugin that brings one. Raises PluginBroken if it fails: calls would have
+    no limit."""
+    ledgers: list[CallLedger] = []
+
+    def use(_: FoundPlugin, given: Any) -> None:
+        missing = [verb for verb in _VERBS if not callable(getattr(given, verb, None))]
+        if missing:
+            kind = type(given).__name__
+            raise PluginBroken(f"it gives a {kind}, which has no function `{missing[0]}`")
+        if ledgers:
+            raise PluginBroken("another plugin already limits model calls")
+        ledgers.append(given)
+
+    plugged.each("ledger", use, {StoreContext: context})
+    for name, failed in plugged.failures.items():
+        if "ledger" in failed:
+            raise PluginBroken(
+                f"the plugin {name} limits model calls, and failed: {failed['ledger']}. "
+                f"`nanobot plugins off {name}` starts without its limits."
+            )
+    return next(iter(ledgers), None)
+
+
+def unlimited(config: Config, plugged: Plugged) -> Finding | None:
+    """That nothing limits model calls, if so; `broken` if the configuration sets limits."""
+    if any(found.plugin.ledger is not None for found in plugged.on.values()):
+        return None
+    able = [each for each in installed().found.values() if each.plugin.ledger is not None]
+    asked = [f"[{each.table}]" for each in able if _is_set(config.tables.get(each.table))]
+    asked += ["agent.max_run_cost"] if config.agent.max_run_cost else []
+    text = "model calls are neither limited nor counted"
+    if asked:
+        text += f", although {' and '.join(asked)} in {config.file} would limit them"
+    remedy = f"Switch the plugin on: `nanobot plugins on {able[0].name}`" if able else ""
+    return Finding(
+        about="budgets", level="broken" if asked else "warning", text=text, remedy=remedy
+    )
+
+
+def _is_set(table: Any) -> bool:
+    return table is not None and table != type(table)()
+
+
+def guests_of_unlimited(config: Config, plugged: Plugged) -> list[Exposure]:
+    """What guests reach while nothing limits model calls."""
+    finding = unlimited(config, plugged)
+    if finding is None:
+        return []
+    reaches = "answers without any tool, without any limit of spending"
+    return [Exposure(attacker="guest", level="risk", reaches=reaches, remedy=finding.remedy)]

@@ -1,0 +1,18 @@
+"""Budgets: what may be spent in a day, by whom, and what was."""
+
+from __future__ import annotations
+
+from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="budgets",
+    summary="Limits and counts what model calls cost.",
+    settings=BudgetSettings,
+    fits="nanobot.plugins.budgets.service:fits",
+    ledger="nanobot.plugins.budgets.service:ledger",
+    objects="nanobot.plugins.budgets.service:objects",
+    operations="nanobot.plugins.budgets.operations:operations",
+    exposures="nanobot.plugins.budgets.service:exposures",
+    provides={"cost_limited": "nanobot.plugins.budgets.service:cost_limited"},
+)

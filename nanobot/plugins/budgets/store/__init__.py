@@ -1,0 +1,1 @@
+"""Reservations, settlements and totals of model calls, over SQL."""

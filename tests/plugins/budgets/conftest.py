@@ -1,0 +1,14 @@
+"""What tests of stores and of runs begin with."""
+
+from __future__ import annotations
+
+from tests.agent.conftest import bot as bot
+from tests.agent.conftest import held as held
+from tests.agent.conftest import recorder as recorder
+from tests.store.conftest import claimed as claimed
+from tests.store.conftest import home as home
+from tests.store.conftest import homes as homes
+from tests.store.conftest import journal as journal
+from tests.store.conftest import new_home as new_home
+from tests.store.conftest import postgres as postgres
+from tests.store.conftest import postgres_url as postgres_url
