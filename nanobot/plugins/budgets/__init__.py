@@ -14,5 +14,6 @@ PLUGIN = Plugin(
     objects="nanobot.plugins.budgets.service:objects",
     operations="nanobot.plugins.budgets.operations:operations",
     exposures="nanobot.plugins.budgets.service:exposures",
+    page="nanobot.plugins.budgets.view:views",
     provides={"cost_limited": "nanobot.plugins.budgets.service:cost_limited"},
 )

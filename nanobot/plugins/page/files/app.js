@@ -44,13 +44,6 @@ export const VIEWS = {
     load: () => import("./views/channels.js"),
     needs: "pair list",
   },
-  usage: {
-    name: "Usage",
-    icon: "usage",
-    order: 50,
-    load: () => import("./views/usage.js"),
-    needs: "usage",
-  },
   settings: {
     name: "Settings",
     icon: "settings",

@@ -8,7 +8,7 @@ import * as kit from "./kit.js";
 import { asset } from "./lib.js";
 
 export { at, change, may, me, read } from "./api.js";
-export { clock, count, duration, moment } from "./format.js";
+export { clock, count, duration, moment, money, short } from "./format.js";
 export { language, t } from "./i18n.js";
 export { html, useEffect, useMemo, useRef, useState } from "./lib.js";
 export { changed } from "./live.js";
@@ -29,6 +29,7 @@ export {
   valueOf,
   When,
 } from "./parts/basics.js";
+export { Bars } from "./parts/chart.js";
 export { tell } from "./parts/notices.js";
 export { go, lastOpened, link } from "./router.js";
 

@@ -1,17 +1,28 @@
 /** What was used and what it cost, by day, model, chat, person and job, and what is left. */
 
-import { read } from "../api.js";
-import { count, money, short } from "../format.js";
-import { t } from "../i18n.js";
-import { html, useMemo, useState } from "../lib.js";
-import { changed } from "../live.js";
-import { Choice, Empty, Fetched, Head, Unreadable, useFetched } from "../parts/basics.js";
-import { Bars } from "../parts/chart.js";
+import {
+  Bars,
+  changed,
+  Choice,
+  count,
+  Empty,
+  Fetched,
+  Head,
+  html,
+  money,
+  read,
+  short,
+  t,
+  Unreadable,
+  useFetched,
+  useMemo,
+  useState,
+} from "../../kit.js";
 
 /**
- * @typedef {import("../gateway.js").UsageRow} UsageRow
- * @typedef {import("../gateway.js").UsageReport} UsageReport
- * @typedef {NonNullable<import("../gateway.js").Reads["usage"]["takes"]["by"]>} By
+ * @typedef {import("../../gateway.js").UsageRow} UsageRow
+ * @typedef {import("../../gateway.js").UsageReport} UsageReport
+ * @typedef {NonNullable<import("../../gateway.js").Reads["usage"]["takes"]["by"]>} By
  * @typedef {"requests" | "tokens_in" | "tokens_out" | "cost" | "unpriced"} Measure
  */
 
