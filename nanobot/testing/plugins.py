@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from nanobot.app.bringing import revision
 from nanobot.app.plugin_checks import findings_of
+from nanobot.app.plugin_revisions import revision
 from nanobot.config.settings.base import Settings
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from nanobot.app.bringing import revision
-from nanobot.app.plugin_revisions import plugin_revisions
+from nanobot.app.plugin_revisions import plugin_revisions, revision
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
