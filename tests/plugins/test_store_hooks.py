@@ -89,7 +89,7 @@ async def test_a_hook_writes_with_the_receipt_and_one_that_fails_leaves_nothing_
         await arrived(parts, 1)
         await say(parts, "And now?")
         assert len(await arrived(parts, 2)) == 2
-        tables = parts.plugged.offers.get(PluginTables)
+        tables: PluginTables = parts.plugged.offers.find(PluginTables)
         rung = [dict(row) for row in await tables.rows("SELECT chat, words FROM bells")]
         assert rung == [
             {"chat": "web:desk", "words": "First."},
