@@ -23,6 +23,7 @@ from nanobot.messages import (
     Role,
     Sender,
 )
+from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.language.service import in_language
 from nanobot.plugins.quiet.hours import HeldBack, QuietHours, digest
@@ -348,6 +349,7 @@ async def test_whatever_ends_the_process_each_post_is_told_once(
         for life in range(6):
             await _life(home, rng, limits, life)
         last = _process(home, QuietSettings(max_per_hour=0, max_per_day=0))
+        assert isinstance(last.jobs, JobStore)
         await last.jobs.release(None)
         rows = home.do(lambda c: c.execute(sa.select(schema.outbound)).all())
         posts = [entry.body for entry in home.entries("fake:1")]
@@ -381,6 +383,7 @@ async def _life(home: MemoryHome, rng: random.Random, limits: QuietSettings, lif
     else:
         process.before = reach
     assert isinstance(home.clock, ManualClock)
+    assert isinstance(process.jobs, JobStore)
     for number in range(12):
         key = f"{life}.{number}"
         post = OutboundMessage(address=CHAT, text=key, key=key, kind=OutboundKind.POST)

@@ -19,7 +19,7 @@ from nanobot.plugins.hooks.service import webhooks_of
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import sign
 from nanobot.plugins.hooks.webhook import Webhook
-from nanobot.plugins.jobs.rules import KEPT_SECONDS
+from nanobot.plugins.jobs.rules import KEPT_SECONDS, JobStore
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
@@ -112,6 +112,7 @@ async def test_a_delivery_is_known_for_ninety_days_whichever_process_is_asked() 
             assert isinstance(home.clock.now(), float)
             home.clock.advance(seconds)  # type: ignore[attr-defined]
             async with gateway(ScriptedProvider("So it is."), FakeChannel(), home=home) as bot:
+                assert isinstance(bot.process.jobs, JobStore)
                 await bot.process.jobs.prune()
                 assert await deliver(bot, hook_of(bot, CI)) == verdict
                 await finish(bot)
