@@ -26,6 +26,7 @@ from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
+from nanobot.plugins.budgets.operations import operations as of_budgets
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.plugins.memory.operations import operations as of_memory
@@ -240,9 +241,8 @@ def test_names_are_used_once() -> None:
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
-    for_members = {
-        o.name for o in (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure()) if o.may(Role.MEMBER)
-    }
+    every = (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure(), *of_budgets())
+    for_members = {o.name for o in every if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")
     own = {"usage", *(f"memory {word}" for word in words)}
