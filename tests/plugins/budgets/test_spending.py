@@ -622,7 +622,7 @@ async def test_two_chats_that_are_answered_at_once_do_not_wait_for_each_other(ho
     finishing = asyncio.create_task(home.do(first))
     try:
         assert await asyncio.to_thread(written.wait, 10)
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(9):  # the other one waits for 10
             await journal.finish(other.lane, other.run, replied(other, answer()))
     finally:
         go_on.set()

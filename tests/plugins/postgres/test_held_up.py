@@ -55,7 +55,7 @@ async def test_a_process_that_is_stopped_within_a_transaction_holds_others_up_fo
 ) -> None:
     await answered(home.journal(), await begun(home.journal(), "r1"))
     with stopped_within_a_transaction(postgres_url):
-        async with asyncio.timeout(6):
+        async with asyncio.timeout(30):
             await admit(home.journal(), said("again"))
             while await home.journal().claim(KEY, "r2", "UTC") is None:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(await home.journal().held(KEY))
@@ -70,7 +70,7 @@ async def test_who_waits_for_a_lock_hears_of_it_instead_of_waiting_on(
     journal = home.journal(database=hasty)
     with psycopg.connect(postgres_url) as foreign:
         foreign.execute("SELECT * FROM sessions FOR UPDATE")
-        async with asyncio.timeout(6):
+        async with asyncio.timeout(30):
             with pytest.raises(StoreError, match=r"held up .*lock timeout"):
                 await answered(journal, claimed, "hi")
     await answered(journal, claimed, "hi")

@@ -88,10 +88,10 @@ def test_an_address_counts_from_people_alone(origin: Origin) -> None:
 
 
 def test_a_long_text_takes_no_time() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     for text in ("a" * 1_000_000, "." * 1_000_000, "http:" * 200_000, "a." * 500_000):
         assert not is_shown(URL, entries(person(text)), ADDRESSES)
-    assert time.monotonic() - began < 2.0
+    assert time.thread_time() - began < 2.0
 
 
 @pytest.mark.parametrize(
