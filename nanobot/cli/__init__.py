@@ -42,9 +42,10 @@ def _run() -> None:
         gateway(os.environ, roles)
         return
     from nanobot.cli.commands import app  # noqa: PLC0415 - so that importing the package is free
+    from nanobot.cli.named import named  # noqa: PLC0415 - the same
 
     try:
-        app(obj=os.environ)
+        named(app, sys.argv[1:])(obj=os.environ)
     finally:
         # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()

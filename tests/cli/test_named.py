@@ -1,0 +1,50 @@
+"""Only the command that is named is built, and it is the same as among all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from nanobot.cli.commands import app
+from nanobot.cli.named import named
+
+
+def paths_of(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
+    """The words of every command, and of every group."""
+    for name, command in group.commands.items():
+        yield (*before, name)
+        if hasattr(command, "commands"):
+            yield from paths_of(command, *before, name)
+
+
+def help_of(command: Any, words: Sequence[str]) -> str:
+    context = typer.Context(command, info_name="nanobot")
+    for word in words:
+        command = command.commands[word]
+        context = typer.Context(command, parent=context, info_name=word)
+    return str(command.get_help(context))
+
+
+def test_each_command_and_group_has_the_help_that_it_has_among_all() -> None:
+    whole = get_command(app)
+    paths = list(paths_of(whole))
+    assert len(paths) > 140
+    assert ("web", "tokens", "add") in paths
+    for words in paths:
+        part = get_command(named(app, [*words, "--help"]))
+        assert help_of(part, words) == help_of(whole, words)
+
+
+def test_other_commands_are_not_built() -> None:
+    part: Any = get_command(named(app, ["web", "tokens", "list", "--json"]))
+    assert list(paths_of(part)) == [("web",), ("web", "tokens"), ("web", "tokens", "list")]
+
+
+def test_all_are_built_for_help_and_for_words_that_are_no_command() -> None:
+    for words in ([], ["--help"], ["statsu"], ["what", "status", "is", "this"]):
+        assert named(app, words) is app
+    group: Any = get_command(named(app, ["sessions", "lsit"]))
+    assert {"list", "delete"} <= set(group.commands["sessions"].commands)
