@@ -20,10 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 OLDEST = (3, 11)
 MINORS = range(11, 20)
 SHORT = (
-    "tests/process/test_first_connection.py",
     "tests/server/test_web_server.py",
     "tests/test_public.py",
     "tests/test_system.py",
+    # The last: by then most of what its processes import is compiled.
+    "tests/process/test_first_connection.py",
 )
 SECONDS = 300
 """For the tests of one of them, with others beside them."""
@@ -79,8 +80,10 @@ def tried(program: str, python: str, folder: Path) -> int:
     for step in steps:
         if code := subprocess.run(step, env=environ, cwd=ROOT, check=False).returncode:
             return code
-    command = [str(made), "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *SHORT]
-    environ |= {"PYTEST_ADDOPTS": f"--basetemp={folder}/t"}
+    command = [str(made), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SHORT]
+    # Each process would compile nanobot and its libraries again, if that is not kept.
+    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
+    environ |= {"PYTEST_ADDOPTS": f"--basetemp={folder}/t", **kept}
     try:
         return subprocess.run(
             command, env=environ, cwd=ROOT, check=False, timeout=SECONDS
