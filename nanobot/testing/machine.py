@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Real seconds until an awaited operation times out, so that a broken test ends."""
 
 

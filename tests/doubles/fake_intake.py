@@ -57,7 +57,7 @@ class FakeIntake:
         self.signs_of_life += 1
         self._wake()
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], timeout: float = 45.0) -> None:
         """Wait until something holds; it is asked again after every admission and sign of life."""
         async with asyncio.timeout(timeout):
             while not holds():

@@ -430,7 +430,7 @@ class MailServer:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], timeout: float = 45.0) -> None:
         """Wait until something holds; it is asked again whenever something has happened here."""
         async with asyncio.timeout(timeout):
             while not holds():

@@ -20,7 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-PATIENCE = 20.0
+PATIENCE = 45.0
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class PlatformServer(Generic[F]):
         """Wait until something happens."""
         await self._changed.wait()
 
-    async def until(self, holds: Callable[[], bool], timeout: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], timeout: float = 45.0) -> None:
         """Wait until something holds; it is asked again whenever something happens."""
         async with asyncio.timeout(timeout):
             while not holds():

@@ -199,14 +199,14 @@ class TelegramServer(PlatformServer[TelegramFault]):
         """The messages of a chat in order, by default the bot's."""
         return [m for m in self._messages.get(chat, []) if m.from_bot == from_bot]
 
-    async def reply_in(self, chat: int, timeout: float = 10.0) -> Message:
+    async def reply_in(self, chat: int, timeout: float = 45.0) -> Message:
         """The next message of the bot in a chat that was not returned before."""
         count = self._read.get(chat, 0)
         await self.until(lambda: len(self.messages(chat)) > count, timeout)
         self._read[chat] = count + 1
         return self.messages(chat)[count]
 
-    async def called(self, method: str, times: int = 1, timeout: float = 10.0) -> list[Call]:
+    async def called(self, method: str, times: int = 1, timeout: float = 45.0) -> list[Call]:
         """The calls of a method, once there are so many."""
         await self.until(lambda: len(self.calls_of(method)) >= times, timeout)
         return self.calls_of(method)

@@ -21,7 +21,7 @@ import pyte
 
 from tests.process.nest import Egg, the_nest
 
-PATIENCE = 30.0
+PATIENCE = 45.0
 ENTER, ALT_ENTER, UP, TAB = "\r", "\x1b\r", "\x1b[A", "\t"
 CTRL_C, CTRL_D, CTRL_R = "\x03", "\x04", "\x12"
 _SCROLLBACK = 10_000

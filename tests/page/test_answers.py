@@ -11,7 +11,7 @@ from tests.page.test_page import say
 from tests.pictures import png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 FORMULAS = r"""Inline $\frac{a}{b}$ and \(x^2\), costs $5 and $6, `$n$`, and alone:
 

@@ -12,7 +12,7 @@ from playwright.async_api import Page, expect
 from tests.page.conftest import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 _ENGLISH = re.compile(r"\b[A-Za-z][a-z]{2,}(?: [a-z']{2,}){2,}\b")
 """Three words in a row."""

@@ -14,7 +14,7 @@ from playwright.async_api import expect
 from tests.page.conftest import House, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 NEEDLE = "The lighthouse of Texel is closed on Mondays."
 

@@ -13,7 +13,7 @@ from tests.page.conftest import House, opened
 from tests.server.pushing import PushedBrowser, PushServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 READY = "() => navigator.serviceWorker.ready.then((worker) => worker.active.scriptURL)"
 

@@ -21,7 +21,7 @@ from nanobot.system import RandomIds, SystemClock
 from tests.page.conftest import House, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 LONG = Size(messages=34_000, chats=1, jobs=1, memories=1)
 OTHERS = 5_000

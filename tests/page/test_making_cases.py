@@ -14,7 +14,7 @@ from nanobot.plugins.proof.verifying import Proof, verified_file
 from tests.page.conftest import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 
 def cases(house: House) -> list[CaseFile]:

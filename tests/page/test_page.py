@@ -14,7 +14,7 @@ from tests.page.conftest import House, opened
 from tests.pictures import png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 PICTURE = png()
 HOSTILE = (

@@ -14,7 +14,7 @@ from tests.page.conftest import House, opened
 from tests.page.test_page import say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 MARK = 'The answer says "I\'ve sent the email to Claire." (sent), but no call of this run could'
 CLAIMS = "[claims]\nask_again = true\n"
 

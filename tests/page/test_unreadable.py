@@ -16,7 +16,7 @@ from tests.page.conftest import House
 from tests.page.test_files import OURS, PLUGINS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 PLACES = {
     "sessions list": "chat",

@@ -32,7 +32,8 @@ from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.nest import Egg, the_nest
 
-PATIENCE = 20.0
+PATIENCE = 45.0
+"""Seconds for what takes one: the machine may be busy with something else."""
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 OWNERS = range(1, 100)
 MEMBERS = range(100, 200)
