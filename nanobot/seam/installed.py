@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from nanobot import translations
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
@@ -119,7 +121,10 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
             found[loaded.name] = FoundPlugin(plugin=loaded.what, package=package)
 
     loader.each(PLUGINS, use)
-    return Installed(_in_order(found), loader.left_out)
+    ordered = _in_order(found)
+    folders = {name: each.plugin.texts for name, each in ordered.items()}
+    translations.use({name: folder for name, folder in folders.items() if folder is not None})
+    return Installed(ordered, loader.left_out)
 
 
 def trouble(what: Any, name: str) -> str:
@@ -139,6 +144,7 @@ def trouble(what: Any, name: str) -> str:
         ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
         (isinstance(what.table, str), "table is not a text"),
+        (what.texts is None or isinstance(what.texts, Path), "texts is not a pathlib.Path"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (_are(Guidance, what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),
         (_are(FileReader, what.readers), "readers is not a tuple of nanobot.seam.faces.FileReader"),

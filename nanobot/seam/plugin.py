@@ -7,6 +7,7 @@ A plugin is cheap to import. Heavy parts are functions, or named by location as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -63,6 +64,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """The Python packages without which it is off, by the names they are imported by."""
     after: tuple[str, ...] = ()
     """The plugins that come before it, if they are installed."""
+    texts: Path | None = None
+    """The folder with translations of its texts: `zh.toml` for Chinese; see
+    `nanobot.texts.files`."""
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from nanobot.store.opening import in_memory_database
 from nanobot.store.plugin_tables import SqlPluginTables, migrate_plugin
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.promises import that
+from nanobot.texts.files import rows_in
 from nanobot.tools.base import AnyTool
 from nanobot.tools.plugins import offered
 
@@ -85,6 +87,8 @@ async def tried(
         that(isinstance(made, Settings), "settings is a subclass of nanobot's Settings")
         msgspec.json.schema(plugin.settings)
         settings = made if isinstance(made, Settings) else None
+    if plugin.texts is not None:
+        _check_texts(plugin.texts)
     for field in FUNCTIONS:
         part = getattr(plugin, field)
         if part is not None:
@@ -96,3 +100,15 @@ async def tried(
         yield TriedPlugin(plugin, settings, own)
     finally:
         await database.close()
+
+
+def _check_texts(folder: Path) -> None:
+    files = sorted(folder.glob("??.toml"))
+    that(files, f"there are translations in {folder}")
+    for file in files:
+        wrong = ""
+        try:
+            rows_in(file)
+        except (OSError, ValueError) as error:
+            wrong = str(error)
+        that(not wrong, f"{file.name} can be used: {wrong}")

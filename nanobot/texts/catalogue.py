@@ -4,10 +4,8 @@ language with the same values."""
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 import msgspec
 
@@ -44,14 +42,6 @@ class Catalogue:
         self.rows = dict(rows)
         self.translated = lru_cache(2_048)(self._translated)
         self.within = lru_cache(2_048)(self._within)
-
-    @classmethod
-    def of(cls, folder: Path) -> Catalogue:
-        """The catalogue in the files of a folder."""
-        rows: dict[str, str] = {}
-        for file in sorted(folder.glob("*.toml")):
-            rows |= tomllib.loads(file.read_text("utf-8"))
-        return cls(rows)
 
     def _translated(self, text: str) -> str:
         """The text in this language, as far as it is known: as a whole, else sentence by sentence.

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
+from nanobot import translations
 from nanobot.texts.catalogue import Catalogue
+from nanobot.texts.files import rows_of
 
 ENGLISH = "en"
-_FOLDER = Path(__file__).parent
-_LANGUAGES = ("zh",)
+LANGUAGES = ("zh",)
 _MOST = 20
 """Languages of one header that are looked at."""
 
 
-@cache
 def catalogue(language: str) -> Catalogue:
-    """The texts of a language other than English; read at the first use."""
-    return Catalogue.of(_FOLDER / language)
+    """The texts of a language other than English: nanobot's own, and those of the plugins that are
+    known by now. Read at the first use."""
+    return _read(language, translations.folders())
+
+
+@lru_cache(maxsize=4)
+def _read(language: str, folders: tuple[tuple[str, Path], ...]) -> Catalogue:
+    return Catalogue(rows_of(language, folders))
 
 
 def translated(text: str, language: str, *, within: bool = False) -> str:
@@ -55,7 +61,7 @@ def language_of(accepted: str) -> str:
         name, _, quality = choice.partition(";")
         language = name.strip().lower().partition("-")[0]
         wanted = _quality(quality)
-        if language in (ENGLISH, *_LANGUAGES) and wanted > most:
+        if language in (ENGLISH, *LANGUAGES) and wanted > most:
             best, most = language, wanted
     return best
 
@@ -64,7 +70,7 @@ def known_language(name: str) -> str:
     """The language that a platform's name for it means ("zh-hans", "en_GB"); "" if there are no
     texts in it."""
     language = name.strip().lower().replace("_", "-").partition("-")[0]
-    return language if language in (ENGLISH, *_LANGUAGES) else ""
+    return language if language in (ENGLISH, *LANGUAGES) else ""
 
 
 def locale_of_terminal(environ: Mapping[str, str]) -> str:
@@ -78,7 +84,7 @@ def locale_of_terminal(environ: Mapping[str, str]) -> str:
 def language_of_terminal(environ: Mapping[str, str]) -> str:
     """The language of a terminal. `LC_ALL=C` asks for English."""
     language = locale_of_terminal(environ).lower().partition("_")[0].partition(".")[0]
-    return language if language in _LANGUAGES else ENGLISH
+    return language if language in LANGUAGES else ENGLISH
 
 
 def _quality(parameter: str) -> float:

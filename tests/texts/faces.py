@@ -3,6 +3,7 @@ docstrings and annotations, or makes of the names of fields."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import typing
 from collections.abc import Iterator
@@ -43,37 +44,58 @@ _MADE_OF = re.compile(r" \(default: [^()]*\)$")
 
 def operations() -> list[Operation]:
     """All operations, of built-in plugins too."""
-    plugins: list[Plugin] = [import_module(f"nanobot.plugins.{name}").PLUGIN for name in BUILT_IN]
     listed = list(OPERATIONS)
-    for plugin in plugins:
+    for plugin in _plugins():
         if plugin.operations is not None:
             listed += resolved(plugin.operations)()
     return list({each.name: each for each in listed}.values())
 
 
-def faces() -> dict[str, str]:
-    """The path of the module by text."""
-    rows: dict[str, str] = {}
+def faces() -> list[tuple[str, str]]:
+    """Each text with the paths of the modules that say it."""
+    rows: list[tuple[str, str]] = []
     for operation in operations():
         path = _path(operation.handler.__module__)
         texts = [operation.help, operation.empty, operation.confirm]
         texts += [parameter.description for parameter in operation.parameters]
         if operation.text is as_text:
             texts += _labels(operation.returns)
-        for text in texts:
-            rows.setdefault(_template(text), path)
+        rows += [(_template(text), path) for text in texts]
+    of_operations, owners = {row for row, _ in rows}, _said_by_plugins()
     for text in _of_commands(typer.main.get_command(app)):
         for paragraph in text.split("\n\n"):
             row = _MADE_OF.sub("", _template(paragraph))
             known = {row, f"{row[:1].lower()}{row[1:]}", row.partition(": ")[0]}
-            if not known & rows.keys():
-                rows[row] = "nanobot/cli/commands.py"
-    rows |= {as_people_see(state): "nanobot/session/states.py" for state in RunState}
-    first = (*FIRST.values(), *AT_THE_END)
-    rows |= {_template(text): "nanobot/cli/top.py" for text in first}
-    rows |= dict.fromkeys(_MADE, "nanobot/cli/generated.py")
-    rows |= {deed.value: "nanobot/plugins/claims/deeds.py" for deed in Deed}
-    rows.pop("", None)
+            if not known & of_operations:
+                rows.append((row, owners.get(row, "nanobot/cli/commands.py")))
+    rows += [(as_people_see(state), "nanobot/session/states.py") for state in RunState]
+    rows += [(_template(text), "nanobot/cli/top.py") for text in (*FIRST.values(), *AT_THE_END)]
+    rows += [(row, "nanobot/cli/generated.py") for row in _MADE]
+    rows += [(deed.value, "nanobot/plugins/claims/deeds.py") for deed in Deed]
+    return [(row, path) for row, path in rows if row]
+
+
+def _plugins() -> list[Plugin]:
+    return [import_module(f"nanobot.plugins.{name}").PLUGIN for name in BUILT_IN]
+
+
+def _said_by_plugins() -> dict[str, str]:
+    """The path by row, for the help of plugins' groups, commands and options."""
+    rows: dict[str, str] = {}
+    for operation in operations():
+        path = _path(operation.handler.__module__)
+        if path.startswith("nanobot/plugins/"):
+            paragraphs = (inspect.getdoc(operation.handler) or "").split("\n\n")
+            rows |= {_template(text): path for text in paragraphs}
+    for plugin in _plugins():
+        path = f"nanobot/plugins/{plugin.name}/__init__.py"
+        texts = list(plugin.groups.values())
+        for command in resolved(plugin.commands)() if plugin.commands else ():
+            texts += (inspect.getdoc(command.run) or "").split("\n\n")
+            for hint in typing.get_type_hints(command.run, include_extras=True).values():
+                for note in getattr(hint, "__metadata__", ()):
+                    texts.append(getattr(note, "about", "") or getattr(note, "description", ""))
+        rows |= {_MADE_OF.sub("", _template(text)): path for text in texts if text}
     return rows
 
 

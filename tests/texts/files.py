@@ -1,4 +1,5 @@
-"""The files of a catalogue, and how they differ from what the code says."""
+"""The files of a catalogue, and how they differ from what the code says. A text that the core says
+has its row in `nanobot/texts/zh`; one that only plugins say, in the folder of the first of them."""
 
 from __future__ import annotations
 
@@ -13,21 +14,24 @@ from tests.texts.faces import faces
 from tests.texts.shown import shown_rows
 from tests.texts.source import ROOT
 
-SYSTEM = "system.toml"
+CORE = "nanobot/texts/zh"
+PLUGINS = "nanobot/plugins"
+SYSTEM = f"{CORE}/system.toml"
 """Texts of the operating system: no code of ours says them."""
-FOLDER = ROOT / "nanobot" / "texts" / "zh"
 
 
 class Difference(msgspec.Struct, frozen=True):
     """What is missing in the files: rows with the path that says them first. What is there and no
-    code says: rows with their file. And rows without a translation."""
+    code says: rows with their file. Rows without a translation. And rows that belong into another
+    file, which is named."""
 
     missing: dict[str, str]
     unused: dict[str, str]
     empty: dict[str, str]
+    misplaced: dict[str, str]
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.unused or self.empty)
+        return bool(self.missing or self.unused or self.empty or self.misplaced)
 
     def __str__(self) -> str:
         lines = []
@@ -35,6 +39,7 @@ class Difference(msgspec.Struct, frozen=True):
             lines.append(f"{path}: missing, said by {self.missing[row]}: paste\n{_line(row, '')}")
         lines += [f"{path}: no code says: {row!r}" for row, path in self.unused.items()]
         lines += [f"{path}: not translated: {row!r}" for row, path in self.empty.items()]
+        lines += [f"{path}: belongs here: {row!r}" for row, path in self.misplaced.items()]
         return "\n".join(
             [*lines, f"{len(lines)} row(s) to mend" if lines else "All texts have rows."]
         )
@@ -42,19 +47,41 @@ class Difference(msgspec.Struct, frozen=True):
 
 def difference() -> Difference:
     """How the files differ from the code."""
-    said, kept = faces() | shown_rows(), read()
+    said, kept = said_by(), read()
     return Difference(
         {row: path for row, path in said.items() if row not in kept},
         {row: file for row, (file, _) in kept.items() if row not in said and file != SYSTEM},
         {row: file for row, (file, text) in kept.items() if not text},
+        {
+            row: file_of(said[row])
+            for row, (file, _) in kept.items()
+            if row in said and file not in (SYSTEM, file_of(said[row]))
+        },
     )
+
+
+def said_by() -> dict[str, str]:
+    """The path of the module by row: of several, the first one that is of no plugin."""
+    places: dict[str, set[str]] = {}
+    for row, path in (*faces(), *shown_rows()):
+        places.setdefault(row, set()).add(path)
+    return {row: min(paths, key=_core_first) for row, paths in places.items()}
+
+
+def _core_first(path: str) -> tuple[bool, str]:
+    return path.startswith(f"{PLUGINS}/"), path
+
+
+def files() -> list[Path]:
+    """The files, those of the core first."""
+    return [*sorted((ROOT / CORE).glob("*.toml")), *sorted((ROOT / PLUGINS).glob("*/zh.toml"))]
 
 
 def read() -> dict[str, tuple[str, str]]:
     """The file and the translation of each row."""
     return {
-        row: (file.name, text)
-        for file in sorted(FOLDER.glob("*.toml"))
+        row: (file.relative_to(ROOT).as_posix(), text)
+        for file in reversed(files())
         for row, text in tomllib.loads(file.read_text("utf-8")).items()
     }
 
@@ -62,19 +89,26 @@ def read() -> dict[str, tuple[str, str]]:
 def write(found: Difference) -> None:
     """Bring the files up to date; what is new has no translation yet."""
     kept = {row: each for row, each in read().items() if row not in found.unused}
+    kept |= {row: (file, kept[row][1]) for row, file in found.misplaced.items()}
     kept |= {row: (file_of(path), "") for row, path in found.missing.items()}
-    for name in {file for file, _ in kept.values()} | {file.name for file in FOLDER.glob("*.toml")}:
+    before = {file.relative_to(ROOT).as_posix() for file in files()}
+    for name in before | {file for file, _ in kept.values()}:
         rows = {row: text for row, (file, text) in kept.items() if file == name}
         lines = sorted((_line(row, text) for row, text in rows.items()), key=_in_order)
-        (FOLDER / name).write_text("\n".join([*lines, ""]), "utf-8")
+        if lines:
+            (ROOT / name).write_text("\n".join([*lines, ""]), "utf-8")
+        else:
+            (ROOT / name).unlink()
 
 
 def file_of(path: str) -> str:
     """The file for the texts of a module."""
     parts = Path(path).parts
     if parts[0] == "channels":
-        return "platforms.toml"
-    return f"{parts[1]}.toml" if len(parts) > 2 else "core.toml"
+        return f"{CORE}/platforms.toml"
+    if path.startswith(f"{PLUGINS}/") and len(parts) > 3:
+        return f"{PLUGINS}/{parts[2]}/zh.toml"
+    return f"{CORE}/{parts[1]}.toml" if len(parts) > 2 else f"{CORE}/core.toml"
 
 
 def _line(row: str, text: str) -> str:

@@ -43,8 +43,8 @@ class Shown:
         self._told: set[Slot] = set()
         self.found: dict[tuple[Reading, str], None] = {}
 
-    def rows(self) -> dict[str, str]:
-        """The module's path by row."""
+    def rows(self) -> list[tuple[str, str]]:
+        """Each row with the paths of the modules that say it."""
         self._sinks = self._annotated()
         names = {name for key, name in self._sinks if key in self._classes}
         self._texts.telling = frozenset(names - _ALSO_DATA | {"strerror"})
@@ -58,10 +58,7 @@ class Shown:
                     self._take(self._texts.readings(value, place), place)
             for reading, place in self._texts.apart:
                 self._take([reading], place)
-        rows: dict[str, str] = {}
-        for reading, path in self.found:
-            rows.setdefault(self._row(reading), path)
-        return rows
+        return [(self._row(reading), path) for reading, path in self.found]
 
     def _row(self, reading: Reading) -> str:
         pieces, at = [], 0
@@ -205,8 +202,8 @@ class Shown:
 
 
 @cache
-def shown_rows() -> dict[str, str]:
-    """The rows of all texts, looked for once in a process."""
+def shown_rows() -> list[tuple[str, str]]:
+    """The rows of all texts, each with the modules that say it; looked for once in a process."""
     return Shown().rows()
 
 

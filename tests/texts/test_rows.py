@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from nanobot.seam.installed import installed
 from nanobot.texts.template import Template
-from tests.texts.files import difference, read
+from tests.texts.files import difference, files, read
 from tests.texts.shown import shown_rows
 
 
@@ -15,7 +16,7 @@ def test_every_text_that_people_can_see_has_a_row_and_every_row_a_text() -> None
 
 
 def test_the_texts_are_found_where_people_meet_them() -> None:
-    rows = shown_rows()
+    rows = {row for row, _ in shown_rows()}
     for told in (
         "There is no run {0}; `runs list` lists them.",  # an error
         "nanobot runs as root",  # a finding of doctor
@@ -42,3 +43,11 @@ def test_a_translation_keeps_the_code_of_its_text() -> None:
     for row, (_, text) in read().items():
         for word in code.findall(row):
             assert word in text, f"{word} of {row!r} is not in {text!r}"
+
+
+def test_a_plugin_brings_its_own_texts() -> None:
+    """That a row is in no other file is part of the first test."""
+    told = {name: found.plugin.texts for name, found in installed().found.items()}
+    folders = {file.parent.name: file.parent for file in files() if file.name == "zh.toml"}
+    assert len(folders) > 20
+    assert {name: told[name] for name in folders} == folders

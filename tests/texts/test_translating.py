@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -149,8 +148,3 @@ def test_only_what_is_declared_as_a_sentence_is_translated() -> None:
     assert in_language("not running", str, "zh") == "not running"
     assert in_language("not running", Sentence, "zh") == "未运行"
     assert in_language([kept], list[Told], "en") == [kept]
-
-
-def test_the_rows_are_read_from_the_files_of_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "one.toml").write_text('"therefore it is {0}" = "因此是{0}"\n', "utf-8")
-    assert Catalogue.of(tmp_path).translated("therefore it is 1") == "因此是1"

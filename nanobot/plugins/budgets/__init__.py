@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="budgets",
     summary="Limits and counts what model calls cost.",
+    texts=Path(__file__).parent,
     settings=BudgetSettings,
     fits="nanobot.plugins.budgets.service:fits",
     ledger="nanobot.plugins.budgets.service:ledger",

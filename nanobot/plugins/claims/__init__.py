@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.claims.settings import ClaimsSettings
 from nanobot.seam.plugin import Plugin
 
@@ -13,6 +15,7 @@ def _idle(settings: ClaimsSettings) -> str:
 PLUGIN = Plugin(
     name="claims",
     summary="Mark answers that claim what no call of their run could have done.",
+    texts=Path(__file__).parent,
     settings=ClaimsSettings,
     idle=_idle,
     remarks="nanobot.plugins.claims.service:remarks",

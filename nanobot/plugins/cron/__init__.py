@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="cron",
     summary="Scheduled jobs.",
     requires=("jobs",),
+    texts=Path(__file__).parent,
     objects="nanobot.plugins.cron.service:objects",
     operations="nanobot.plugins.cron.operations:operations",
     groups={"cron": "Scheduled jobs."},

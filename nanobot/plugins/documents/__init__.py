@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.faces import FileReader
 from nanobot.seam.plugin import Plugin
 
@@ -11,6 +13,7 @@ _ARCHIVE = b"PK\x03\x04"
 PLUGIN = Plugin(
     name="documents",
     summary="Reading the text of PDF, Word, Excel and PowerPoint files.",
+    texts=Path(__file__).parent,
     readers=(
         FileReader(
             kind="pdf", title="PDF", begins=b"%PDF-", read=f"{_PARSERS}:pdf", counts="pages"

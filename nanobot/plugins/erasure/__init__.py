@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.erasure.settings import RetentionSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="erasure",
     summary="Deleting conversations permanently, and archiving old entries.",
+    texts=Path(__file__).parent,
     settings=RetentionSettings,
     table="retention",
     objects="nanobot.plugins.erasure.service:objects",

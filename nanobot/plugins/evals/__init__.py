@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.evals.settings import EvalsSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="evals",
     summary="Regression tests of answers.",
+    texts=Path(__file__).parent,
     settings=EvalsSettings,
     migrations=(
         "CREATE TABLE evals_results (id TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL, "

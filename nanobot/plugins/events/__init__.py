@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.events.settings import EventsSettings
 from nanobot.seam.plugin import Plugin
 
@@ -14,6 +16,7 @@ PLUGIN = Plugin(
     name="events",
     summary="Watches this machine.",
     requires=("jobs",),
+    texts=Path(__file__).parent,
     settings=EventsSettings,
     idle=_idle,
     fits="nanobot.plugins.events.service:fits",

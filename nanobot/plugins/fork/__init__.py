@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="fork",
     summary="Continue a run from any entry, and compare both.",
+    texts=Path(__file__).parent,
     migrations=(
         "CREATE TABLE fork_runs (run_id TEXT PRIMARY KEY, asked TEXT UNIQUE, plan TEXT NOT NULL, "
         "following BIGINT NOT NULL, first BIGINT NOT NULL, done INTEGER NOT NULL)",

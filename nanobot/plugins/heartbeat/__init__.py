@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.seam.plugin import Plugin
 
@@ -14,6 +16,7 @@ PLUGIN = Plugin(
     name="heartbeat",
     summary="Looking after HEARTBEAT.md.",
     requires=("jobs",),
+    texts=Path(__file__).parent,
     settings=HeartbeatSettings,
     idle=_idle,
     fits="nanobot.plugins.heartbeat.service:fits",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.seam.plugin import Plugin
 
@@ -9,6 +11,7 @@ PLUGIN = Plugin(
     name="hooks",
     summary="Webhooks from other services.",
     requires=("jobs",),
+    texts=Path(__file__).parent,
     settings=HookSettings,
     named=True,
     fits="nanobot.plugins.hooks.checks:fits",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="jobs",
     summary="Does what triggers and schedules ask for.",
+    texts=Path(__file__).parent,
     objects="nanobot.plugins.jobs.service:objects",
     store_hooks="nanobot.plugins.jobs.service:store_hooks",
     provides={

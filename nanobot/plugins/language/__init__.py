@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.language.settings import LanguageSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="language",
     summary="Notices and answers to commands in the language of each chat.",
+    texts=Path(__file__).parent,
     settings=LanguageSettings,
     migrations=(
         "CREATE TABLE language_chats (chat TEXT PRIMARY KEY, chosen TEXT NOT NULL, "

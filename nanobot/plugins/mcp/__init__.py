@@ -7,12 +7,15 @@ which takes most of a second, so they are imported when a server is configured o
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="mcp",
     summary="Servers of the Model Context Protocol.",
+    texts=Path(__file__).parent,
     settings=McpSettings,
     named=True,
     groups={"mcp": "Servers of the Model Context Protocol, whose tools the assistant has."},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.memory.settings import MemorySettings
 from nanobot.seam.faces import Guidance
 from nanobot.seam.plugin import Plugin
@@ -18,6 +20,7 @@ PLUGIN = Plugin(
     name="memory",
     summary="Memory beyond a conversation.",
     after=("triage", "erasure"),
+    texts=Path(__file__).parent,
     settings=MemorySettings,
     fits="nanobot.plugins.memory.service:fits",
     objects="nanobot.plugins.memory.service:objects",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="page",
     summary="The page in the browser, and its notifications.",
+    texts=Path(__file__).parent,
     operations="nanobot.plugins.page.operations:operations",
     commands="nanobot.plugins.page.commands:commands",
     routes="nanobot.plugins.page.routes:routes",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="proof",
     summary="Export logs with the proof of their chains.",
+    texts=Path(__file__).parent,
     operations="nanobot.plugins.proof.commands:operations",
     routes="nanobot.plugins.proof.routes:routes",
 )

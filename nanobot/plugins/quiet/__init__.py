@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.seam.plugin import Plugin
 
@@ -9,6 +11,7 @@ PLUGIN = Plugin(
     name="quiet",
     summary="Limits notifications.",
     requires=("jobs",),
+    texts=Path(__file__).parent,
     settings=QuietSettings,
     fits="nanobot.plugins.quiet.service:fits",
     store_hooks="nanobot.plugins.quiet.store:hook",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.seam.plugin import Plugin
 
@@ -13,6 +15,7 @@ def _idle(settings: ReaderSettings) -> str:
 PLUGIN = Plugin(
     name="reader",
     summary="Long content from outside is read by a model call without tools.",
+    texts=Path(__file__).parent,
     settings=ReaderSettings,
     idle=_idle,
     tools="nanobot.plugins.reader.service:tools",

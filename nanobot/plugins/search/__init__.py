@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="search",
     summary="Full-text search in conversations.",
+    texts=Path(__file__).parent,
     objects="nanobot.plugins.search.service:objects",
     operations="nanobot.plugins.search.operations:operations",
     page="nanobot.plugins.search.view:views",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="setup",
     summary="Set up, examine, upgrade and remove nanobot, and run it as a service.",
+    texts=Path(__file__).parent,
     operations="nanobot.plugins.setup.operations:operations",
     commands="nanobot.plugins.setup.commands:commands",
     groups={"service": "Run the gateway permanently, as a service."},

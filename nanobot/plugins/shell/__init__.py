@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="shell",
     summary="Commands that the model runs, in a sandbox.",
+    texts=Path(__file__).parent,
     objects="nanobot.plugins.shell.service:objects",
     tools="nanobot.plugins.shell.service:tools",
     reserves=("exec", "process"),

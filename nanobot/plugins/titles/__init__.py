@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="titles",
     summary="Titles of conversations, given by the model.",
+    texts=Path(__file__).parent,
     start="nanobot.plugins.titles.service:start",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.seam.plugin import Plugin
 
@@ -13,6 +15,7 @@ def _idle(settings: TracesSettings) -> str:
 PLUGIN = Plugin(
     name="traces",
     summary="Traces of runs for a collector (OpenTelemetry).",
+    texts=Path(__file__).parent,
     settings=TracesSettings,
     idle=_idle,
     start="nanobot.plugins.traces.service:start",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="triage",
     summary="Deciding before a run whether to answer at once or to start a background run.",
+    texts=Path(__file__).parent,
     stages="nanobot.plugins.triage.service:stages",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.seam.plugin import Plugin
 
@@ -13,6 +15,7 @@ def _idle(settings: VoiceSettings) -> str:
 PLUGIN = Plugin(
     name="voice",
     summary="Spoken answers.",
+    texts=Path(__file__).parent,
     settings=VoiceSettings,
     idle=_idle,
     store_hooks="nanobot.plugins.voice.store:hook",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="web_tools",
     summary="Web search, and reading web pages.",
+    texts=Path(__file__).parent,
     tools="nanobot.plugins.web_tools.tools:tools",
     provides={"web_tools": "nanobot.plugins.web_tools.tools:web_tools"},
     reserves=("web_search", "web_fetch"),
