@@ -8,6 +8,8 @@ from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
 
+from nanobot.text import Sentence
+
 T = TypeVar("T")
 
 
@@ -16,18 +18,21 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     default export is a function: it gets the page's building blocks (`html`, `useState`,
     `useEffect`, `Head`, `Button`, `Fetched`, `useFetched`, `read`, `change`, `t`, `tell` ...) and
     returns a component. The `folder` contains the module `NAME.js`, whose default export is the
-    component, with all that it imports; they import the building blocks from "../../kit.js".
-    Everybody may read these files, like those of the page itself. `place`: a view of its own in the
-    menu; a button among the results of doctor (Settings, Health); a part of Settings, Skills, or of
-    Memory; a part of the view of each run, which gets `run` and `entries`; a part of each step of a
-    run, which gets `run` and `entry`; or "Go to" (palette): then it is not a component, but an
-    asynchronous function of the typed text and of an AbortSignal, which returns places, each
-    `{ view, what, icon, text, more, seq }`. `order`: its place in the menu, where Chat is 0, Runs
-    10, Memory 30, Channels 40, Usage 50, Settings 60. `needs`: the operation that a person must be
-    allowed to use; empty: it is for owners. `whole`: its address is `#/NAME` without the name of
-    the plugin, which only plugins of nanobot may have."""
+    component, with all that it imports; they import the building blocks from "../../kit.js". The
+    page loads a view with its stylesheet `NAME.css`, and with the translations of what it says by
+    `t`, in `zh.js`: the default export is an object with the Chinese by English text. The title is
+    a text of the plugin (`Plugin.texts`). Everybody may read these files, like those of the page
+    itself. `place`: a view of its own in the menu; a button among the results of doctor (Settings,
+    Health); a part of Settings, Skills, or of Memory; a part of the view of each run, which gets
+    `run` and `entries`; a part of each step of a run, which gets `run` and `entry`; or "Go to"
+    (palette): then it is not a component, but an asynchronous function of the typed text and of an
+    AbortSignal, which returns places, each `{ view, what, icon, text, more, seq }`. `order`: its
+    place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40, Usage 50, Settings 60.
+    `needs`: the operation that a person must be allowed to use; empty: it is for owners. `whole`:
+    its address is `#/NAME` without the name of the plugin, which only plugins of nanobot may
+    have."""
 
-    title: str
+    title: Sentence
     script: str = ""
     folder: Path | None = None
     name: str = "main"
@@ -39,14 +44,17 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a plugin adds to the page; `script` is the path of its module. `place`: where it
-    is shown; `order`: its place in the menu; `needs`: the operation that a person must be allowed
-    to use (empty: it is for owners)."""
+    """A view that a plugin adds to the page; `script` is the path of its module, `style` that of
+    its stylesheet ("": it has none), `texts` those of the modules with its texts, by language.
+    `place`: where it is shown; `order`: its place in the menu; `needs`: the operation that a person
+    must be allowed to use (empty: it is for owners)."""
 
     name: str
-    title: str
+    title: Sentence
     icon: str
     script: str
+    style: str = ""
+    texts: dict[str, str] = {}
     place: Literal["menu", "health", "skills", "memory", "run", "step", "palette"] = "menu"
     needs: str = ""
     order: int = 100

@@ -16,7 +16,8 @@ from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.path_prefix import prefix_of
-from nanobot.server.wire import answer
+from nanobot.server.wire import answer, wanted
+from nanobot.texts import in_language
 
 _LIMIT = 4_096
 
@@ -99,7 +100,7 @@ def login_routes(
 
     async def who(request: web.Request) -> web.StreamResponse:
         me = _me(principal_of(request), frontend, operations)
-        return answer(200, me)
+        return answer(200, in_language(me, Me, wanted(request)))
 
     async def log_out(request: web.Request) -> web.StreamResponse:
         await admission.access.logged_out(principal_of(request))

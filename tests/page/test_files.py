@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+import pytest
 
 from nanobot.config.keys import declarations
 from nanobot.config.settings import ConfigFile
@@ -22,7 +23,16 @@ PAGE = Path(__file__).resolve().parents[2] / "nanobot/plugins/page/files"
 CHECKS = PAGE.parents[3] / "requirements" / "page"
 VENDOR = tomllib.loads((PAGE / "vendor" / "vendor.toml").read_text("utf-8"))["library"]
 OURS = [file for file in PAGE.rglob("*.js") if file.parent.name not in ("vendor", "locales")]
-PLUGINS = sorted(file for file in PAGE.parents[1].rglob("*.js") if not file.is_relative_to(PAGE))
+PLUGINS = {
+    folder.parent.name: sorted(file for file in folder.rglob("*.js") if file.name != "zh.js")
+    for folder in sorted(PAGE.parents[1].glob("*/page"))
+    if folder.parent != PAGE.parents[1]
+}
+"""The modules of plugins' views."""
+STYLES = [
+    *sorted((PAGE / "styles").glob("*.css")),
+    *sorted(PAGE.parents[1].glob("*/page/*.css")),
+]
 FIRST_VIEW = ("app.js", "views/chat.js", "views/chat/thread.js")
 FIRST = 304_000
 """Bytes that the first view may have."""
@@ -62,7 +72,8 @@ def test_the_checks_name_no_registry() -> None:
 def test_no_line_is_over_100_characters() -> None:
     """A text that stands alone may be longer: breaking it would hide it from those who search."""
     alone = re.compile(r"""\s*(?:\w+: |"[^"]+": )?"(?:[^"\\]|\\.)*"[:,]?""")
-    folders = [*PAGE.rglob("*.js"), *PAGE.rglob("*.css"), *CHECKS.glob("*.mjs")]
+    own = [*PAGE.rglob("*.js"), *PAGE.rglob("*.css"), *CHECKS.glob("*.mjs")]
+    folders = [*own, *STYLES, *(file for files in PLUGINS.values() for file in files)]
     long = [
         f"{file.name}:{number}"
         for file in folders
@@ -98,7 +109,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 def test_a_class_looks_as_one_place_says() -> None:
     """A view that styles a name again changes the other views that have it, too."""
     places: dict[str, list[str]] = {}
-    for file in sorted((PAGE / "styles").glob("*.css")):
+    for file in STYLES:
         text = re.sub(r"/\*.*?\*/", "", file.read_text("utf-8"), flags=re.DOTALL)
         for selector in re.findall(r"^([^\s@}][^{}]*?)\s*\{", text, re.MULTILINE):
             places.setdefault(" ".join(selector.split()), []).append(file.name)
@@ -109,13 +120,38 @@ def test_a_class_looks_as_one_place_says() -> None:
 def test_every_text_of_the_page_is_there_in_chinese() -> None:
     first, views = translated("zh.js"), translated("zh-views.js")
     assert first & views == set()
-    assert len(texts_of(*OURS, *PLUGINS)) > 200
-    assert texts_of(*OURS, *PLUGINS) - first - views == set()
+    assert len(texts_of(*OURS)) > 200
+    assert texts_of(*OURS) - first - views == set()
     assert texts_of(*without_a_view() & {*OURS}) - first == set()
 
 
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_views_of_a_plugin_bring_their_texts(plugin: str) -> None:
+    """What the page has already, they need not bring; and it has nothing for them alone."""
+    page = translated("zh.js") | translated("zh-views.js")
+    brought = translated(f"../../../{plugin}/page/zh.js")
+    said = texts_of(*PLUGINS[plugin])
+    assert said - page - brought == set()
+    assert brought & page == set()
+    ours = "\n".join(file.read_text("utf-8") for file in OURS)
+    assert [text for text in said & page if f'"{text}"' not in ours] == []
+    own = "\n".join(file.read_text("utf-8") for file in PLUGINS[plugin])
+    assert [text for text in brought if f'"{text}"' not in own] == []
+
+
+def test_the_page_has_no_style_for_views_of_a_plugin_alone() -> None:
+    ours = "\n".join(file.read_text("utf-8") for file in [*OURS, *PAGE.glob("*.html")])
+    for plugin, files in PLUGINS.items():
+        theirs = "\n".join(file.read_text("utf-8") for file in files)
+        for file in (PAGE / "styles").glob("*.css"):
+            text = re.sub(r"/\*.*?\*/", "", file.read_text("utf-8"), flags=re.DOTALL)
+            for name in set(re.findall(r"\.([a-z][\w-]*)(?=[^{};]*\{)", text)):
+                word = re.compile(rf"\b{name}\b")
+                assert word.search(ours) or not word.search(theirs), f"{plugin}: .{name}"
+
+
 def translated(name: str) -> set[str]:
-    """The texts that a file of the page translates."""
+    """The texts that a file translates, by its path from the page's locales."""
     chinese = (PAGE / "locales" / name).read_text("utf-8")
     quoted = re.findall(r'^  "((?:[^"\\]|\\.)*)":', chinese, re.MULTILINE)
     return {*quoted, *re.findall(r"^  (\w+):", chinese, re.MULTILINE)}

@@ -16,10 +16,13 @@ _TOLD = frozenset({"FrontMatterError", "NoControlGroups", "WantedToExit"})
 """Exceptions beside that tree whose texts become part of what people are told."""
 _DECLARED = re.compile(r"\bSentence\b|\bWORDS\b")
 """In the annotation of a field: it holds a sentence, or a word for a state."""
-_ALSO_DATA = frozenset({"text", "summary", "person", "question", "knock", "message", "label"})
+_ALSO_DATA = frozenset(
+    {"text", "summary", "person", "question", "knock", "message", "label", "title"}
+)
 """Names of such fields that elsewhere hold what people write."""
-_SHORT = ("Choice", "HelpTopic")
-"""Classes whose first field may be one word: buttons, headings."""
+_SHORT = {"Choice": "label", "HelpTopic": "heading", "PageView": "title"}
+"""Classes with a field that may be one word, given first or by its name: buttons, headings, views
+of the page."""
 _MESSAGE = "OutboundMessage"
 """Its text is nanobot's own in notices and questions, and where `own` says so."""
 _OWN_KINDS = ("NOTICE", "APPROVAL")
@@ -112,7 +115,7 @@ class Shown:
         target = found.node
         name = target.name if isinstance(target, ast.ClassDef) else ""
         if name in _SHORT:
-            self._take_label(node, place)
+            self._take_label(node, _SHORT[name], place)
         if name == _MESSAGE:
             yield from _own_text(node)
         elif id(target) in self._errors and not self._own_init(target):
@@ -130,11 +133,12 @@ class Shown:
             if keyword.arg:
                 yield from self._given((id(target), keyword.arg), keyword.value, place)
 
-    def _take_label(self, node: ast.Call, place: Place) -> None:
-        """The label of a button, which may be one word."""
+    def _take_label(self, node: ast.Call, field: str, place: Place) -> None:
+        """The label of a button or the title of a view, which may be one word."""
         if any(keyword.arg == "quoted" for keyword in node.keywords):
             return
-        for reading in self._texts.readings(node.args[0], place):
+        named = [keyword.value for keyword in node.keywords if keyword.arg == field]
+        for reading in self._texts.readings((*node.args, *named)[0], place):
             if any(isinstance(piece, str) and piece.strip() for piece in reading):
                 self.found[reading, place.module.path] = None
 

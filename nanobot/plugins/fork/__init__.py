@@ -16,7 +16,7 @@ PLUGIN = Plugin(
         "CREATE INDEX fork_runs_open ON fork_runs (run_id) WHERE done = 0",
     ),
     operations="nanobot.plugins.fork.operations:operations",
-    page="nanobot.plugins.fork.page:views",
+    page="nanobot.plugins.fork.view:views",
     stand_in="nanobot.plugins.fork.answering:stand_in",
     start="nanobot.plugins.fork.service:start",
     store_hooks="nanobot.plugins.fork.store.erasing:hook",

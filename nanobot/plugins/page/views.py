@@ -17,12 +17,13 @@ from nanobot.server.application import Handler, Route
 from nanobot.server.session_routes import owners_only, refusing
 from nanobot.server.wire import QUIET
 from nanobot.text import pattern
+from nanobot.texts.languages import LANGUAGES
 
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
 class Views(msgspec.Struct):
-    """The views as GET /api/me lists them, whose scripts in folders are below `plugins/` among the
+    """The views as GET /api/me lists them, whose files in folders are below `plugins/` among the
     files of the page; the routes of single scripts; and the folders, by the names of plugins."""
 
     shown: list[PluginPage]
@@ -34,7 +35,12 @@ class Views(msgspec.Struct):
         return [
             each
             if each.script.startswith("/")
-            else msgspec.structs.replace(each, script=f"{files}/{each.script}")
+            else msgspec.structs.replace(
+                each,
+                script=f"{files}/{each.script}",
+                style=each.style and f"{files}/{each.style}",
+                texts={language: f"{files}/{path}" for language, path in each.texts.items()},
+            )
             for each in self.shown
         ]
 
@@ -47,13 +53,23 @@ def views_of_plugins(contributions: Contributions) -> Views:
         new = _checked(found, given)
         for view in new:
             script = f"/plugins/{found.name}/views/{view.name}.js"
+            style, texts = "", dict[str, str]()
             if view.folder is not None:
                 views.folders[found.name] = view.folder
-                script = f"plugins/{found.name}/{view.name}.js"
+                below = f"plugins/{found.name}"
+                script = f"{below}/{view.name}.js"
+                style = f"{below}/{view.name}.css" if _is_there(view, f"{view.name}.css") else ""
+                texts = {
+                    language: f"{below}/{language}.js"
+                    for language in LANGUAGES
+                    if _is_there(view, f"{language}.js")
+                }
             else:
                 views.routes.append(_route(script, view))
             views.shown.append(
                 PluginPage(
+                    style=style,
+                    texts=texts,
                     name=view.name if view.whole else f"{found.name}-{view.name}",
                     title=view.title,
                     icon=view.icon,
@@ -89,8 +105,16 @@ def _check_script(view: PageView) -> None:
     """Raises PluginBroken for a view that cannot be loaded."""
     if bool(view.script) == (view.folder is not None):
         raise PluginBroken(f"the view {view.name!r} has a script, or a folder")
-    if view.folder is not None and not (view.folder / f"{view.name}.js").is_file():
+    if view.name in LANGUAGES:
+        raise PluginBroken(
+            f"{view.name}.js contains the texts of its views: a view needs another name"
+        )
+    if view.folder is not None and not _is_there(view, f"{view.name}.js"):
         raise PluginBroken(f"there is no {view.folder / view.name}.js")
+
+
+def _is_there(view: PageView, file: str) -> bool:
+    return view.folder is not None and (view.folder / file).is_file()
 
 
 def _route(path: str, view: PageView) -> Route:

@@ -61,6 +61,25 @@ async def test_the_files_of_a_folder_are_files_of_the_page(site: Site, tmp_path:
         assert (await text_of(owner, old["script"]))[0] == 200
 
 
+async def test_a_view_names_its_styles_and_its_texts_if_it_has_them(
+    site: Site, tmp_path: Path
+) -> None:
+    bring(site, tmp_path / "views", OLD, NEW)
+    async with house(tmp_path / "home") as served:
+        views = await views_of(await served.owner())
+        for name in ("birds-nest", "birds-main"):
+            assert (views[name]["style"], views[name]["texts"]) == ("", {})
+    (tmp_path / "views" / "nest.css").write_text(".birds { color: red; }")
+    (tmp_path / "views" / "zh.js").write_text("export default {};")
+    async with house(tmp_path / "home") as served:
+        view = (await views_of(await served.owner()))["birds-nest"]
+        beside = view["script"].removesuffix("nest.js")
+        assert (view["style"], view["texts"]) == (f"{beside}nest.css", {"zh": f"{beside}zh.js"})
+        status, text, headers = await text_of(await served.stranger(), view["style"])
+        assert (status, text) == (200, ".birds { color: red; }")
+        assert headers["Content-Type"] == "text/css; charset=utf-8"
+
+
 async def test_the_page_has_another_name_when_a_folder_changes(site: Site, tmp_path: Path) -> None:
     bring(site, tmp_path / "views", NEW)
     async with house(tmp_path / "home") as served:
@@ -77,6 +96,7 @@ WRONG = {
     NEW.replace("nest", "egg"): "there is no ",
     NEW.replace("order=15", "whole=True"): "the view 'nest' must have the plugin's prefix",
     f'{NEW}, PageView(title="B", name="eggs", folder=FOLDER / "eggs")': "several folders",
+    NEW.replace("nest", "zh"): "zh.js contains the texts of its views",
     NEW.replace("nest", "../nest"): "a view has the name '../nest'",
 }
 

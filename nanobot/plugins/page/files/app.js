@@ -2,7 +2,7 @@
 
 import { access, at, enter, known, may, me, outdated, refused } from "./api.js";
 import { begin, language, LANGUAGES, speak, speakWhole, t } from "./i18n.js";
-import { asset, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
+import { asset, effect, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
 import { complain, Loading, Missing, said } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
@@ -52,15 +52,21 @@ export const VIEWS = {
   },
 };
 
+/** The views of the page itself. */
+const OWN = new Set(Object.keys(VIEWS));
+
 /** The views that this person may use. */
 const views = () => {
-  for (const { name, title, icon, script, place, needs, order } of me.value?.views ?? []) {
+  for (const view of me.value?.views ?? []) {
+    const { name, title, icon, place, needs, order } = view;
     if (["run", "step", "skills", "memory", "palette"].includes(place)) continue;
-    const load = async () => (await import("./kit.js")).made(script);
+    const load = async () => (await import("./kit.js")).made(view);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";
     const hidden = place !== "menu";
-    VIEWS[name] ??= { name: title, icon, order, load, needs: owners, hidden };
+    if (OWN.has(name)) continue;
+    // Their titles are in the language in which the gateway was asked.
+    VIEWS[name] = { name: title, icon, order, load, needs: owners, hidden };
   }
   const shown = Object.entries(VIEWS)
     .filter(([, { needs, also }]) => !needs || may(needs) || (also && may(also)))
@@ -227,7 +233,7 @@ function App() {
   const mark = unread.value + waiting.value;
   useEffect(() => {
     document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
-  }, [name, language.value, mark]);
+  }, [name, language.value, mark, VIEWS[name].name]);
   if (access.value === "out") return html`<${Door} />`;
   return html`
     <a
@@ -282,6 +288,14 @@ async function loadFirst() {
 // All of it at once: little here needs the others.
 await Promise.all([begin(), entered, loadFirst()]);
 if (access.value === "in") follow();
+
+/** The language in which the gateway was asked last who this is, and what views there are. */
+let asked = language.value;
+effect(() => {
+  if (language.value === asked) return;
+  asked = language.value;
+  if (access.peek() === "in") known();
+});
 frame.replaceChildren();
 render(html`<${App} />`, frame);
 if (access.value === "in" && !location.hash) {

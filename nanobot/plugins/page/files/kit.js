@@ -4,6 +4,7 @@
  */
 
 import { at } from "./api.js";
+import { learn } from "./i18n.js";
 import * as kit from "./kit.js";
 import { asset } from "./lib.js";
 
@@ -34,11 +35,54 @@ export { tell } from "./parts/notices.js";
 export { go, lastOpened, link } from "./router.js";
 
 /**
- * The view of a script. One in a folder is a file of the page itself, of the version of this one.
- * @param {string} script
+ * A view with its stylesheet and its texts, as the gateway names them.
+ * @typedef {{ script: string, style: string, texts: Record<string, string> }} Added
  */
-export async function made(script) {
-  const [, file] = /^\/page\/\w+\/(.+)$/.exec(script) ?? [];
-  if (file) return import(asset(`./${file}`));
-  return { default: (await import(at(script))).default(kit) };
+
+/** The name of a file of the page itself; "" if it is none. @param {string} path */
+const ours = (path) => /^\/page\/\w+\/(.+)$/.exec(path)?.[1] ?? "";
+
+/** The file of the version of this page. @param {string} path */
+const address = (path) => asset(`./${ours(path)}`);
+
+/** The stylesheets of views, by their address. @type {Map<string, Promise<void>>} */
+const sheets = new Map();
+
+/** Whether it came or not: a view without its styles can be used. @param {string} file */
+function styled(file) {
+  const sheet =
+    sheets.get(file) ??
+    new Promise((done) => {
+      const link = document.createElement("link");
+      Object.assign(link, { rel: "stylesheet", href: file, onload: done, onerror: done });
+      document.head.append(link);
+    });
+  sheets.set(file, sheet);
+  return sheet;
+}
+
+/** The views whose texts are known. @type {Set<string>} */
+const learned = new Set();
+
+/** @param {Added} view */
+async function spoken({ script, texts }) {
+  const files = Object.entries(texts).map(([language, path]) => [language, address(path)]);
+  if (learned.has(script) || files.length === 0) return;
+  learned.add(script);
+  await learn(Object.fromEntries(files));
+}
+
+/**
+ * A view, once its styles and its texts are there. One in a folder is made of files of the page
+ * itself, of the version of this one.
+ * @param {Added} view
+ */
+export async function made(view) {
+  if (!ours(view.script)) return { default: (await import(at(view.script))).default(kit) };
+  const [module] = await Promise.all([
+    import(address(view.script)),
+    view.style && styled(address(view.style)),
+    spoken(view),
+  ]);
+  return module;
 }

@@ -13,13 +13,14 @@ const asked = new Set();
 
 /**
  * A part that cannot be loaded is missing, and the view is whole without it.
- * @param {string} script
+ * @param {import("../kit.js").Added} view
  */
-async function load(script) {
+async function load(view) {
+  const { script } = view;
   if (asked.has(script)) return;
   asked.add(script);
   const { made } = await import("../kit.js");
-  const module = await made(script);
+  const module = await made(view);
   loaded.value = { ...loaded.value, [script]: module.default };
 }
 
@@ -28,10 +29,9 @@ async function load(script) {
  * @param {{ place: "run" | "step" | "skills" | "memory" } & Record<string, unknown>} props
  */
 export function Added({ place, ...rest }) {
-  const scripts = (me.value?.views ?? [])
-    .filter((view) => view.place === place)
-    .map((view) => view.script);
-  useEffect(() => scripts.forEach((script) => load(script).catch(console.warn)), [scripts.join()]);
+  const views = (me.value?.views ?? []).filter((view) => view.place === place);
+  const scripts = views.map((view) => view.script);
+  useEffect(() => views.forEach((view) => load(view).catch(console.warn)), [scripts.join()]);
   const parts = scripts.filter((script) => script in loaded.value);
   return parts.map((script) => {
     const Part = loaded.value[script];

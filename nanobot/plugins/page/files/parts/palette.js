@@ -65,7 +65,7 @@ async function findings(text, signal) {
   const finders = (me.value?.views ?? []).filter(({ place }) => place === "palette");
   if (!finders.length) return [];
   const { made } = await import("../kit.js");
-  const finding = finders.map(async ({ script }) => (await made(script)).default(text, signal));
+  const finding = finders.map(async (view) => (await made(view)).default(text, signal));
   const found = await Promise.allSettled(finding);
   return found.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
 }

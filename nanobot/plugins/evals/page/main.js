@@ -1,0 +1,149 @@
+/** Evals: cases with their last results, and rejected answers to make cases of. */
+
+import {
+  Button,
+  change,
+  Empty,
+  Fetched,
+  Head,
+  html,
+  read,
+  t,
+  tell,
+  useFetched,
+  useState,
+} from "../../kit.js";
+
+/**
+ * @typedef {import("../../gateway.js").Evaluation} Evaluation
+ * @typedef {import("../../gateway.js").CaseView} CaseView
+ * @typedef {import("../../gateway.js").RejectedView} RejectedView
+ */
+
+/** @param {string} state */
+const mark = (state) => (state === "passed" ? "✓" : state === "failed" ? "✗" : "–");
+/** @param {number | null} cost */
+const dollars = (cost) => (cost === null || cost === undefined ? "" : `$${cost.toFixed(4)}`);
+
+/** @param {{ evaluation: Evaluation }} props */
+const Results = ({ evaluation }) => html`
+  <h2>${t("Last results")}</h2>
+  <table class="list" data-evals="results">
+    <thead>
+      <tr>
+        <th>${t("Case")}</th>
+        <th>${t("Model")}</th>
+        <th>${t("Passed")}</th>
+        <th>${t("Cost")}</th>
+        <th>${t("Time")}</th>
+        <th>${t("Why")}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${evaluation.results.map((result) => html`
+        <tr>
+          <td>${result.case}</td>
+          <td>${result.model}</td>
+          <td>
+            ${mark(result.state)} ${result.passed}/${result.runs}
+          </td>
+          <td class="number">${dollars(result.cost)}</td>
+          <td class="number">${result.seconds.toFixed(1)} s</td>
+          <td class="wide">${result.why}</td>
+        </tr>
+      `)}
+    </tbody>
+  </table>
+  ${evaluation.stopped && html`<p>${evaluation.stopped}</p>`}
+`;
+
+/** @param {{ cases: CaseView[] }} props */
+const Cases = ({ cases }) => html`
+  <h2>${t("Cases")}</h2>
+  <table class="list" data-evals="cases">
+    <tbody>
+      ${cases.map((each) => html`
+        <tr>
+          <td>${each.name}</td>
+          <td class="wide">${each.checks.join("; ")}</td>
+          <td>
+            ${Object.entries(each.last).map(([model, state]) => html`
+              <div>
+                ${mark(state)} ${model}
+              </div>
+            `)}
+          </td>
+        </tr>
+      `)}
+    </tbody>
+  </table>
+`;
+
+/** @param {{ answers: RejectedView[], again: () => void }} props */
+const Rejected = ({ answers, again }) => html`
+  <h2>${t("Rejected answers")}</h2>
+  <table class="list" data-evals="rejected">
+    <tbody>
+      ${answers.map((each) => html`
+        <tr>
+          <td>
+            <code>${each.run_id}</code>
+          </td>
+          <td class="wide">${each.text}</td>
+          <td>
+            ${each.case ? (
+              each.case
+            ) : html`
+              <${Button}
+                onClick=${async () => {
+                  const { file } = await change("evals add", { run: each.run_id });
+                  tell(t("The test case is in {file}", { file }));
+                  again();
+                }}
+              >
+                ${t("Make a case of this answer")}
+              <//>
+            `}
+          </td>
+        </tr>
+      `)}
+    </tbody>
+  </table>
+`;
+
+export default () => {
+  const [count, setCount] = useState(0);
+  const cases = useFetched(() => read("evals list", {}), [count]);
+  const last = useFetched(() => read("evals show", {}), [count]);
+  const rejected = useFetched(() => read("evals rejected", {}), [count]);
+  const again = () => setCount((value) => value + 1);
+  const run = async () => {
+    try {
+      await change("evals run", {});
+    } finally {
+      again();
+    }
+  };
+  return html`
+    <${Head} title=${t("Evals")} about=${t("Regression tests of answers.")}>
+      <${Button} icon="play" onClick=${run}>
+        ${t("Run now")}
+      <//>
+    <//>
+    <${Fetched} of=${cases}>
+      ${(found) =>
+        found.length ? html`<${Cases} cases=${found} />` : html`
+          <${Empty} title=${t("No cases yet")}>
+            ${t("Make one of a rejected answer below, or run: nanobot evals add RUN")}
+          <//>
+        `
+      }
+    <//>
+    <${Fetched} of=${last}>
+      ${(found) => (found.length ? html`<${Results} evaluation=${found[0]} />` : null)}
+    <//>
+    <${Fetched} of=${rejected}>
+      ${(found) => (found.length ? html`<${Rejected} answers=${found} again=${again} />` : null)}
+    <//>
+  `;
+};
