@@ -49,7 +49,7 @@ class SettingView(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     written: Any = None
     applies: Applies = "restart"
-    about: str = ""
+    about: Sentence = ""
     kind: Kind | Literal[""] = ""
     unit: str = ""
     choices: tuple[str, ...] = ()

@@ -51,6 +51,31 @@ async def test_a_change_of_language_asks_the_gateway_again(house: House) -> None
         await expect(clock).to_contain_text("时区")
 
 
+async def test_all_settings_are_told_in_chinese(house: House) -> None:
+    async with in_chinese(house, "settings/keys") as page:
+        keys = page.locator(".keys li")
+        await expect(keys.filter(has_text="agent.name")).to_contain_text("助手的自称")
+        await expect(keys.filter(has_text="evals.nightly")).to_contain_text(
+            "每天运行全部用例的时间"
+        )
+        interval = keys.filter(has_text="heartbeat.interval_seconds")
+        await expect(interval).to_contain_text("秒")
+        told = await keys.locator("label > span").all_inner_texts()
+        assert [text for text in told if english(text)] == []
+
+
+async def test_the_views_of_plugins_are_in_chinese_and_have_their_styles(house: House) -> None:
+    async with in_chinese(house, "evals-main") as page:
+        await expect(page.get_by_role("main")).to_contain_text("回答的回归测试。")
+        await expect(page.get_by_role("navigation").first).to_contain_text("评测")
+        await page.goto(f"{house.url}/#/settings/skills")
+        await expect(page.get_by_role("heading", name="MCP 服务器")).to_be_visible()
+        await page.goto(f"{house.url}/#/schedule")
+        await expect(page.get_by_role("heading", name="日程")).to_be_visible()
+        rules = "[...document.styleSheets].find((sheet) => sheet.href?.endsWith('/schedule.css'))"
+        assert await page.evaluate(f"{rules}.cssRules.length") > 5
+
+
 async def test_a_refused_action_is_told_in_chinese(house: House) -> None:
     async with in_chinese(house, "runs/none") as page:
         told = page.get_by_role("main")

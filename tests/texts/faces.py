@@ -16,6 +16,10 @@ import typer
 
 from nanobot.cli.commands import app
 from nanobot.cli.top import AT_THE_END, FIRST
+from nanobot.config.keys import declarations
+from nanobot.config.plugin_tables import config_file, plugin_of
+from nanobot.config.settings import ConfigFile
+from nanobot.config.settings.base import Settings
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
@@ -68,6 +72,7 @@ def faces() -> list[tuple[str, str]]:
             known = {row, f"{row[:1].lower()}{row[1:]}", row.partition(": ")[0]}
             if not known & of_operations:
                 rows.append((row, owners.get(row, "nanobot/cli/commands.py")))
+    rows += [(_template(text), path) for text, path in _of_settings()]
     rows += [(as_people_see(state), "nanobot/session/states.py") for state in RunState]
     rows += [(_template(text), "nanobot/cli/top.py") for text in (*FIRST.values(), *AT_THE_END)]
     rows += [(row, "nanobot/cli/generated.py") for row in _MADE]
@@ -97,6 +102,32 @@ def _said_by_plugins() -> dict[str, str]:
                     texts.append(getattr(note, "about", "") or getattr(note, "description", ""))
         rows |= {_MADE_OF.sub("", _template(text)): path for text in texts if text}
     return rows
+
+
+def _of_settings() -> Iterator[tuple[str, str]]:
+    """The sentences of all keys of the configuration, with their modules."""
+    left: list[type[Settings]] = [config_file()]
+    seen = set[type]()
+    while left:
+        table = left.pop()
+        if table in seen:
+            continue
+        seen.add(table)
+        for name, declared in declarations(table).items():
+            if table is not config_file():
+                yield declared.about, _path(table.__module__)
+            elif name in ConfigFile.__struct_fields__:
+                yield declared.about, _path(ConfigFile.__module__)
+            else:
+                yield declared.about, f"nanobot/plugins/{plugin_of(name)}/__init__.py"
+        for field in msgspec.structs.fields(table):
+            left += [kind for kind in _classes(field.type) if issubclass(kind, Settings)]
+
+
+def _classes(hint: Any) -> list[type]:
+    """The classes that a type is made of."""
+    inner = [kind for each in typing.get_args(hint) for kind in _classes(each)]
+    return [*inner, hint] if isinstance(hint, type) else inner
 
 
 def _labels(kind: Any) -> Iterator[str]:

@@ -1,6 +1,12 @@
 /** 中文: the texts of all views but the first one. English is the key. */
 
 export default {
+  "s": "秒",
+  "h": "点",
+  "days": "天",
+  "calls": "次",
+  "messages": "条",
+  "characters": "字符",
   "the owner": "所有者",
   "Your time zone, for schedules, quiet hours and days": "你的时区，用于日程、安静时段和每日统计",
   "Connected chats": "已连接的聊天",

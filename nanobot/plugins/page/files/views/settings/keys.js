@@ -1,7 +1,7 @@
 /** All keys of the configuration as a form, made from what the gateway declares of them. */
 
 import { change, read } from "../../api.js";
-import { language, t } from "../../i18n.js";
+import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { Button, Fetched, said, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
@@ -36,11 +36,12 @@ const TABLES = {
 /** @param {string} key */
 const tableOf = (key) => (key.includes(".") ? key.split(".")[0] : "");
 
-/** The sentences of the keys in the language shown. @param {string} name */
-const sentences = async (name) =>
-  name === "zh"
-    ? /** @type {Record<string, string>} */ ((await import("../../locales/zh-settings.js")).default)
-    : {};
+/** What a table is called; others' tables have only their own names. @param {string} table */
+const headingOf = (table) =>
+  t(
+    TABLES[table] ??
+      (table ? table[0].toUpperCase() + table.slice(1).replaceAll("_", " ") : "General"),
+  );
 
 /** @param {unknown} value */
 const shown = (value) =>
@@ -109,8 +110,8 @@ function Value({ setting, text, wrong, onInput }) {
   `;
 }
 
-/** @param {{ setting: Setting, words: Record<string, string>, again: () => void }} props */
-function Row({ setting, words, again }) {
+/** @param {{ setting: Setting, again: () => void }} props */
+function Row({ setting, again }) {
   const { key, kind } = setting;
   const before = secret(setting.value) ? "" : shown(setting.written ?? setting.value);
   const [text, setText] = useState(before);
@@ -132,7 +133,7 @@ function Row({ setting, words, again }) {
   const unset = () => ask(() => change("config unset", { key }));
   const usual = setting.default === null || kind === "table" ? "" : shown(setting.default);
   const facts = [
-    setting.unit && (words[setting.unit] ?? setting.unit),
+    setting.unit && t(setting.unit),
     range(setting),
     usual &&
       t("usually {value}", {
@@ -143,7 +144,7 @@ function Row({ setting, words, again }) {
   return html`
     <li>
       <label for=${`key:${key}`}>
-        <span>${(words[setting.about] ?? setting.about).replaceAll("`", "") || key}</span>
+        <span>${setting.about.replaceAll("`", "") || key}</span>
         <small class="soft" id=${`about:${key}`}>
           <code>${key}</code>
           ${facts.length > 0 && ` · ${facts.join(" · ")}`}
@@ -190,12 +191,9 @@ function Row({ setting, words, again }) {
  * Whether a key is meant by what was typed.
  * @param {Setting} setting
  * @param {string} text
- * @param {Record<string, string>} words
  */
-const meant = ({ key, about }, text, words) =>
-  [key, about, words[about] ?? "", t(TABLES[tableOf(key)] ?? "General")].some((each) =>
-    each.toLowerCase().includes(text),
-  );
+const meant = ({ key, about }, text) =>
+  [key, about, headingOf(tableOf(key))].some((each) => each.toLowerCase().includes(text));
 
 /** @param {Setting[]} settings @returns {[string, Setting[]][]} */
 function byTable(settings) {
@@ -211,13 +209,7 @@ function byTable(settings) {
 export function Keys() {
   const [text, setText] = useState("");
   const [own, setOwn] = useState(false);
-  const all = useFetched(
-    async (signal) => ({
-      settings: await read("config get", {}, { signal }),
-      words: await sentences(language.value),
-    }),
-    [language.value],
-  );
+  const all = useFetched((signal) => read("config get", {}, { signal }), []);
   return html`
     <section>
       <div class="row spread">
@@ -239,22 +231,20 @@ export function Keys() {
         </label>
       </div>
       <${Fetched} of=${all} rows=${12}>
-        ${({ settings, words }) => {
+        ${(settings) => {
           const wanted = settings.filter(
             (setting) =>
-              meant(setting, text.trim().toLowerCase(), words) &&
-              (!own || setting.source !== "default"),
+              meant(setting, text.trim().toLowerCase()) && (!own || setting.source !== "default"),
           );
           if (!wanted.length) return html`<p class="nothing">${t("No setting is like that.")}</p>`;
           return byTable(wanted).map(([table, rows]) => html`
             <section key=${table}>
-              <h2>${t(TABLES[table] ?? "General")}</h2>
+              <h2>${headingOf(table)}</h2>
               <ul class="card flush keys">
                 ${rows.map((setting) => html`
                   <${Row}
                     key=${[setting.key, setting.written, setting.value, setting.source].join(":")}
                     setting=${setting}
-                    words=${words}
                     again=${all.again}
                   />
                 `)}
