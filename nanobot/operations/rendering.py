@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache
@@ -11,30 +11,26 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from nanobot.bus.pairing import PairingView
 from nanobot.messages import Address
+from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
+from nanobot.session.views import OutboxView, RunView, SessionView, ToolCallView
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
-# What a list shows of each row, what matters first; everything else is in its `show` and in JSON.
-SHOWN: dict[str, tuple[str, ...]] = {
-    "Approval": ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
-    "SessionView": (
+SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {
+    Approval: ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
+    SessionView: (
         *("key", "title", "updated_at", "has_unread", "pinned", "archived"),
         *("waiting", "run", "found"),
     ),
-    "SearchHit": ("session_key", "title", "at", "sentence"),
-    "RunView": ("id", "state", "session_key", "created_at", "about", "error"),
-    "OutboxView": ("id", "state", "address", "created_at", "text", "error"),
-    "PairingView": ("who", "name", "state", "role", "code", "asked_at"),
-    "SkillView": ("name", "state", "description", "why", "always", "source"),
-    "JobView": ("id", "state", "next_at", "schedule", "name", "text", "to", "zone"),
-    "OccurrenceView": ("scheduled_at", "status", "name", "ended_at", "error", "run_id"),
-    "ToolCallView": ("at", "name", "ok", "arguments", "text"),
-    "AccessView": ("name", "kind", "role", "used_at", "expires_at"),
-    "ToolView": ("name", "description", "roles", "effect", "source"),
+    RunView: ("id", "state", "session_key", "created_at", "about", "error"),
+    OutboxView: ("id", "state", "address", "created_at", "text", "error"),
+    ToolCallView: ("at", "name", "ok", "arguments", "text"),
+    PairingView: ("who", "name", "state", "role", "code", "asked_at"),
 }
-"""By the name of the view: operations define some themselves, over this module."""
+"""What a list shows of the rows of rooms on the way of a message, which do not think of lists."""
 _LONG = frozenset(
     {
         *("title", "text", "description", "question", "arguments", "error", "why"),
@@ -74,9 +70,10 @@ def fields_of(row: Any) -> tuple[str, ...]:
 
 
 def fields_shown(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The same by the type of the row."""
-    own = getattr(kind, "SHOWN", None) or SHOWN.get(kind.__name__)
-    return own or kind.__struct_fields__
+    """The same by the type of the row: its `SHOWN`, what matters first. Everything else is in its
+    `show` and in JSON."""
+    shown: tuple[str, ...] = getattr(kind, "SHOWN", ()) or SHOWN.get(kind, kind.__struct_fields__)
+    return shown
 
 
 def label_of(field: str) -> str:

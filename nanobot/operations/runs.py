@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -265,6 +265,8 @@ async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber)
 class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that the model may use; `effect` is none, store or world. `source`: built-in, plugin
     PACKAGE or mcp SERVER. `roles`: whose runs may use it, best first; the policy may still ask."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("name", "description", "roles", "effect", "source")
 
     name: str
     source: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import msgspec
 
@@ -12,6 +12,8 @@ from nanobot.messages import Role
 class AccessView(msgspec.Struct, frozen=True, kw_only=True):
     """A named token, or a browser that is logged in. `used_at`: its last request,
     approximately."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("name", "kind", "role", "used_at", "expires_at")
 
     name: str
     kind: Literal["token", "browser"]

@@ -7,7 +7,7 @@ plugin that does jobs.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
@@ -130,6 +130,11 @@ class OccurrenceView(msgspec.Struct, frozen=True, kw_only=True):
     failed, skipped (the previous run was still going), missed (no gateway was running) or
     cancelled. `count`: how many consecutive occurrences, from this one on, ended this way.
     """
+
+    SHOWN: ClassVar[tuple[str, ...]] = (
+        *("scheduled_at", "status", "name"),
+        *("ended_at", "error", "run_id"),
+    )
 
     job_id: int
     name: str

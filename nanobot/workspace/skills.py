@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -69,6 +69,8 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
     missing requirement or the error; `source` is bundled or workspace. `text` is its page, if a
     single skill is shown.
     """
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("name", "state", "description", "why", "always", "source")
 
     name: str
     state: Annotated[str, Meta(extra={WORDS: ("disabled", "ready", "lacking", "broken")})]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -18,45 +17,9 @@ from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.plugins import BUILT_IN
+from tests.tools.examples import examples
 
 CHAT = Address("cli", "direct")
-
-
-GOOD: dict[str, Mapping[str, Any] | None] = {
-    "read_file": {"path": "a.txt"},
-    "write_file": {"path": "b.txt", "content": "b"},
-    "edit_file": {"path": "c.txt", "old_text": "old", "new_text": "old old"},
-    "list_dir": {"path": "."},
-    "search_files": {"pattern": "hello"},
-    "exec": {"command": "echo hello"},
-    "process": {"action": "list"},
-    "web_search": None,
-    "web_fetch": None,
-    "message": {"content": "hello"},
-    "ask_user": None,
-    "spawn": {"task": "count"},
-    "cron": {"action": "list"},
-    "memory_search": {"query": "anything"},
-    "memory_save": {"text": "Ann likes tea"},
-    "memory_forget": None,
-    "need_information": None,
-    "skill": {"name": "notes"},
-    "mcp_read": None,
-    "find_tools": {"query": "anything"},
-    "call_tool": None,
-}
-FAILING: dict[str, Mapping[str, Any]] = {
-    "read_file": {"path": "no such file"},
-    "write_file": {"path": "../b.txt", "content": "b"},
-    "edit_file": {"path": "a.txt", "old_text": "not there", "new_text": "x"},
-    "list_dir": {"path": "no such folder"},
-    "web_fetch": {"url": "http://127.0.0.1/"},
-    "message": {"content": "hello", "channel": "nowhere", "chat_id": "1"},
-    "memory_forget": {"id": 99},
-    "skill": {"name": "no such skill"},
-    "mcp_read": {"server": "nobody"},
-    "call_tool": {"name": "nothing"},
-}
 
 
 @pytest.mark.parametrize("check", tool_checks.CHECKS, ids=lambda check: check.__name__)
@@ -67,11 +30,13 @@ async def test_every_tool_of_ours_keeps_what_the_port_promises(
     own = [name for found in installed().found.values() for name in found.plugin.reserves]
     reserved = {name for name in own if "*" not in name}
     assert {tool.name for tool in listed} == BUILT_IN | reserved
+    known = examples()
     for tool in listed:
+        assert tool.name in known, f"name {tool.name} in tool_examples.py of its plugin's tests"
         case = tool_checks.ToolCase(
             tool=tool,
-            good=GOOD[tool.name],
-            failing=FAILING.get(tool.name),
+            good=known[tool.name].good,
+            failing=known[tool.name].failing,
             context=msgspec.structs.replace(tool_checks.context(), address=CHAT),
         )
         try:

@@ -15,16 +15,7 @@ from nanobot.tools.base import Effect
 from nanobot.tools.function import tool
 from nanobot.tools.registry import ToolRegistry
 from tests.tools.browsing import CALL
-
-NOTHING_FROM_OUTSIDE = {
-    *("ask_user", "call_tool", "cron", "message", "skill", "spawn"),
-    *("edit_file", "list_dir", "read_file", "search_files", "write_file"),
-}
-"""What these give is ours, our people's, or was judged when it was written."""
-DEPENDS_ON_THE_CALL = {
-    *("exec", "process"),  # whether it could reach the network
-    *("memory_forget", "memory_save", "memory_search", "need_information"),  # see each result
-}
+from tests.tools.examples import examples
 
 
 async def test_every_tool_of_a_gateway_taints_unless_it_is_known_to_bring_nothing(
@@ -36,8 +27,9 @@ async def test_every_tool_of_a_gateway_taints_unless_it_is_known_to_bring_nothin
     async with Gateway(load(environ), environ).at_rest("test") as operations:
         listed = {tool.name: tool for tool, _, _ in operations.engine.tools.listed()}
     assert {"web_fetch", "web_search", "mcp_read", "find_tools"} <= listed.keys()
+    judged = {name for name, each in examples().items() if each.brings != "outside"}
     for name, listed_tool in listed.items():
-        if name not in NOTHING_FROM_OUTSIDE | DEPENDS_ON_THE_CALL:
+        if name not in judged:
             assert listed_tool.taints is True, name
 
 

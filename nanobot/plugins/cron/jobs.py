@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it.
     `question`: a question to the person who added it.
     """
+
+    SHOWN: ClassVar[tuple[str, ...]] = (
+        *("id", "state", "next_at", "schedule"),
+        *("name", "text", "to", "zone"),
+    )
 
     id: int
     name: str

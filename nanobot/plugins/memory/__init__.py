@@ -26,6 +26,7 @@ PLUGIN = Plugin(
     objects="nanobot.plugins.memory.service:objects",
     operations="nanobot.plugins.memory.operations:operations",
     groups={"memory": "Memories of people and groups."},
+    reserves=("memory_search", "memory_save", "memory_forget", "need_information"),
     tools="nanobot.plugins.memory.service:tools",
     guidance=(Guidance(tools="memory_", text=_GUIDANCE),),
     prompt="nanobot.plugins.memory.service:prompt",

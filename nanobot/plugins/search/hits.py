@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -13,6 +13,8 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
     `match` and `after`. `seq` is its log entry; `by` is the person who said it, "" for the
     assistant. To get the next page, ask for hits before `id`.
     """
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("session_key", "title", "at", "sentence")
 
     id: int
     session_key: str

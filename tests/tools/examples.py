@@ -1,0 +1,82 @@
+"""What tests know of each tool of ours: calls to try, what it brings, and where it reaches. Those
+of the core are here; a plugin's are in `TOOLS` of `tests/plugins/NAME/tool_examples.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
+
+
+class ToolExample(msgspec.Struct, frozen=True, kw_only=True):
+    """`good`: arguments of a call that works; None: it needs more than a bare workspace. `failing`:
+    of one that fails. `brings`: whether its results come from outside (the default), never do, or
+    do by the call. `inside`: what it does, if nothing leaves by it; any other tool has to ask in a
+    conversation that has seen content from outside. `leaving`: arguments by which something leaves,
+    with TEXT in the place of it, if not any arguments are such."""
+
+    good: Mapping[str, Any] | None = None
+    failing: Mapping[str, Any] | None = None
+    brings: Literal["outside", "nothing", "by the call"] = "outside"
+    inside: str = ""
+    leaving: Mapping[str, Any] | None = None
+
+
+TEXT = "{text}"
+"""Stands for what leaves, in `leaving`."""
+_READS = "reads the workspace"
+CORE: dict[str, ToolExample] = {
+    "read_file": ToolExample(
+        good={"path": "a.txt"},
+        failing={"path": "no such file"},
+        brings="nothing",
+        inside=_READS,
+    ),
+    "list_dir": ToolExample(
+        good={"path": "."}, failing={"path": "no such folder"}, brings="nothing", inside=_READS
+    ),
+    "search_files": ToolExample(good={"pattern": "hello"}, brings="nothing", inside=_READS),
+    "write_file": ToolExample(
+        good={"path": "b.txt", "content": "b"},
+        failing={"path": "../b.txt", "content": "b"},
+        brings="nothing",
+        leaving={"path": "AGENTS.md", "content": TEXT},
+    ),
+    "edit_file": ToolExample(
+        good={"path": "c.txt", "old_text": "old", "new_text": "old old"},
+        failing={"path": "a.txt", "old_text": "not there", "new_text": "x"},
+        brings="nothing",
+        leaving={"path": "skills/a/SKILL.md", "old_text": "a", "new_text": TEXT},
+    ),
+    "message": ToolExample(
+        good={"content": "hello"},
+        failing={"content": "hello", "channel": "nowhere", "chat_id": "1"},
+        brings="nothing",
+        leaving={"content": TEXT, "channel": "telegram", "chat_id": "101"},
+    ),
+    "ask_user": ToolExample(brings="nothing", inside="writes to the person it works for"),
+    "spawn": ToolExample(good={"task": "count"}, brings="nothing"),
+    "skill": ToolExample(
+        good={"name": "notes"},
+        failing={"name": "no such skill"},
+        brings="nothing",
+        inside="reads a skill",
+    ),
+}
+
+
+def examples() -> dict[str, ToolExample]:
+    """Those of all tools, by name."""
+    known = dict(CORE)
+    for file in sorted(PLUGINS.glob("*/tool_examples.py")):
+        of_plugin: dict[str, ToolExample] = import_module(
+            f"tests.plugins.{file.parent.name}.tool_examples"
+        ).TOOLS
+        assert not known.keys() & of_plugin.keys(), file
+        known |= of_plugin
+    return known
