@@ -54,7 +54,7 @@ async def test_what_is_offered_for_a_key_in_the_environment_is_the_newest(tmp_pa
     async with AnthropicServer() as server:
         server.models = ["claude-sonnet-6"]
         environ = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.root}
-        labels = [model.label for model in await find(environ, tmp_path)]
+        labels = [model.label for model in await find(environ, tmp_path, ())]
         assert labels[0] == "anthropic/claude-sonnet-6"
 
 

@@ -4,11 +4,13 @@ one."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins.setup.model_names import (
@@ -18,6 +20,7 @@ from nanobot.plugins.setup.model_names import (
     wrong_model,
     wrong_provider,
 )
+from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import (
     EMBEDDED,
@@ -65,11 +68,11 @@ class AvailableModel(msgspec.Struct, frozen=True, kw_only=True):
         return cls(label=label, keys=keys, secrets=secrets, providers=providers)
 
 
-async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
-    """The usable models, best first."""
-    choices = [*await _keyed(environ), *await _local(environ)]
+async def find(environ: Mapping[str, str], home: Path, off: Container[str]) -> list[AvailableModel]:
+    """The usable models, best first. `off`: the clients whose plugin is not on."""
+    choices = [*await _keyed(environ, off), *await _local(environ)]
     is_installed = provided(EMBEDDED_INSTALLED)
-    if is_installed is None or not is_installed(home):
+    if EMBEDDED in off or is_installed is None or not is_installed(home):
         return choices
     keys: dict[str, str | list[str]] = {"agent.model": EMBEDDED}
     return [
@@ -78,12 +81,17 @@ async def find(environ: Mapping[str, str], home: Path) -> list[AvailableModel]:
     ]
 
 
-async def _keyed(environ: Mapping[str, str]) -> list[AvailableModel]:
+def clients_off(config: Config | None) -> Container[str]:
+    """The clients whose plugin is not on in that configuration."""
+    return Clients(which=None if config is None else switched(config)).off
+
+
+async def _keyed(environ: Mapping[str, str], off: Container[str]) -> list[AvailableModel]:
     """The providers whose key is in the environment, each with its newest default model."""
     variables = {
         name: variable
         for name, provider in KNOWN_PROVIDERS.items()
-        if provider.default_model
+        if provider.default_model and provider.client not in off
         for variable in provider.env
         if environ.get(variable, "").strip()
     }

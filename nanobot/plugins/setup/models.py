@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.config.loader import home_of, load
+from nanobot.config.loader import home_of, load, survey
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.plugins.setup.available_models import find
+from nanobot.plugins.setup.available_models import clients_off, find
 from nanobot.plugins.setup.probes import try_model
 from nanobot.plugins.setup.views import FoundModel, ProviderView, TriedModel
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
@@ -34,7 +34,8 @@ def providers(environ: Mapping[str, str]) -> list[ProviderView]:
 
 async def found(environ: Mapping[str, str]) -> list[FoundModel]:
     """Those that could answer, best first."""
-    models = await find(environ, home_of(environ))
+    _, config = await asyncio.to_thread(survey, environ)
+    models = await find(environ, home_of(environ), clients_off(config))
     return [FoundModel(name=model.label, why=model.why) for model in models]
 
 

@@ -20,7 +20,13 @@ from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
-from nanobot.plugins.setup.available_models import AvailableModel, default_model, find, silent
+from nanobot.plugins.setup.available_models import (
+    AvailableModel,
+    clients_off,
+    default_model,
+    find,
+    silent,
+)
 from nanobot.plugins.setup.channel_table import with_channel
 from nanobot.plugins.setup.model_names import (
     completed_address,
@@ -232,7 +238,7 @@ def _choose_model(
         choices = [_named(environ, config, wishes.model)]
     else:
         say("Looking for keys, and for models that run on this machine ...")
-        choices = asyncio.run(find(environ, config.home))
+        choices = asyncio.run(find(environ, config.home, clients_off(config)))
         if silent_ones := silent(choices, environ):
             say(f"Not running: {', '.join(silent_ones)}.")
     others = (_listed, _described)
