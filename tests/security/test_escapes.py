@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.operations.catalogue import OPERATIONS
-from nanobot.plugins.cron.operations import operations as of_jobs
-from nanobot.plugins.erasure.operations import operations as of_erasure
 from tests.process.harness import World
 from tests.security.puppet import Puppet
+from tests.texts.faces import operations
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x1b]52;c;aGk=\x1b\\\u202eevil"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -68,27 +66,23 @@ LISTED = {
     "db quarantine list": (),
     "db quarantine show": (("1",),),
 }
-"""Commands that show something, and with what arguments (none: without any)."""
+"""Calls of commands that show something planted; none: without arguments."""
 
-CHANGES = {
-    *("start", "send", "notify", "reload", "hooks test", "skills add", "policy forget"),
-    *("sessions new", "sessions compact", "sessions stop", "sessions model", "sessions mark-read"),
-    *("sessions rename", "sessions pin", "sessions unpin", "sessions archive"),
-    "sessions unarchive",
-    *("sessions delete", "approvals approve", "approvals deny", "approvals show"),
-    "approvals answer",
-    *("runs cancel", "runs retry", "outbox retry", "outbox drop", "pair approve", "pair revoke"),
-    *("memory accept", "memory correct", "memory reject", "memory forget", "security trust"),
-    *("config set", "config unset", "config schema", "doctor", "restart", "channels connect"),
-    "channels meet",
-    *("mcp enable", "mcp disable", "mcp accept", "models try", "prompts write", "skills enable"),
-    *("skills disable", "runs feedback", "web link", "web tokens add", "web tokens revoke"),
-    *("cron add", "cron edit", "cron run", "cron pause", "cron resume", "cron remove"),
-    "db quarantine restore",
-    *("plugins on", "plugins off", "language"),
-    "diagnostics",
-}
-"""Those that do something; what they print of it is printed in the same way."""
+FILLED = {"run": "RUN", "id": "RUN", "other": "RUN", "file": "/no/such"}
+"""What arguments of these names are, in the calls that are not listed."""
+
+
+def walked() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The calls of each command that only reads, of plugins too: as listed, else without arguments
+    or with those that it needs. What the others print of a thing is printed in the same way."""
+    calls = dict[str, tuple[tuple[str, ...], ...]](LISTED)
+    for operation in operations():
+        needed = [each.name for each in operation.parameters if each.required]
+        if operation.reads and operation.command not in calls:
+            unknown = [name for name in needed if name not in FILLED]
+            assert not unknown, f"list a call of {operation.command}, which needs {unknown}"
+            calls[operation.command] = (tuple(FILLED[name] for name in needed),)
+    return calls
 
 
 def person(number: int, name: str) -> dict[str, Any]:
@@ -115,12 +109,13 @@ async def planted(world: World) -> World:
     return world
 
 
+@pytest.mark.timeout(300)  # it runs sixty commands
 async def test_no_command_prints_what_a_terminal_would_obey(planted: World) -> None:
     (run, *_) = json.loads((await planted.run("runs", "list", "--json")).output)
     seen = (planted.home.parent / "stderr.log").read_bytes().decode()
     assert "evil" in seen
     assert not OBEYED.search(seen), seen
-    for command, calls in LISTED.items():
+    for command, calls in walked().items():
         for arguments in calls or ((),):
             words = [run["id"] if word == "RUN" else word for word in arguments]
             ended = await planted.run(*command.split(), *words)
@@ -130,6 +125,5 @@ async def test_no_command_prints_what_a_terminal_would_obey(planted: World) -> N
     assert seen.count("evil") > 10
 
 
-def test_every_operation_is_walked_or_known_to_change_something() -> None:
-    commands = {operation.command for operation in (*OPERATIONS, *of_jobs(), *of_erasure())}
-    assert commands <= LISTED.keys() | CHANGES
+def test_every_command_that_reads_is_walked() -> None:
+    assert {"evals rejected", "runs compare", "memory list", "config schema"} <= walked().keys()
