@@ -144,6 +144,8 @@ def test_the_page_has_no_style_for_views_of_a_plugin_alone() -> None:
             text = re.sub(r"/\*.*?\*/", "", file.read_text("utf-8"), flags=re.DOTALL)
             for name in set(re.findall(r"\.([a-z][\w-]*)(?=[^{};]*\{)", text)):
                 word = re.compile(rf"\b{name}\b")
+                if re.fullmatch(r"c\d", name):  # colours, of which a number chooses one
+                    continue
                 assert word.search(ours) or not word.search(theirs), f"{plugin}: .{name}"
 
 

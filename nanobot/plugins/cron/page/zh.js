@@ -51,4 +51,5 @@ export default {
   "{n} times until {last}": "{n} 次，直到 {last}",
   "Zone": "时区",
   "Overlap": "重叠",
+  "Job": "任务",
 };

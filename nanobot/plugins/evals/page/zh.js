@@ -15,4 +15,5 @@ export default {
   "Run now": "立即运行",
   "Why": "原因",
   "Time": "时间",
+  "Cost": "费用",
 };

@@ -25,4 +25,5 @@ export default {
     "分叉共享到第 {n} 条为止的日志，且在分叉之外没有任何影响。",
   "{n} steps are equal, {m} differ.": "{n} 个步骤相同，{m} 个不同。",
   "Time": "时间",
+  "Cost": "费用",
 };

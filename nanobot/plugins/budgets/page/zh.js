@@ -1,0 +1,28 @@
+/** 中文。 English is the key. */
+
+export default {
+  "Cost": "费用",
+  "cost": "费用",
+  "used": "已用",
+  "Usage": "用量",
+  "Calls": "调用",
+  "Span": "时间段",
+  "By": "按",
+  "the owner": "所有者",
+  "Tokens in": "输入 token",
+  "Tokens out": "输出 token",
+  "Tokens a day": "每日 token",
+  "Cost a day": "每日费用",
+  "Model calls a day": "每日模型调用",
+  "cost, and {n} calls at an unknown price": "费用，另有 {n} 次调用价格未知",
+  "tokens in": "输入 token",
+  "tokens out": "输出 token",
+  "model calls": "模型调用",
+  "Today's budgets": "今日预算",
+  "left of {limit} {measure}": "剩余（共 {limit} {measure}）",
+  "Who or what": "谁或什么",
+  "Tokens and money, counted at every model call.": "每次模型调用的 token 和费用。",
+  "Nothing was used yet": "尚无用量",
+  "With the first answer there is something to see.": "有了第一个回答就能看到。",
+  "A day begins at {hour}:00 in the time zone {zone}.": "一天从 {zone} 时区的 {hour}:00 开始。",
+};
