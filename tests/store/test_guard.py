@@ -151,3 +151,24 @@ async def test_errors_of_ever_other_texts_are_not_all_looked_into(guarded: Guard
         with pytest.raises(ValueError, match="error"):
             await guarded.guard.transact(failing(number))
     assert len(searches) - before == 40 - 12  # the failing units alone
+
+
+@on_sqlite
+@pytest.mark.parametrize("column", ["seq", "hash"])
+async def test_a_conversation_goes_on_whose_row_and_last_entry_cannot_be_read(
+    guarded: Guarded, column: str
+) -> None:
+    home, journal = guarded.home, guarded.journal
+    await answered(journal, await begun(journal, "first"), "the answer")
+    await admit(journal, said("waits"), session_key=OTHER)
+    last = "(SELECT max(seq) FROM entries)"
+    await home.execute(f"UPDATE entries SET {column} = :v WHERE seq = {last}", v=b"\xff\xfe")
+    await home.execute("UPDATE sessions SET title = :v WHERE key = :k", v=b"\xff\xfe", k=KEY)
+    home.damaged = frozenset({KEY})
+
+    assert await guarded.guard.look_through() == 1
+    await admit(journal, said("and now?", key="second"))
+
+    assert (await claim(journal, "second")).run.id == "second"
+    assert OTHER in [lane.session_key for lane in await journal.ready()]
+    assert ("sessions", "title", "repaired") in await guarded.aside()

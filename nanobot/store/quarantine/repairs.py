@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
+from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.journal import log
 from nanobot.store.quarantine import raw
-from nanobot.store.quarantine.raw import RawRow
+from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.unit import StoreContext
 
 _s, _e = schema.sessions, schema.entries
@@ -49,10 +50,8 @@ def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) ->
     """Default values for a conversation. Its log shows where it ends, its token is one that was
     never used, and it counts as read by several people.
     """
-    now, key = writer.clock.now(), row["key"].data.decode()
-    last = sa.select(_e.c.seq, _e.c.hash).where(_e.c.session_key == key)
-    end = connection.execute(last.order_by(_e.c.seq.desc()).limit(1)).first()
-    seq, head = (0, log_entries.GENESIS) if end is None else (end.seq, end.hash)
+    now = writer.clock.now()
+    seq, head = _end_of(connection, row["key"])
     return {
         "title": "",
         "model": None,
@@ -70,6 +69,24 @@ def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) ->
         "owner": None,
         "lease_until": None,
     }
+
+
+def _end_of(connection: sa.Connection, key: Raw) -> tuple[int, bytes]:
+    """The last number in a log, and its hash. Entries may be unreadable, too: one without a number
+    is passed over, and an unreadable hash counts as zeros.
+    """
+    session = raw.where(connection, {"session_key": key})
+    query = sa.select(sa.func.max(_e.c.seq)).where(session, _e.c.seq <= LARGEST_INTEGER)
+    if connection.dialect.name == "sqlite":  # which keeps any value in any column
+        query = query.where(sa.func.typeof(_e.c.seq) == "integer")
+    last = connection.scalar(query)
+    if last is None:
+        return 0, log_entries.GENESIS
+    number = Raw("integer", str(last).encode())
+    (entry,) = raw.read(connection, _e, raw.where(connection, {"session_key": key, "seq": number}))
+    found = entry["hash"].data
+    size = len(log_entries.GENESIS)
+    return last, found if entry["hash"].kind == "blob" and len(found) == size else bytes(size)
 
 
 def _of_entry() -> dict[str, Any]:
