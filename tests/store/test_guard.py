@@ -172,3 +172,23 @@ async def test_a_conversation_goes_on_whose_row_and_last_entry_cannot_be_read(
     assert (await claim(journal, "second")).run.id == "second"
     assert OTHER in [lane.session_key for lane in await journal.ready()]
     assert ("sessions", "title", "repaired") in await guarded.aside()
+
+
+@on_sqlite
+async def test_a_row_that_cannot_be_moved_aside_keeps_no_other_from_it(
+    guarded: Guarded, log: list[str]
+) -> None:
+    home, journal = guarded.home, guarded.journal
+    for name in ("1", "2"):
+        await admit(journal, said("waits", key=name), session_key=f"telegram:{name}")
+    await home.execute("UPDATE inbound SET body = :v", v=b"\xff\xfe")
+    await home.execute(
+        "CREATE TRIGGER refuses BEFORE INSERT ON quarantine WHEN NEW.session_key = 'telegram:1' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+
+    assert await guarded.guard.look_through() == 1
+
+    assert await home.rows("SELECT session_key FROM quarantine") == [("telegram:2",)]
+    assert await home.rows("SELECT session_key FROM inbound") == [("telegram:1",)]
+    assert any("moving an unreadable row of inbound aside" in line for line in log)

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
@@ -117,7 +118,7 @@ class Sweeper:
 
     def _judged(self, connection: sa.Connection, table: sa.Table, row: RawRow) -> bool:
         found = flaws(table, row, self._writer.clock.now())
-        return bool(found) and keeping.put_aside(connection, self._writer, table, row, found)
+        return bool(found) and self._put_aside(connection, table, row, found)
 
     def _named(
         self, connection: sa.Connection, table: sa.Table, key: tuple[object, ...], reason: str
@@ -130,8 +131,21 @@ class Sweeper:
         for row in raw.read(connection, table, *conditions):
             found = flaws(table, row, self._writer.clock.now())
             found = found or [Flaw(_content(table), reason)]
-            count += keeping.put_aside(connection, self._writer, table, row, found)
+            count += self._put_aside(connection, table, row, found)
         return count
+
+    def _put_aside(
+        self, connection: sa.Connection, table: sa.Table, row: RawRow, found: Sequence[Flaw]
+    ) -> bool:
+        """Move the row aside; if that fails, leave it, and go on with the others."""
+        connection.exec_driver_sql("SAVEPOINT aside")
+        moved = False
+        with boundary(f"moving an unreadable row of {table.name} aside") as caught:
+            moved = keeping.put_aside(connection, self._writer, table, row, found)
+        if caught.error is not None:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
+        connection.exec_driver_sql("RELEASE SAVEPOINT aside")
+        return moved
 
 
 def _content(table: sa.Table) -> str:
