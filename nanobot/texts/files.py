@@ -8,8 +8,6 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from loguru import logger
-
 from nanobot.texts.template import Template
 
 FOLDER = Path(__file__).parent
@@ -29,6 +27,8 @@ def rows_of(language: str, folders: Iterable[tuple[str, Path]]) -> dict[str, str
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
+            from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
+
             logger.warning("texts of the plugin {}: {}: {}", plugin, file, error)
     return rows
 
