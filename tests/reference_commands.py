@@ -15,8 +15,8 @@ from nanobot import __version__
 from nanobot.cli.commands import app
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.server.openapi import description
-from nanobot.server.operation_routes import path_of
+from nanobot.plugins.http_api.openapi import description
+from nanobot.plugins.http_api.operation_routes import path_of
 from tests.reference_configuration import escaped
 
 _EVERYWHERE = {"--help", "--json", "--limit", "--yes"}

@@ -86,7 +86,7 @@ NOT_AT_START = (
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),
-    "nanobot.server.watching",
+    "nanobot.plugins.http_api.watching",
     *("nanobot.plugins.events.store", "nanobot.store.database.migrations"),
     *PLUGIN_PARTS,
     "nanobot.telemetry",

@@ -13,9 +13,9 @@ from nanobot import __version__
 from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.hooks.webhook import Webhooks
+from nanobot.plugins.http_api import openapi
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
 from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
-from nanobot.server import openapi
 from nanobot.server.descriptions import DOORS, delivering
 from nanobot.session import entries
 from nanobot.store.database.schema import metadata

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.server.operation_routes import path_of
+from nanobot.plugins.http_api.operation_routes import path_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))

@@ -54,6 +54,7 @@ from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.search.conversations import MessageSearch
+from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
@@ -167,6 +168,7 @@ class _Assembly:
         about = (tokens, self.propagation, str(self.roles))
         http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
+        self.plugged.offers.add_by_type(http.channel, CurrentRuns())
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.jobs)
         others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)

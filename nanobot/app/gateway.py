@@ -28,8 +28,9 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
-from nanobot.server.api_parts import ApiParts
 from nanobot.server.control import ControlServer
+from nanobot.server.current_runs import CurrentRuns
+from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.quarantine.guard import Care
@@ -143,7 +144,11 @@ class Gateway:
             stack.push_async_callback(doors.close)
             told = self._with_channels
             http = (
-                parts.http.serving(_api(parts), with_deliveries=told, doors=doors if told else None)
+                parts.http.serving(
+                    FromPlugins(each=parts.plugged.each_awaited, absent=parts.plugged.absent),
+                    with_deliveries=told,
+                    doors=doors if told else None,
+                )
                 if self._roles.web
                 else parts.http.health_only()
             )
@@ -207,6 +212,7 @@ class Gateway:
             terminal,
             intake,
             lambda session: Hello(os.getpid(), session, models.line, self._with_channels),
+            parts.plugged.offers.get(CurrentRuns),
         )
 
     async def _begin(
@@ -259,14 +265,3 @@ class Gateway:
         for task in hosting:
             task.cancel()
         await parts.channels.close()
-
-
-def _api(parts: Parts) -> ApiParts:
-    return ApiParts(
-        operations=parts.operations,
-        intake=parts.starter.web_intake,
-        received=parts.received,
-        each_plugin=parts.plugged.each_awaited,
-        frontend=parts.http.frontend,
-        absent=parts.plugged.absent,
-    )

@@ -181,10 +181,6 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         hosting = Hosting(sharing=self.sharing, attended=terminal.attended)
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
-    def web_intake(self, gate: Gate) -> ChannelIntake:
-        """The intake for HTTP clients."""
-        return self.intake(WEB, gate)
-
     def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
         # Every process shows what it sends to its own pages; pages opened later read the log.
         hosting = Hosting(sharing=self.sharing, attended=lambda _chat: True)

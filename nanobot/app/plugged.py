@@ -75,7 +75,9 @@ class Plugged:
                 used += self._one(found, field, use, more)
         return used
 
-    async def each_awaited(self, field: str, use: Use[T], seconds: float) -> list[T]:
+    async def each_awaited(
+        self, field: str, use: Use[T], seconds: float, more: Things = NOTHING
+    ) -> list[T]:
         """As `each`, of functions that may be asynchronous; each has so many seconds."""
         used: list[T] = []
         for found in self.on.values():
@@ -84,7 +86,7 @@ class Plugged:
                     async with asyncio.timeout(seconds):
                         # Its module may have to be imported.
                         await asyncio.to_thread(resolved, getattr(found.plugin, field))
-                        given = self.call(found, field)
+                        given = self.call(found, field, more)
                         if isawaitable(given):
                             given = await given
                     used.append(use(found, given))

@@ -23,12 +23,13 @@ class WebMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebChannel:
-    """The channel `web`; see ports.Channel. Each message goes to `show`, with its address."""
+    """The channel `web`; see ports.Channel. Each message goes to the functions `shown`, with its
+    address."""
 
     capabilities = Capabilities(waits=True, buttons=True)
 
-    def __init__(self, show: Callable[[Address, WebMessage], None]) -> None:
-        self._show = show
+    def __init__(self) -> None:
+        self.shown: list[Callable[[Address, WebMessage], None]] = []
 
     async def run(self, intake: Intake) -> None:
         """Polls nothing: people connect by HTTP."""
@@ -52,7 +53,8 @@ class WebChannel:
         shown = WebMessage(key=part.key, kind=OutboundKind.NOTICE, text=part.text)
         if part.payload and not plain:
             shown = msgspec.json.decode(part.payload, type=WebMessage)
-        self._show(address, shown)
+        for show in self.shown:
+            show(address, shown)
         return shown.key
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:

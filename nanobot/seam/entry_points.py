@@ -41,6 +41,7 @@ BUILT_IN = (
     "gemini",
     "heartbeat",
     "hooks",
+    "http_api",
     "jobs",
     "language",
     "litellm",

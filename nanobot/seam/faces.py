@@ -188,6 +188,9 @@ class Http:
         """The same as this machine may ask it."""
         return ""
 
+    def on_drain(self, call: Callable[[], None]) -> None:
+        """Call `call` when nothing new is accepted any more, so that long responses end."""
+
 
 class DeliveryReply(Protocol):
     """What the sender of a delivery is told; `body` becomes JSON."""

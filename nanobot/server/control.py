@@ -129,6 +129,7 @@ class ControlServer:
         terminal: Terminal,
         intake: ChannelIntake,
         hello: Callable[[str], Hello],
+        current: CurrentRuns,
     ) -> None:
         self._path = path
         self._operations = operations
@@ -139,7 +140,7 @@ class ControlServer:
         self._clock = self._engine.clock
         self._hello = hello
         self._attached: list[_Attached] = []
-        self._current = CurrentRuns()
+        self._current = current
         self._bus.on_stopped(self._current.stopped)
         self._run_service: RunService | None = None
         self._received: Received | None = None

@@ -1,35 +1,20 @@
-"""The routes of the HTTP API that are no operations, described for people and programs."""
+"""The routes that every gateway serves, described for people and programs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
-from nanobot.operations.notices import NoticeView
-from nanobot.server.file_routes import FileName, FilePath
-from nanobot.server.login import Me
 from nanobot.server.route_description import (
     BINARY,
-    BODY,
     BYTES,
-    EVENTS,
     JSON,
     TYPED,
     Media,
     RouteDescription,
     json_of,
 )
-from nanobot.server.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
-from nanobot.server.stream_schemas import OverviewItem, SessionItem, SocketAnswer, SocketRequest
-from nanobot.session.views import SessionPage
-
-
-class Login(msgspec.Struct, frozen=True, kw_only=True):
-    """The secret of a link, or a token."""
-
-    secret: str
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,150 +36,15 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["accepted", "known", "ignored", "pong"]
 
 
-class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """The position to continue from."""
-
-    after: Annotated[
-        str, Meta(description="The id of the last item that is known; empty: from a snapshot on.")
-    ] = ""
-    language: Annotated[
-        str, Meta(description="The language of nanobot's sentences, before Accept-Language.")
-    ] = ""
-
-
-class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The position to continue from, in the header that browsers send."""
-
-    last_event_id: Annotated[str, Meta(description="The same as `after`, and before it.")] = (
-        msgspec.field(default="", name="Last-Event-ID")
-    )
-
-
-_BROWSERS = (
-    RouteDescription(
-        method="post",
-        path="/api/login",
-        name="login",
-        summary="Logs a browser in: sets its cookie.",
-        takes=json_of(Login),
-        answers=json_of(Done),
-        refusals=(*TYPED, 401, 429, 503),
-        open=True,
-    ),
-    RouteDescription(
-        method="get", path="/api/me", name="me", summary="Says who asks.", answers=json_of(Me)
-    ),
-    RouteDescription(
-        method="post",
-        path="/api/logout",
-        name="logout",
-        summary="Logs the browser out.",
-        answers=json_of(Done),
-    ),
+METRICS = RouteDescription(
+    method="get",
+    path="/metrics",
+    name="metrics",
+    summary="Tells what Prometheus collects, in its text format.",
+    answers={"text/plain": Media(schema={"type": "string"})},
 )
 
-_SESSIONS = (
-    RouteDescription(
-        method="get",
-        path="/api/sessions/{key}/entries",
-        name="session_entries",
-        summary="Shows entries of a conversation by range.",
-        query=Window,
-        answers=json_of(SessionPage),
-        refusals=(400, 404),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/sessions/{key}/notices",
-        name="session_notices",
-        summary="Lists answers outside the log of a conversation: to commands, and refusals.",
-        query=Span,
-        answers=json_of(list[NoticeView]),
-        refusals=(400, 404),
-    ),
-    RouteDescription(
-        method="post",
-        path="/api/sessions/{key}/messages",
-        name="session_messages",
-        summary="Says something in a conversation, once for each client_request_id.",
-        takes=json_of(NewMessage),
-        answers=json_of(TakenMessage),
-        refusals=(*TYPED, 404, 409),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/sessions/{key}/events",
-        name="session_events",
-        summary="Tells what happens in a conversation, from a snapshot or an item on.",
-        query=Position,
-        headers=LastEvent,
-        answers={EVENTS: Media(events=SessionItem)},
-        refusals=(404,),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/events",
-        name="events",
-        summary="Tells what happens in all conversations, without single tokens.",
-        query=Position,
-        headers=LastEvent,
-        answers={EVENTS: Media(events=OverviewItem)},
-    ),
-    RouteDescription(
-        method="get",
-        path="/ws",
-        name="websocket",
-        summary="Does everything over one WebSocket, one JSON object a message.",
-        status=101,
-        refusals=(426,),
-        websocket={
-            "request": SocketRequest,
-            "answer": SocketAnswer,
-            "item": SessionItem,
-            "item_of_all": OverviewItem,
-        },
-    ),
-)
-
-_FILES = (
-    RouteDescription(
-        method="post",
-        path="/api/uploads",
-        name="uploads",
-        summary="Keeps the body as a file that can go with a message.",
-        query=FileName,
-        takes={BYTES: Media(schema={})},
-        answers=json_of(SentFile),
-        refusals=BODY,
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/blobs/{digest}",
-        name="blobs",
-        summary="Gives a file by its digest; pictures to be shown, all else to be saved.",
-        query=FileName,
-        answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
-        refusals=(404,),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/workspace",
-        name="workspace_file",
-        summary="Gives a file of the workspace; pictures to be shown, all else to be saved.",
-        query=FilePath,
-        answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
-        refusals=(400, 403, 404, 409),
-    ),
-)
-
-_MACHINES = (
-    RouteDescription(
-        method="get",
-        path="/metrics",
-        name="metrics",
-        summary="Tells what Prometheus collects, in its text format.",
-        answers={"text/plain": Media(schema={"type": "string"})},
-    ),
+HEALTH = (
     RouteDescription(
         method="get",
         path="/healthz",
@@ -209,15 +59,6 @@ _MACHINES = (
         name="readyz",
         summary="Says whether everything is up.",
         answers=json_of(Health),
-        refusals=(503,),
-        open=True,
-    ),
-    RouteDescription(
-        method="get",
-        path="/openapi.json",
-        name="openapi",
-        summary="Describes all this.",
-        answers={JSON: Media(schema={"type": "object"})},
         refusals=(503,),
         open=True,
     ),
@@ -256,5 +97,3 @@ DOORS = tuple(
         ("post", "Takes a request that the platform of a channel signed."),
     )
 )
-
-DESCRIPTIONS = (*_BROWSERS, *_SESSIONS, *_FILES, *_MACHINES)

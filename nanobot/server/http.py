@@ -11,23 +11,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.addresses import session_of
 from nanobot.boundary import ungrouped
-from nanobot.channels.web import WebChannel, WebMessage
+from nanobot.channels.web import WebChannel
 from nanobot.config.loader import Config
-from nanobot.messages import Address
 from nanobot.ports import Clock
 from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries, Frontend, Http
 from nanobot.server.access import Access
-from nanobot.server.api_parts import ApiParts
 from nanobot.server.token import token_of
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
 
 if TYPE_CHECKING:
     from nanobot.server.channel_routes import Doors
-    from nanobot.server.watching import Watching
+    from nanobot.server.from_plugins import FromPlugins
     from nanobot.server.web_server import Answering, WebServer
 
 
@@ -50,8 +47,9 @@ class HttpService(Http):
         self._roles = roles
         self._propagation = propagation
         self.ready = False
-        self.channel = WebChannel(self._show)
-        self._watching: Watching | None = None
+        self.channel = WebChannel()
+        self._draining: list[Callable[[], None]] = []
+        self._drained = False
         self._config = config
         self._clock = clock
         self._redact = redact
@@ -80,7 +78,7 @@ class HttpService(Http):
 
     @asynccontextmanager
     async def serving(
-        self, api: ApiParts, *, with_deliveries: bool = True, doors: Doors | None = None
+        self, plugins: FromPlugins, *, with_deliveries: bool = True, doors: Doors | None = None
     ) -> AsyncIterator[None]:
         """Serve within the context, if there is anything to serve. Raises ConfigError."""
         web = self._config.web
@@ -88,14 +86,11 @@ class HttpService(Http):
         if not web.enabled and not deliveries and not doors:
             yield
             return
-        from nanobot.server.watching import Watching  # noqa: PLC0415 - nothing is served by most
-        from nanobot.server.web_server import WebServer  # noqa: PLC0415
+        from nanobot.server.web_server import WebServer  # noqa: PLC0415 - most serve nothing
 
         self._server = WebServer(
-            web, partial(self._load, deliveries, api if web.enabled else None, doors)
+            web, partial(self._load, deliveries, plugins if web.enabled else None, doors)
         )
-        if web.enabled:
-            self._watching = Watching(api.operations.engine)
         with ungrouped():
             async with self._server.serving():
                 if web.enabled:
@@ -123,14 +118,17 @@ class HttpService(Http):
     async def drain(self) -> None:
         """Accept nothing new; active requests may finish."""
         self.ready = False
-        if self._watching is not None:
-            self._watching.close()
-            self._watching = None
+        self._drained = True
+        for call in self._draining:
+            call()
         if self._server is not None:
             await self._server.drain()
 
     async def _load(
-        self, deliveries: Mapping[str, Deliveries], api: ApiParts | None, doors: Doors | None
+        self,
+        deliveries: Mapping[str, Deliveries],
+        plugins: FromPlugins | None,
+        doors: Doors | None,
     ) -> Answering:
         face = await asyncio.to_thread(import_module, "nanobot.server.application_factory")
         served = face.Served(
@@ -141,17 +139,17 @@ class HttpService(Http):
             ready=lambda: self.ready,
             role=self._roles,
             ending=self._ending,
-            api=api,
-            watching=self._watching,
+            plugins=plugins,
             doors=doors,
             propagation=self._propagation,
         )
         answering: Answering = await face.application_of(served)
         return answering
 
-    def _show(self, address: Address, message: WebMessage) -> None:
-        if self._watching is not None:
-            self._watching.streams.say("message", session_of(address.chat_id), message)
+    def on_drain(self, call: Callable[[], None]) -> None:
+        self._draining.append(call)
+        if self._drained:
+            call()
 
     @property
     def address(self) -> str:

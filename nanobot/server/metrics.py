@@ -9,8 +9,10 @@ from aiohttp import web
 
 from nanobot.seam.faces import Distribution, Metric
 from nanobot.server.application import Route
-from nanobot.server.plugin_routes import EachAwaited, metrics_of_plugins
-from nanobot.server.session_routes import owners_only, refusing
+from nanobot.server.from_plugins import EachAwaited
+from nanobot.server.plugin_routes import metrics_of_plugins
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import owners_only
 from nanobot.server.wire import QUIET
 
 

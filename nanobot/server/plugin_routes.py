@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -12,19 +12,24 @@ from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
 from nanobot.seam.faces import Distribution, Metric
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.offers import NOTHING, Things
 from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import problem_of
-from nanobot.server.session_routes import owners_only
+from nanobot.server.from_plugins import EachAwaited
+from nanobot.server.refusals import problem_of
+from nanobot.server.requests import owners_only
+from nanobot.server.route_description import RouteDescription
 from nanobot.server.wire import Problem
 from nanobot.text import pattern
 
-EachAwaited: TypeAlias = Callable[
-    [str, Callable[[FoundPlugin, Any], Any], float], Awaitable[Sequence[Any]]
-]
-"""Calls a field of each enabled plugin, and passes its result on. Functions that are asynchronous
-have this many seconds each."""
 
-ROUTES_SECONDS = 10.0
+class Described:
+    """The descriptions of the routes that deliveries, channels and plugins have here; complete once
+    all routes are made."""
+
+    routes: Sequence[RouteDescription] = ()
+
+
+ROUTES_SECONDS = 60.0
 """The time limit for a plugin to make its routes; the first request waits for it."""
 METRICS_SECONDS = 5.0
 """The time limit for a plugin to collect its metrics; the others wait for it."""
@@ -33,8 +38,9 @@ _PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
-async def routes_of_plugins(each: EachAwaited) -> list[Route]:
-    """The routes of plugins. They are for owners, unless declared `open` or for `everyone`."""
+async def routes_of_plugins(each: EachAwaited, more: Things = NOTHING) -> list[Route]:
+    """The routes of plugins, whose functions may also request `more`. They are for owners, unless
+    declared `open` or for `everyone`."""
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -44,14 +50,14 @@ async def routes_of_plugins(each: EachAwaited) -> list[Route]:
                 raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")
             if route.whole and found.package:
                 raise PluginBroken(f"the route {route.path!r} must be below its own path")
-        routes.extend(_placed(found.name, route) for route in new)
+        routes.extend(_placed(found, route) for route in new)
 
-    await each("routes", use, ROUTES_SECONDS)
+    await each("routes", use, ROUTES_SECONDS, more)
     return routes
 
 
-def _placed(plugin: str, route: Route) -> Route:
-    path = route.path if route.whole else f"/plugins/{plugin}{route.path}"
+def _placed(plugin: FoundPlugin, route: Route) -> Route:
+    path = route.path if route.whole else f"/plugins/{plugin.name}{route.path}"
     described = route.described
     if described is not None:
         described = msgspec.structs.replace(described, path=path)
@@ -97,23 +103,31 @@ def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:
     return things
 
 
-def _contained(name: str, route: Route) -> Handler:
-    """The handler; its failures are attributed to the plugin."""
+def _contained(plugin: FoundPlugin, route: Route) -> Handler:
+    """The handler; failures of another package are attributed to the plugin."""
+    name = plugin.name
 
     async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            if not route.open and not route.everyone:
+                owners_only(request)
+            return _response(await route.handler(request))
+        except (NotAllowed, UsageError, UnknownId) as error:
+            raise problem_of(error) from None
+
+    if not plugin.package:
+        return handle
+
+    async def contained(request: web.Request) -> web.StreamResponse:
         refusals: list[Exception] = []
         with boundary(f"a route of the plugin {name}"):
             try:
-                if not route.open and not route.everyone:
-                    owners_only(request)
-                return _response(await route.handler(request))
-            except (NotAllowed, UsageError, UnknownId) as error:
-                refusals.append(problem_of(error))
+                return await handle(request)
             except (Problem, web.HTTPException, ConnectionError) as error:
                 refusals.append(error)
         raise next(iter(refusals), Problem(500, "plugin", f"The plugin {name} failed."))
 
-    return handle
+    return contained
 
 
 def _response(given: Any) -> web.StreamResponse:

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.page.descriptions import DESCRIPTIONS
-from nanobot.server.openapi import description
 
 _Json: TypeAlias = Mapping[str, Any]
 _PRIMITIVES = {

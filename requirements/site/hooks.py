@@ -17,9 +17,9 @@ from mkdocs.structure.files import File
 from nanobot import __version__
 from nanobot.config import file as configfile
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
 from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
-from nanobot.server.openapi import description
 
 sys.path.insert(0, str(Path(__file__).parent))
 import links

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.plugins.memory.operations import operations as of_memory
 from nanobot.server.client import call
 from nanobot.server.control import ControlServer
+from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.protocol import Hello
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
@@ -83,7 +85,8 @@ def control_of(bot: FakeGateway, home: Path) -> ControlServer:
     gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
     intake = ChannelIntake(TERMINAL, gate, bot.bus, reception(known), "chat")
     path = home / "control.sock"
-    return ControlServer(path, known, Terminal(), intake, lambda key: Hello(1, key, ""))
+    hello = partial(Hello, 1, model="")
+    return ControlServer(path, known, Terminal(), intake, hello, CurrentRuns())
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.providers.base import ImagePart, ModelProfile
 from nanobot.server.control import ControlServer
+from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.protocol import LINE_LIMIT, Hello
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
@@ -121,6 +122,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
             terminal,
             intake,
             lambda session: Hello(1, session, "scripted answers"),
+            CurrentRuns(),
         )
         world = World(bot, path)
         async with control.serving(bot.run_service, received), asyncio.TaskGroup() as tasks:

@@ -14,9 +14,8 @@ import schemathesis
 from nanobot.config.settings.channels import WebSettings
 from nanobot.plugins.page.page_files import PageFiles
 from nanobot.server.admission import Admission
-from nanobot.server.api_parts import ApiParts
 from nanobot.server.application_factory import Served, routes_of
-from nanobot.server.watching import Watching
+from nanobot.server.from_plugins import FromPlugins
 from nanobot.system import SystemClock
 from tests.server.housing import Client, House
 from tests.server.test_streams import reading
@@ -46,12 +45,6 @@ async def test_it_is_valid(served: House) -> None:
 
 async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
     parts = served.parts
-    api = ApiParts(
-        operations=parts.operations,
-        intake=parts.starter.web_intake,
-        received=parts.received,
-        each_plugin=parts.plugged.each_awaited,
-    )
     whole = Served(
         settings=WebSettings(),
         access=parts.http.access,
@@ -60,8 +53,7 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
         ready=lambda: True,
         role="all",
         ending=asyncio.Event(),
-        api=api,
-        watching=Watching(parts.engine),
+        plugins=FromPlugins(each=parts.plugged.each_awaited, absent=parts.plugged.absent),
     )
     admission = Admission(whole.settings, whole.access, whole.clock)
     page = {route.path for route in PageFiles().routes()}

@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from nanobot.server import streams
+from nanobot.plugins.http_api import streams
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house

@@ -14,12 +14,12 @@ from nanobot.agent.library.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.optional import lack
+from nanobot.plugins.mcp.asgi import answered
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
-from nanobot.server.asgi import answered
-from nanobot.server.operation_routes import BODY_LIMIT, BODY_SECONDS
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import BODY_LIMIT, BODY_SECONDS, owners_only
 from nanobot.server.route_description import EVENTS, JSON, TYPED, Media, RouteDescription, json_of
-from nanobot.server.session_routes import owners_only, refusing
 from nanobot.server.wire import Problem, answer, body_of
 
 

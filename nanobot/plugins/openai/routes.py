@@ -22,15 +22,15 @@ from nanobot.operations.engine import Engine
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS
+from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
 from nanobot.providers.embedding import Embedder
 from nanobot.providers.registry import ProviderRegistry, ProviderTranscriber
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
-from nanobot.server.event_stream import EventStream
-from nanobot.server.operation_routes import caller_of, sent
 from nanobot.server.path_prefix import own_path
-from nanobot.server.session_routes import allowed, refusing
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import allowed, caller_of, sent
 from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.system import RandomIds
 

@@ -14,7 +14,8 @@ from nanobot.seam.faces import PageView, PluginPage
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.server.application import Handler, Route
-from nanobot.server.session_routes import owners_only, refusing
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import owners_only
 from nanobot.server.wire import QUIET
 from nanobot.text import pattern
 from nanobot.texts.languages import LANGUAGES

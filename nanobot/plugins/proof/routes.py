@@ -16,7 +16,8 @@ from nanobot.plugins.proof.exporting import Export
 from nanobot.plugins.proof.redaction import Redaction
 from nanobot.plugins.proof.store import LogPages
 from nanobot.server.application import Route
-from nanobot.server.session_routes import query_of, refusing
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import query_of
 from nanobot.server.wire import QUIET
 from nanobot.store.opening import Store
 

@@ -24,7 +24,7 @@ from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Invocation
 from nanobot.operations.operation import Caller, Operation
-from nanobot.server.operation_routes import UNREADABLE, path_of
+from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
 from nanobot.testing.machine import PATIENCE

@@ -19,8 +19,8 @@ from nanobot.plugins.page.store import PushSubscription
 from nanobot.server.access import Principal
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
-from nanobot.server.operation_routes import caller_of, sent
-from nanobot.server.session_routes import refusing
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import caller_of, sent
 from nanobot.server.wire import answer
 
 _LIMIT = 8_192

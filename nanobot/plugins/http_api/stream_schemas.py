@@ -8,9 +8,9 @@ import msgspec
 
 from nanobot.channels.web import WebMessage
 from nanobot.messages import RunEvent
-from nanobot.server.session_routes import SaidMessage
-from nanobot.server.socket import Call, Follow, Leave, Say
-from nanobot.server.watching import Overview, Snapshot
+from nanobot.plugins.http_api.session_routes import SaidMessage
+from nanobot.plugins.http_api.socket import Call, Follow, Leave, Say
+from nanobot.plugins.http_api.watching import Overview, Snapshot
 
 
 class _Item(msgspec.Struct, frozen=True, kw_only=True):

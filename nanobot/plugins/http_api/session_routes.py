@@ -13,14 +13,15 @@ from msgspec import Meta
 from nanobot.addresses import MEMBERS_CHAT, called, chat_of
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
-from nanobot.errors import NanobotError, NotAllowed, RunConflict, UnknownId, UsageError
+from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.plugins.http_api.streams import Streams
 from nanobot.server.admission import principal_of
-from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import caller_of, problem_of, sent
-from nanobot.server.streams import Streams
+from nanobot.server.application import Route
+from nanobot.server.refusals import refusing
+from nanobot.server.requests import allowed, caller_of, query_of, sent
 from nanobot.server.wire import answer, named_language, wanted
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT, without_controls
@@ -29,7 +30,6 @@ from nanobot.workspace.received import FOLDER
 
 _MOST_ENTRIES = 500
 _USUAL_ENTRIES = 50
-_LONGEST_KEY = 300
 _Ids = Annotated[str, Meta(max_length=200)]
 
 
@@ -221,43 +221,6 @@ def session_of(request: web.Request) -> str:
     NanobotError.
     """
     return allowed(request.match_info["key"], caller_of(principal_of(request)))
-
-
-def allowed(key: str, caller: Caller) -> str:
-    """The session's key, if it is valid and the caller may see that session. Raises
-    NanobotError.
-    """
-    if len(key) > _LONGEST_KEY or not key.isprintable():
-        raise UnknownId("there is no session of such a name")
-    if not caller.sees(key):
-        raise NotAllowed("Only owners can see other conversations.")
-    return key
-
-
-def owners_only(request: web.Request) -> None:
-    """Raises NotAllowed unless the caller is an owner."""
-    if principal_of(request).role is not Role.OWNER:
-        raise NotAllowed("This is for owners only.")
-
-
-def query_of(request: web.Request, kind: type[Any]) -> Any:
-    """The query as a struct of that kind. Raises UsageError."""
-    try:
-        return msgspec.convert(dict(request.query), kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
-
-
-def refusing(handler: Handler) -> Handler:
-    """The handler, with its refusals turned into problems."""
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        try:
-            return await handler(request)
-        except NanobotError as error:
-            raise problem_of(error) from None
-
-    return handle
 
 
 def _gate(caller: Caller) -> Gate:

@@ -17,12 +17,13 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.plugins.http_api.session_routes import Conversations, NewMessage
+from nanobot.plugins.http_api.translated_items import item_in_language
+from nanobot.plugins.http_api.watching import Watching
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
-from nanobot.server.operation_routes import BODY_LIMIT, caller_of, problem_of
-from nanobot.server.session_routes import Conversations, NewMessage, allowed
-from nanobot.server.translated_items import item_in_language
-from nanobot.server.watching import Watching
+from nanobot.server.refusals import problem_of
+from nanobot.server.requests import BODY_LIMIT, allowed, caller_of
 from nanobot.server.wire import Problem, named_language, wanted
 from nanobot.texts import in_language, known_language
 

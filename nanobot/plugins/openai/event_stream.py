@@ -9,7 +9,7 @@ from contextlib import aclosing
 from aiohttp import web
 
 from nanobot.errors import NanobotError
-from nanobot.server.operation_routes import problem_of
+from nanobot.server.refusals import problem_of
 from nanobot.server.wire import QUIET, Problem
 
 EVENTS = "text/event-stream"

@@ -14,8 +14,9 @@ from nanobot.seam.faces import Frontend, PluginPage
 from nanobot.server.access import BROWSER_SECONDS, Principal
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
-from nanobot.server.operation_routes import caller_of, problem_of, sent
 from nanobot.server.path_prefix import prefix_of
+from nanobot.server.refusals import problem_of
+from nanobot.server.requests import caller_of, sent
 from nanobot.server.wire import answer, wanted
 from nanobot.texts import in_language
 

@@ -7,12 +7,11 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from nanobot.addresses import is_within
-from nanobot.bus.core import Bus
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
 from nanobot.search.conversations import Filter
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.streams import Item, Stream, Streams, Whose
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.views import EntryView, Remark, RunView, SessionView
@@ -49,16 +48,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, current: CurrentRuns) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
-        self._current = CurrentRuns()
-        bus: Bus = engine.bus
-        bus.watch(self._current)
-        bus.on_stopped(self._current.stopped)
+        self._current = current
 
     def close(self) -> None:
-        self._engine.bus.unsubscribe(self._current)
         self.streams.close()
 
     async def follow(

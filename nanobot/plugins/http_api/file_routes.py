@@ -15,10 +15,11 @@ from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.files import check_path
+from nanobot.plugins.http_api.session_routes import SentFile
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
-from nanobot.server.operation_routes import BODY_SECONDS, caller_of, problem_of
-from nanobot.server.session_routes import SentFile, allowed, owners_only, query_of, refusing
+from nanobot.server.refusals import problem_of, refusing
+from nanobot.server.requests import BODY_SECONDS, allowed, caller_of, owners_only, query_of
 from nanobot.server.wire import QUIET, answer, body_of
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import EventKind
-from nanobot.server.streams import Item
-from nanobot.server.watching import Overview, Snapshot
+from nanobot.plugins.http_api.streams import Item
+from nanobot.plugins.http_api.watching import Overview, Snapshot
 from nanobot.texts import ENGLISH, in_language, translated
 
 _OWN_KEYS = {EventKind.STATUS: ("why",), EventKind.ERROR: ("text",), EventKind.APPROVAL: ("why",)}

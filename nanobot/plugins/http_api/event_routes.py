@@ -9,13 +9,14 @@ from contextlib import aclosing, suppress
 from aiohttp import web
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.http_api.session_routes import session_of
+from nanobot.plugins.http_api.streams import Item
+from nanobot.plugins.http_api.translated_items import item_in_language
+from nanobot.plugins.http_api.watching import Watching
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Handler, Route
-from nanobot.server.operation_routes import caller_of, problem_of
-from nanobot.server.session_routes import session_of
-from nanobot.server.streams import Item
-from nanobot.server.translated_items import item_in_language
-from nanobot.server.watching import Watching
+from nanobot.server.refusals import problem_of
+from nanobot.server.requests import caller_of
 from nanobot.server.wire import QUIET, wanted
 from nanobot.texts import known_language
 

@@ -14,12 +14,13 @@ from aiohttp import web
 
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.plugins.http_api.answer_schemas import BODIES, by_kind, with_all_fields
+from nanobot.plugins.http_api.descriptions import DESCRIPTIONS
+from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
 from nanobot.server.admission import CSRF
-from nanobot.server.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.server.application import Route
-from nanobot.server.descriptions import DESCRIPTIONS
-from nanobot.server.operation_routes import UNREADABLE, path_of
 from nanobot.server.path_prefix import prefix_of
+from nanobot.server.plugin_routes import Described
 from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
 from nanobot.server.wire import QUIET
 
@@ -80,10 +81,10 @@ def openapi_route(
     version: str,
     *,
     cookie: str,
-    also: Sequence[RouteDescription] = (),
+    others: Described,
 ) -> Route:
-    """GET /openapi.json: generated at the first request. Its paths are below the prefix under which
-    the client requested it.
+    """GET /openapi.json: generated at the first request, with the `others` that are served. Its
+    paths are below the prefix under which the client requested it.
     """
     made: list[_Json] = []
     making = asyncio.Lock()
@@ -91,7 +92,7 @@ def openapi_route(
     async def describe(request: web.Request) -> web.StreamResponse:
         async with making:
             if not made:  # on a thread: it takes a tenth of a second
-                make = partial(description, operations, version, cookie=cookie, also=also)
+                make = partial(description, operations, version, cookie=cookie, also=others.routes)
                 made.append(await asyncio.to_thread(make))
         servers = [{"url": prefix_of(request) or "/"}]
         body = msgspec.json.encode(made[0] | {"servers": servers})
