@@ -27,6 +27,7 @@ from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
+from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import Approval, ApprovalAnswer, Parked, digest
@@ -48,7 +49,6 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.triggers.jobs import Plan
 
 EXEC = '{"command": "ls -l"}'
@@ -323,7 +323,7 @@ class Verbs:
         task = NewTask(request=request, text=TEXT, options=_TERMS, report="post", seconds=60.0)
         run_id = await self._tasks.create(task)
         await timed.named("tasks: overdue", self._tasks.overdue())
-        await timed.named("tasks: children", self._tasks.children(key_of(chat), None))
+        await timed.named("tasks: children", self._records.children(key_of(chat), None))
         await self._records.cancel(run_id, Ending(state=RunState.ABORTED), "owner")
 
     async def memory(self, number: int) -> None:

@@ -14,7 +14,6 @@ from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
@@ -24,14 +23,15 @@ from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
+from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received
 
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies of an agent. `before`: called before a run acts. `check`: looks at
-    answers before they are given. `lasting`: keeps what summaries
+    """Dependencies of an agent. `types`: perform runs that no model does. `before`: called before a
+    run acts. `check`: looks at answers before they are given. `lasting`: keeps what summaries
     find. `serves`: whether a channel is served here, so that the agent can wait for its receipts.
     `received`: stores pictures from programs."""
 
@@ -43,7 +43,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     settings: RunSettings
-    background: BackgroundRuns
+    types: RunTypes = NO_TYPES
     before: Before
     check: Check | None = None
     lasting: LastingFacts | None = None
@@ -86,7 +86,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     )
     runner = Runner(
         *(bus, models, calls, clock),
-        dependencies.background.types,
+        dependencies.types,
         dependencies.before,
         dependencies.check,
         accompanied(dependencies.propagation),

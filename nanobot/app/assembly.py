@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot.agent.library.accompanying import with_kept
-from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
@@ -59,7 +58,7 @@ from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
-from nanobot.session.tasks import TaskStarter
+from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
@@ -69,7 +68,6 @@ from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.parsing.kinds import FileReaders
@@ -77,7 +75,6 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.spawn import spawn_tool
 from nanobot.tools.walls import Walls
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.clocks import known_zone
@@ -142,7 +139,6 @@ class _Assembly:
         self.received = Received(self.blobs, self.files, transcriber, self.taint)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
-        self.tasks = SqlTasks(store.database, store.writer, machine.zone)
         self.jobs: JobService | None = None
         self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
@@ -156,12 +152,8 @@ class _Assembly:
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
         self._register_tools()
-        types = bringing.all_run_types(bus.journal, self.files, self.plugins, self.plugged)
-        background = BackgroundRuns(self.tasks, self.records, bus, clock, self.tools, types)
-        self.tools.register(spawn_tool(background.starter))
         channels = self.channels
-        self.plugged.offers.add({TaskStarter: background.starter})
-        agent = self._agent(background)
+        agent = self._agent()
         triggers = self._triggers()
         tokens = SqlAccessTokens(self.store.database)
         taking = partial(bringing.deliveries_of, self.plugged)
@@ -175,7 +167,6 @@ class _Assembly:
         self.peer_state.peers = others
         engine = self._engine(
             agent,
-            background.starter,
             http,
             lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
         )
@@ -187,7 +178,6 @@ class _Assembly:
             operations=operations,
             run_service=agent.run_service,
             worker=agent.worker,
-            background=background,
             models=self.models,
             received=self.received,
             jobs=self.jobs,
@@ -268,7 +258,6 @@ class _Assembly:
     def _engine(
         self,
         agent: AgentParts,
-        starter: TaskStarter,
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
@@ -280,8 +269,6 @@ class _Assembly:
             records=self.records,
             conversations=self.conversations,
             notices=SqlNotices(store.database),
-            tasks=self.tasks,
-            starter=starter,
             pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
@@ -324,7 +311,7 @@ class _Assembly:
         for added in self.program.tools:
             self.tools.register(added)
 
-    def _agent(self, background: BackgroundRuns) -> AgentParts:
+    def _agent(self) -> AgentParts:
         settings, machine, models = self.config.agent, self.machine, self.models
         tools = self.tools
         additions = before_runs.additions_to_prompts(self.plugged)
@@ -344,7 +331,7 @@ class _Assembly:
                 clock=self.machine.clock,
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
-                background=background,
+                types=self.plugged.offers.find(RunTypes) or NO_TYPES,
                 before=before_runs.stages_of(self.plugged),
                 lasting=lasting,
                 check=answers.check_of(self.plugged),

@@ -8,9 +8,6 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.builtin import builtin_types
-from nanobot.agent.tasks.types import AnyRunType, RunType, installed
-from nanobot.agent.tasks.types import trouble as trouble_of_type
 from nanobot.app.ledgers import ledger_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
@@ -27,14 +24,14 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
 from nanobot.propagation import Propagation
 from nanobot.providers.embedding import Embedder
-from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.search.conversations import MessageSearch
-from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
+from nanobot.session.run_types import RunTypes
+from nanobot.session.tasks import TaskStarter
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedArrivals
 from nanobot.store.unit import (
@@ -44,6 +41,7 @@ from nanobot.store.unit import (
     NotificationLimiter,
     StoreContext,
     StoreHooks,
+    TaskEnds,
 )
 from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.parsing.kinds import FileReaders
@@ -53,7 +51,6 @@ from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -107,11 +104,15 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     Embedder: ("embed",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
     MessageSearch: ("saying",),
+    RunTypes: ("perform",),
+    TaskStarter: ("start", "prepare"),
     UnreadableRows: ("listed",),
     Care: ("tell",),
     Spending: ("spent", "used_shares"),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
+
+_TASK_VERBS = ("waits", "stop_below", "report")
 
 
 def offer_objects(plugged: Plugged) -> None:
@@ -204,28 +205,6 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     return every
 
 
-def all_run_types(
-    journal: Journal, files: ConfinedFiles, plugins: Plugins, plugged: Plugged
-) -> list[AnyRunType]:
-    """The types of background runs: built-in, from packages, and from plugins."""
-    types = builtin_types(journal, files)
-    types += installed(plugins, [kind.name for kind in types])
-    names = {kind.name for kind in types}
-
-    def use(_: FoundPlugin, given: Any) -> None:
-        new = listed(given, RunType, "a nanobot.agent.tasks.types.RunType")
-        for kind in new:
-            if wrong := trouble_of_type(kind):
-                raise PluginBroken(f"the run type {str(kind.name)[:64]!r} cannot be used: {wrong}")
-            if kind.name in names:
-                raise PluginBroken(f"the name {kind.name} is taken")
-            names.add(kind.name)
-        types.extend(new)
-
-    plugged.each("run_types", use)
-    return types
-
-
 def triggers_of_plugins(
     plugged: Plugged, jobs: JobService | None, zone: str, taken: Collection[str]
 ) -> dict[str, tuple[Trigger, Publisher]]:
@@ -258,34 +237,40 @@ def triggers_of_plugins(
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     """What of plugins takes part in transactions: where models are called, where runs end, where
-    messages arrive, where conversations are removed, and where something is said unasked. Raises
-    PluginBroken if the limits of model calls fail."""
+    messages arrive, where conversations are removed, where something is said unasked, and where
+    background runs begin and end. Raises PluginBroken if the limits of model calls fail."""
     ends: list[EndHook] = []
     arriving: list[ArrivalHook] = []
     erasing: list[EraseHook] = []
     limiters: list[NotificationLimiter] = []
+    tasks: list[TaskEnds] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        verbs = ("ends", "arrives", "erases", "posted", "release")
+        verbs = ("ends", "arrives", "erases", "posted", "release", *_TASK_VERBS)
         has = {verb: callable(getattr(given, verb, None)) for verb in verbs}
         limits = has["posted"] and has["release"]
-        if not (has["ends"] or has["arrives"] or has["erases"] or limits):
+        background = all(has[verb] for verb in _TASK_VERBS)
+        if not (has["ends"] or has["arrives"] or has["erases"] or limits or background):
             kind = type(given).__name__
             raise PluginBroken(
                 f"it gives a {kind}, which has no function `ends`, `arrives` or `erases`"
             )
         if limits and limiters:
             raise PluginBroken("another plugin already limits notifications")
+        if background and tasks:
+            raise PluginBroken("another plugin already does background runs")
         ends.extend([given] if has["ends"] else ())
         if has["arrives"]:
             failing = partial(plugged.failing, found, "store_hooks")
             arriving.append(ContainedArrivals(given, failing) if found.package else given)
         erasing.extend([given] if has["erases"] else ())
         limiters.extend([given] if limits else ())
+        tasks.extend([given] if background else ())
 
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
         ledger=ledger_of(plugged, context),
+        tasks=next(iter(tasks), None),
         ends=tuple(ends),
         arrives=tuple(arriving),
         erases=tuple(erasing),

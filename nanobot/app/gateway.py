@@ -34,7 +34,6 @@ from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.quarantine.guard import Care
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.servers import server_of, url_of
 from nanobot.supervision import Work, begin_all
 from nanobot.system import RandomIds, SystemClock, Zone
@@ -159,7 +158,6 @@ class Gateway:
         await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
             await stack.enter_async_context(parts.plugged.around_runs())
-            await stack.enter_async_context(parts.background.serving())
 
     def _agent(self, parts: Parts) -> Mapping[str, Work]:
         """The tasks of a worker: first the one that drains, then those that end at once."""
@@ -191,8 +189,7 @@ class Gateway:
 
     def _store(self, command: str, plugged: Plugged) -> Store:
         config, machine = self.config, self._machine
-        hooks = store_hooks(brought=partial(brought_hooks, plugged))
-        context_of = contexts(machine.clock, machine.ids, hooks)
+        context_of = contexts(machine.clock, machine.ids, partial(brought_hooks, plugged))
         if self._program is not None and self._program.store is not None:
             return Store(KeptOpen(self._program.store), context_of(None, ""), None)
         return open_store(

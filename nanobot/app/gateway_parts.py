@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.agent.library.run_service import RunService
-from nanobot.agent.tasks.service import BackgroundRuns
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle
@@ -32,7 +31,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     operations: Dispatcher
     run_service: RunService
     worker: Worker
-    background: BackgroundRuns
     models: ProviderRegistry
     received: Received
     jobs: JobService | None

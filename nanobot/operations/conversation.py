@@ -24,7 +24,6 @@ from nanobot.messages import (
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import SessionArgument
-from nanobot.operations.tasks import cancel_children
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
@@ -166,6 +165,22 @@ async def stop(
         engine.bus.owed(live.address)
     stopped = admitted.stopped
     return StopResult(session_key=session, run=None if stopped is None else stopped.id)
+
+
+async def cancel_children(
+    context: OperationContext, session: str, sender_id: str | None, by: str
+) -> int:
+    """End the background runs that a session (or one person there) started; returns how many."""
+    engine, count = context.engine, 0
+    for run_id in await engine.records.children(session, sender_id):
+        ended = await engine.records.cancel(
+            run_id, Ending(state=RunState.ABORTED, error="stopped"), by
+        )
+        if ended is not None:
+            count += 1
+            engine.bus.stopped(ended)
+            engine.bus.wake(ended.session_key, ended.kind)
+    return count
 
 
 def stopped_notice(run_id: str, address: Address, text: str) -> OutboundMessage:

@@ -23,11 +23,11 @@ from nanobot.operations.catalogue import (
     plugin_with,
     plugin_with_word,
 )
+from nanobot.operations.conversation import cancel_children
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.own_words import data_of, own_words
-from nanobot.operations.tasks import cancel_children
 from nanobot.operations.unreadable import below
 from nanobot.operations.verdict import reaction
 from nanobot.seam.offers import Offers

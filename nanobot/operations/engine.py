@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.runs import Run
-    from nanobot.session.tasks import TaskRecords, TaskStarter
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
     from nanobot.triggers.service import JobService
@@ -61,8 +60,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     records: Records
     conversations: Conversations
     notices: Notices
-    tasks: TaskRecords
-    starter: TaskStarter
     pairing: Pairing
     jobs: JobService | None
     tools: ToolRegistry

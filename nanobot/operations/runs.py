@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -165,31 +164,6 @@ async def cancel_run(context: OperationContext, caller: Caller, id: RunId) -> Ru
     engine.bus.stopped(ended)
     engine.bus.wake(ended.session_key, ended.kind)
     return await run_of(context, caller, run.id)
-
-
-@operation("runs retry", example="01m80aj3rq")
-async def retry_run(
-    context: OperationContext,
-    caller: Caller,
-    id: RunId,
-) -> RunView:
-    """Retry a background run that failed or was cancelled.
-
-    The new run has the same input.
-    """
-    engine = context.engine
-    run = await run_of(context, caller, id)
-    request = await engine.tasks.again(run.id)
-    if request is None:
-        raise NanobotError(f"Run {run.id} answered a message: send the message again instead.")
-    if run.state not in (RunState.FAILED, RunState.ABORTED):
-        raise NanobotError(f"Run {run.id} is {run.state}: only failed runs can be retried.")
-    key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
-    started = await engine.starter.start(msgspec.structs.replace(request, key=key))
-    view = await engine.records.run(started)
-    if view is None:
-        raise NanobotError(f"Run {started} was deleted.")
-    return view
 
 
 # The outbox

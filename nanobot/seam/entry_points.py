@@ -59,6 +59,7 @@ BUILT_IN = (
     "search",
     "setup",
     "shell",
+    "tasks",
     "terminal",
     "titles",
     "traces",

@@ -1,4 +1,4 @@
-"""The port of background runs: how to start one, and what the store keeps of them."""
+"""The port of background runs: how to start one. The plugin `tasks` does them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ import msgspec
 from nanobot.messages import Address, Role, RunOptions
 from nanobot.session.run_types import TaskResult as TaskResult  # run types of packages use it
 from nanobot.session.store_write import StoreWrite
-
-AGENT = "agent"
-"""The run type in which a model does the work: a subagent."""
-MAX_DEPTH = 2
-"""A person's run may start runs, and these may start more, but no deeper than this."""
-MAX_OF_SESSION = 8
-"""Maximum number of background runs of one conversation that wait or work at the same time."""
-MAX_IN_ALL = 200
-MAX_TITLE = 120
 
 Report: TypeAlias = Literal["post", "follow_up"]
 
@@ -102,10 +93,6 @@ class TaskRecords(Protocol):
 
     async def again(self, run_id: str) -> TaskRequest | None:
         """The request behind an ended background run; None if it is not one."""
-        ...
-
-    async def children(self, session_key: str, sender_id: str | None) -> list[str]:
-        """The live runs started from a session (by that sender), and those that these started."""
         ...
 
     async def overdue(self) -> tuple[list[str], float | None]:

@@ -249,6 +249,10 @@ class Records(Protocol):
         """End one live run, whichever process drives it. None: it is not alive."""
         ...
 
+    async def children(self, session_key: str, sender_id: str | None) -> list[str]:
+        """The live runs started from a session (by that sender), and those that these started."""
+        ...
+
     async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
         """Messages in a state ("": in any)."""
         ...

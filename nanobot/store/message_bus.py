@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from nanobot.agent.tasks.service import TASK_STORE
 from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
@@ -22,7 +23,6 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.service import JOB_STORE, Jobs
@@ -85,11 +85,17 @@ class MessageBus(Bus):
 
     @property
     def tasks(self) -> TaskRecords:
-        """The records of background runs in the private store. Raises UsageError if a journal was
-        given: the code that opened that store has them.
+        """The records of background runs in the private store, for a SubagentManager. Raises
+        UsageError if a journal was given: the code that opened that store has them. It also raises
+        it if no plugin does background runs.
         """
-        store = self._private()
-        return SqlTasks(store.database, store.writer)
+        store, make = self._private(), provided(TASK_STORE)
+        if make is None:
+            raise UsageError(
+                "background runs belong to the plugin tasks, which is not there: `nanobot plugins "
+                "list` says why"
+            )
+        return make(store.database, store.writer)
 
     @property
     def jobs(self) -> Jobs:

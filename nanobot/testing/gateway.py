@@ -14,8 +14,7 @@ from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.stages import Stages
-from nanobot.agent.tasks.builtin import agent_type
-from nanobot.agent.tasks.service import BackgroundRuns
+from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.admin.home_admin import LocalHome
@@ -30,6 +29,7 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import load
+from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
@@ -39,9 +39,11 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
 from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.server.access import Access
 from nanobot.session.lasting import LastingFacts
+from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
@@ -54,7 +56,6 @@ from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -143,16 +144,11 @@ class FakeGateway:
         self.tools = ToolRegistry()
         for tool in tools:
             self.tools.register(tool)
-        types = (*options.types, agent_type())
-        background = BackgroundRuns(
-            self.tasks, self.records, self.bus, home.clock, self.tools, types
-        )
+        self.background = background = self._background(options)
         self.starter: TaskStarter = background.starter
-        if options.spawn:
-            self.tools.register(spawn_tool(self.starter))
         self.brought = options.brings(self)
         self.offers = Offers(self.brought.offers)
-        agent = self._agent(background, options)
+        agent = self._agent(background.types, options)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
         every = [*OPERATIONS, *self.brought.operations]
@@ -160,7 +156,17 @@ class FakeGateway:
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
 
-    def _agent(self, background: BackgroundRuns, options: Options) -> AgentParts:
+    def _background(self, options: Options) -> BackgroundWork:
+        make, spawning = provided(BACKGROUND_RUNS), provided(SPAWNING)
+        if make is None or spawning is None:
+            raise StoreError("no plugin does background runs")
+        parts = (self.tasks, self.records, self.bus, self.home.clock, self.tools)
+        background = make(*parts, options.types)
+        if options.spawn:
+            self.tools.register(spawning(background.starter))
+        return background
+
+    def _agent(self, types: RunTypes, options: Options) -> AgentParts:
         received, prompt = options.received, options.persona
         if self.brought.additions:
             prompt = PromptBuilder(options.workspace, additions=self.brought.additions)
@@ -174,7 +180,7 @@ class FakeGateway:
                 clock=self.home.clock,
                 ids=self.home.ids,
                 settings=options.settings,
-                background=background,
+                types=types,
                 before=options.before(self),
                 check=options.check,
                 lasting=self.brought.lasting,
@@ -195,8 +201,6 @@ class FakeGateway:
             records=self.records,
             conversations=self.process.conversations,
             notices=SqlNotices(self.process),
-            tasks=self.tasks,
-            starter=self.starter,
             pairing=Pairing(self.process.pairings, clock),
             spending=self.offers.find(Spending),
             jobs=self.cron,

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from nanobot.agent.tasks.service import TASK_STORE
 from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
@@ -24,7 +25,6 @@ from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.triggers.service import JOB_STORE, Jobs
@@ -78,6 +78,13 @@ def _jobs(database: Process, writer: StoreContext) -> Jobs:
     return make(database, writer)
 
 
+def _tasks(database: Process, writer: StoreContext) -> TaskRecords:
+    make = provided(TASK_STORE)
+    if make is None:
+        raise StoreError("no plugin does background runs")
+    return make(database, writer)
+
+
 class Process:
     """A process over a home, as a Database that executes units inline: every run is the same.
 
@@ -100,7 +107,7 @@ class Process:
         self.conversations: Conversations = SqlConversations(self, writer)
         self.pairings: PairingStore = SqlPairingStore(self, writer)
         self.writer = writer
-        self.tasks: TaskRecords = SqlTasks(self, writer)
+        self.tasks = _tasks(self, writer)
         self.jobs = _jobs(self, writer)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:

@@ -12,9 +12,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry, trouble
-from nanobot.errors import ToolArgumentsError
+from nanobot.agent.tasks.service import RUN_TYPE_REGISTRY
+from nanobot.agent.tasks.types import AnyRunType, trouble
+from nanobot.errors import PluginBroken, ToolArgumentsError
 from nanobot.messages import Address, EventKind, Origin, Role, RunOptions
+from nanobot.seam.installed import provided
 from nanobot.session.run_types import TaskResult
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
@@ -67,7 +69,10 @@ async def _performed(case: RunTypeCase) -> TaskResult:
         tools.register(tool)
     text = msgspec.json.encode(case.kind.parsed(dict(case.good))).decode()
     job = _Job(RunOptions(type=case.kind.name, input=text))
-    return await RunTypeRegistry([case.kind], tools, ManualClock()).perform(job)
+    make = provided(RUN_TYPE_REGISTRY)
+    if make is None:
+        raise PluginBroken("no plugin performs background runs")
+    return await make(lambda: [case.kind], tools, ManualClock()).perform(job)
 
 
 async def is_written_down_whole(case: RunTypeCase) -> None:

@@ -19,7 +19,7 @@ from nanobot.tools.registry import ToolRegistry
 BUILT_IN = frozenset(
     (
         *("read_file", "write_file", "edit_file", "list_dir", "search_files"),
-        *("message", "ask_user", "spawn", "skill"),
+        *("message", "ask_user", "skill"),
     )
 )
 """Names that packages cannot give to their tools, whether or not nanobot's own tool is offered,

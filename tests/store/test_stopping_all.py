@@ -58,7 +58,7 @@ async def test_it_ends_children_of_children_that_have_ended(home: Home, desk: De
     at_work = await claim(desk.journal, "unused", f"task:{child}")
     grandchild = await desk.tasks.create(of(at_work, "deeper"))
     await desk.records.cancel(child, Ending(state=RunState.ABORTED, error="cancelled"), "x")
-    assert await desk.tasks.children(parent.run.session_key, None) == [grandchild]
+    assert await desk.records.children(parent.run.session_key, None) == [grandchild]
     await admit(desk.journal, stop_all())
     assert (await states(home))[grandchild] == "aborted"
 

@@ -7,14 +7,15 @@ import pytest
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
+from nanobot.plugins.tasks.port import MAX_OF_SESSION
+from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_OF_SESSION, NewTask, Parent, Report, TaskRequest
+from nanobot.session.tasks import NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
@@ -149,8 +150,8 @@ async def test_there_is_a_limit_for_each_conversation(desk: Desk) -> None:
     run_ids = [await desk.tasks.create(task(f"k{n}")) for n in range(MAX_OF_SESSION)]
     with pytest.raises(ToolError, match="at most"):
         await desk.tasks.create(task("more"))
-    assert await desk.tasks.children(KEY, ANN) == run_ids
-    assert await desk.tasks.children(KEY, "somebody else") == []
+    assert await desk.records.children(KEY, ANN) == run_ids
+    assert await desk.records.children(KEY, "somebody else") == []
     await desk.end(run_ids[0])
     assert await desk.tasks.create(task("more"))
 

@@ -28,6 +28,7 @@ from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.shell.store import SqlBackgroundCommands
+from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
@@ -40,7 +41,6 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tasks import SqlTasks
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED

@@ -60,7 +60,6 @@ CORE: dict[str, ToolExample] = {
         leaving={"content": TEXT, "channel": "telegram", "chat_id": "101"},
     ),
     "ask_user": ToolExample(brings="nothing", inside="writes to the person it works for"),
-    "spawn": ToolExample(good={"task": "count"}, brings="nothing"),
     "skill": ToolExample(
         good={"name": "notes"},
         failing={"name": "no such skill"},

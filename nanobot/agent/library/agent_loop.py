@@ -20,11 +20,11 @@ from nanobot.agent.library.requests import RunClient
 from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.shared_bus import shared_bus
 from nanobot.agent.library.streamed_text import StreamedText
-from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
+from nanobot.agent.tasks.service import SUBAGENTS, Subagents
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
@@ -121,7 +121,7 @@ class AgentLoop:
         temperature: float = 0.7,
         max_tokens: int = 4096,
         blobs: Path | None = None,
-        subagent_manager: SubagentManager | None = None,
+        subagent_manager: Subagents | None = None,
         max_tool_calls: int | None = None,
     ) -> None:
         if provider is None or workspace is None:
@@ -137,10 +137,11 @@ class AgentLoop:
         self.subagents, self._cron = subagent_manager, cron_service
         self._private = isinstance(self.bus, MessageBus) and self.bus.private
         if tools is None and isinstance(self.bus, MessageBus) and self.bus.private:
-            self.subagents = subagent_manager or SubagentManager(self.bus, self.bus.tasks)
-            make = provided(CRON_SERVICE)
-            if cron_service is None and make is not None:
-                self._cron = make(self.bus.jobs, self.bus, SystemClock())
+            subagents, scheduling = provided(SUBAGENTS), provided(CRON_SERVICE)
+            if subagent_manager is None and subagents is not None:
+                self.subagents = subagents(self.bus, self.bus.tasks)
+            if cron_service is None and scheduling is not None:
+                self._cron = scheduling(self.bus.jobs, self.bus, SystemClock())
         self.tools = tools or default_tools(
             self.workspace,
             exec_config or ExecSettings(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from nanobot.agent.tasks.service import SPAWNING
 from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
 from nanobot.seam.faces import Interface
@@ -17,7 +18,6 @@ from nanobot.tools.files.tools import file_tools
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.skill import skill_tool
-from nanobot.tools.spawn import spawn_tool
 from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -83,8 +83,9 @@ def _web_tools(settings: WebToolSettings) -> list[AnyTool]:
 def add_managed(tools: ToolRegistry, starter: TaskStarter | None, cron: JobService | None) -> None:
     """Add the tools for subagents and jobs, if their service is given and the name is free."""
     names = {spec.name for spec in tools.specs()}
-    if starter is not None and "spawn" not in names:
-        tools.register(spawn_tool(starter))
+    spawning = None if starter is None else provided(SPAWNING)
+    if starter is not None and spawning is not None and "spawn" not in names:
+        tools.register(spawning(starter))
     scheduling = None if cron is None else provided(SCHEDULING)
     if cron is not None and scheduling is not None:
         tool = scheduling(cron, local_zone(environment()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nanobot.agent.library.sessions import SessionManager
-from nanobot.agent.library.subagents import SubagentManager
+from nanobot.agent.tasks.service import Subagents
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.triggers.service import JobService
@@ -12,7 +12,7 @@ from nanobot.triggers.service import JobService
 def shared_bus(
     bus: Bus | None,
     session_manager: SessionManager | None,
-    subagent_manager: SubagentManager | None,
+    subagent_manager: Subagents | None,
     cron_service: JobService | None,
 ) -> Bus | None:
     """The given bus or, without one, the managers'. None: there is none yet. Raises UsageError

@@ -1,46 +1,21 @@
-"""The SubagentManager: starts subagents for a program."""
+"""The promised import path of SubagentManager, which the plugin `tasks` provides; the file with the
+ending .pyi says the same to type checkers."""
 
 from __future__ import annotations
 
-from nanobot.agent.tasks.builtin import agent_type
-from nanobot.agent.tasks.starting import StoredTaskStarter
-from nanobot.agent.tasks.types import RunTypeRegistry
-from nanobot.bus.core import Bus
-from nanobot.messages import TERMINAL, TERMINAL_SESSION, Address, Role
-from nanobot.ports import Ids
-from nanobot.session.tasks import AGENT, Parent, TaskRecords, TaskRequest
-from nanobot.system import RandomIds, SystemClock
-from nanobot.tools.registry import ToolRegistry
+from collections.abc import Callable
+
+from nanobot.agent.tasks.service import SUBAGENTS, Subagents
+from nanobot.seam.installed import provided
 
 
-class SubagentManager:
-    """Starts subagents over a bus and its stored background runs (`MessageBus.tasks`). They work
-    where the bus is served, and report to the session that started them."""
-
-    def __init__(self, bus: Bus, records: TaskRecords, ids: Ids | None = None) -> None:
-        self.bus = bus
-        types = RunTypeRegistry([agent_type()], ToolRegistry(), SystemClock())
-        self.starter = StoredTaskStarter(types, records, bus)
-        self._ids = ids or RandomIds()
-
-    async def spawn(
-        self,
-        task: str,
-        label: str = "",
-        session_key: str = TERMINAL_SESSION,
-        channel: str = TERMINAL,
-        chat_id: str = "direct",
-    ) -> str:
-        """Start a subagent as an owner. The run is stored when this returns. Returns the run's id.
-        Raises ToolError if there are too many, or the task is empty."""
-        parent = Parent(
-            session_key=session_key,
-            run_id="",
-            address=Address(channel, chat_id),
-            sender_id="local",
-            role=Role.OWNER,
+def __getattr__(name: str) -> Callable[..., Subagents]:
+    if name != "SubagentManager":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    manager = provided(SUBAGENTS)
+    if manager is None:
+        raise ImportError(
+            "SubagentManager belongs to the plugin tasks, which is not there: `nanobot plugins "
+            "list` says why"
         )
-        title = label.strip() or " ".join(task.split())[:60]
-        key = f"library:{self._ids.run_id()}"
-        request = TaskRequest(type=AGENT, title=title, input={"task": task}, key=key, parent=parent)
-        return await self.starter.start(request)
+    return manager

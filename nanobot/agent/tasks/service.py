@@ -1,47 +1,71 @@
-"""The background runs of one gateway: starting, performing and ending them."""
+"""The ports to what does background runs, which the plugin `tasks` provides to programs and tests;
+a gateway has it as RunTypes and TaskStarter."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from nanobot.agent.tasks.deadlines import DeadlineMonitor
-from nanobot.agent.tasks.starting import StoredTaskStarter
-from nanobot.agent.tasks.types import AnyRunType, RunTypeRegistry
+from nanobot.agent.tasks.types import AnyRunType
 from nanobot.bus.core import Bus
+from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.ports import Clock
-from nanobot.session.tasks import TaskRecords
-from nanobot.session.views import Records
-from nanobot.supervision import supervised
+from nanobot.seam.faces import Interface
+from nanobot.session.run_types import RunTypes
+from nanobot.session.tasks import TaskRecords, TaskStarter
+from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 
 
-class BackgroundRuns:
-    """`types` is for the driver, `starter` for everyone who starts runs."""
+class Subagents(Protocol):
+    """Starts subagents over a bus."""
 
-    def __init__(
+    @property
+    def bus(self) -> Bus:
+        """The bus where they work."""
+        ...
+
+    @property
+    def starter(self) -> TaskStarter:
+        """Starts them for the tool `spawn`."""
+        ...
+
+    async def spawn(
         self,
-        records: TaskRecords,
-        views: Records,
-        bus: Bus,
-        clock: Clock,
-        tools: ToolRegistry,
-        types: Sequence[AnyRunType],
-    ) -> None:
-        self._clock = clock
-        self.types = RunTypeRegistry(types, tools, clock)
-        self.starter = StoredTaskStarter(self.types, records, bus)
-        self._deadlines = DeadlineMonitor(records, views, bus, clock)
+        task: str,
+        label: str = "",
+        session_key: str = TERMINAL_SESSION,
+        channel: str = TERMINAL,
+        chat_id: str = "direct",
+    ) -> str:
+        """Start a subagent as an owner. The run is stored when this returns. Returns the run's id.
+        Raises ToolError if there are too many, or the task is empty."""
+        ...
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        async with asyncio.TaskGroup() as tasks:
-            name = "background runs: deadlines"
-            keeping = tasks.create_task(
-                supervised(name, self._deadlines.run, self._clock), name=name
-            )
-            try:
-                yield
-            finally:
-                keeping.cancel()
+
+class BackgroundWork(Protocol):
+    """The background runs of one process."""
+
+    @property
+    def types(self) -> RunTypes:
+        """Performs them."""
+        ...
+
+    @property
+    def starter(self) -> TaskStarter:
+        """Starts them."""
+        ...
+
+
+TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")
+"""Makes the stored background runs of a store, of its database and its writer."""
+BACKGROUND_RUNS: Interface[Callable[..., BackgroundWork]] = Interface("background_runs")
+"""Makes the background runs of a process, of such a store, with subagents and some types."""
+RUN_TYPE_REGISTRY: Interface[
+    Callable[[Callable[[], Sequence[AnyRunType]], ToolRegistry, Clock], RunTypes]
+] = Interface("run_type_registry")
+"""Makes what performs runs of the types that a function gives."""
+SUBAGENTS: Interface[Callable[..., Subagents]] = Interface("subagents")
+"""Makes what starts subagents, of a bus and such a store."""
+SPAWNING: Interface[Callable[[TaskStarter], AnyTool]] = Interface("spawning")
+"""Makes the tool that starts subagents."""

@@ -1,21 +1,18 @@
-"""The types of background runs, and how they are performed.
+"""The types of background runs.
 
 Other packages add types by entry points of the group `nanobot.run_types`: each loads to a RunType.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from nanobot.boundary import boundary
-from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown, UsageError
+from nanobot.errors import ToolArgumentsError, ToolDenied, ToolUnknown, UsageError
 from nanobot.messages import EventKind, RunOptions
-from nanobot.ports import Clock
 from nanobot.seam.entry_points import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.session.runs import Run
@@ -100,53 +97,6 @@ class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
 
 
 AnyRunType = RunType[Any]
-
-
-class RunTypeRegistry:
-    """The available types; see RunTypes."""
-
-    def __init__(self, types: Sequence[AnyRunType], tools: ToolRegistry, clock: Clock) -> None:
-        self._types = {run_type.name: run_type for run_type in types}
-        self._tools = tools
-        self._clock = clock
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self._types))
-
-    def get(self, name: str) -> AnyRunType:
-        """The type with that name. Raises ToolArgumentsError, which lists the available ones."""
-        run_type = self._types.get(name)
-        if run_type is None:
-            names = ", ".join(self.names)
-            raise ToolArgumentsError(
-                f"type: there is no run type {name[:60]!r}; there are: {names}"
-            )
-        return run_type
-
-    async def perform(self, job: TaskExecution) -> TaskResult:
-        kind = self.get(job.options.type)
-        if kind.perform is None:
-            raise ToolError(f"a run of type {kind.name} is the model's to do")
-        values = kind.parsed(msgspec.json.decode(job.options.input or "{}"))
-        context = TaskContext(job, self._tools)
-        failure = ToolError(f"{kind.name} was not tried")
-        for number in range(kind.tries):
-            if number:
-                pause = _FIRST_PAUSE * 4.0 ** (number - 1)
-                context.tell(f"{failure}; trying again in {pause:g} s")
-                await self._clock.sleep(pause)
-            with boundary(f"{kind.name} run {job.run.id}") as caught:
-                try:
-                    async with asyncio.timeout(kind.seconds):
-                        return await kind.perform(values, context)
-                except ToolError as error:
-                    failure = error
-            if caught.error is not None:
-                failure = ToolError(f"{kind.name} failed inside ({type(caught.error).__name__})")
-            if isinstance(failure, _FINAL):
-                break
-        raise failure
 
 
 def installed(plugins: Plugins, taken: Collection[str]) -> list[AnyRunType]:

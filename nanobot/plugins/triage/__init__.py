@@ -9,6 +9,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="triage",
     summary="Deciding before a run whether to answer at once or to start a background run.",
+    requires=("tasks",),
     texts=Path(__file__).parent,
     stages="nanobot.plugins.triage.service:stages",
 )

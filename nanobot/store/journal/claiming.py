@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import InboundMessage, Origin, Role
 from nanobot.session.entries import Body, Entry, UserEntry
-from nanobot.session.keys import REPORTS
+from nanobot.session.keys import REPORTS, TASKS
 from nanobot.session.runs import Claim, Lane, Ready, Run, kind_for
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import message_tables as schema
@@ -53,7 +53,7 @@ def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
         if _in_use(writer, row, now):
             lanes_by_key[row.session_key] = None
             continue
-        waits = row.state in (RunState.AWAITING_HUMAN, RunState.QUEUED)
+        waits = row.state == RunState.AWAITING_HUMAN or row.kind == RunKind.TASK
         held_yet = _waits(connection, writer, row.session_key) if waits else 0.0
         lanes_by_key[row.session_key] = Ready(
             row.session_key, RunKind(row.kind), row.attempts, held_yet, row.role == Role.OWNER
@@ -184,9 +184,9 @@ def _again(connection: sa.Connection, run: Run) -> Run:
 
 
 def _begins(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
-    if run.state is not RunState.QUEUED:
-        return 0.0
-    return 60.0 if writer.tasks is None else writer.tasks.waits(connection, run)
+    if writer.tasks is None:  # nothing could report the end of a background run
+        return 60.0 if run.session_key == TASKS.of(run.id) else 0.0
+    return writer.tasks.waits(connection, run) if run.state is RunState.QUEUED else 0.0
 
 
 def own_id(connection: sa.Connection, message: InboundMessage, run_id: str) -> str:

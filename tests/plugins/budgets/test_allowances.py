@@ -13,8 +13,8 @@ from nanobot.providers.base import Completion, ModelProfile, ModelRequest, Price
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
-from tests.agent.tasks.working import SPAWNING, delegating
 from tests.plugins.budgets.ledgers import ledger, spending
+from tests.plugins.tasks.working import SPAWNING, delegating
 
 PRICE = Price(prompt=0.0, completion=1.0, cached=0.0)
 

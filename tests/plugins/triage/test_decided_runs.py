@@ -15,7 +15,7 @@ from nanobot.session.states import RunState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
-from tests.agent.tasks.working import Words, say, tasks_of
+from tests.plugins.tasks.working import Words, say, tasks_of
 from tests.plugins.triage.test_triage import decision, model, run
 
 

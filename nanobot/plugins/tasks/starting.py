@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.types import RunTypeRegistry
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
+from nanobot.plugins.tasks.port import MAX_TITLE
+from nanobot.plugins.tasks.registry import RunTypeRegistry
 from nanobot.propagation import started
 from nanobot.session.keys import TASKS
 from nanobot.session.states import RunKind
 from nanobot.session.store_write import StoreWrite
-from nanobot.session.tasks import MAX_TITLE, NewTask, TaskRecords, TaskRequest
+from nanobot.session.tasks import NewTask, TaskRecords, TaskRequest
 from nanobot.text import clean
 
 

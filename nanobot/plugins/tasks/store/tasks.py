@@ -1,5 +1,5 @@
-"""Background runs over SQL: created with a session of their own, counted, listed, and started once
-per key.
+"""Background runs over SQL: created with a session of their own, counted, and started once per
+key.
 """
 
 from __future__ import annotations
@@ -10,126 +10,25 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot import labels
 from nanobot.errors import Fenced, ToolError
-from nanobot.messages import (
-    TERMINAL,
-    Address,
-    InboundMessage,
-    Origin,
-    OutboundKind,
-    OutboundMessage,
-    Role,
-    Sender,
-)
+from nanobot.messages import TERMINAL, Address, Origin, Role
+from nanobot.plugins.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION
 from nanobot.session.entries import Body, UserEntry
-from nanobot.session.inbox import Admission
-from nanobot.session.keys import REPORTS, TASKS
-from nanobot.session.runs import Ending, Run
+from nanobot.session.keys import TASKS
+from nanobot.session.runs import Run
 from nanobot.session.states import LIVE, RunKind, RunState
-from nanobot.session.tasks import (
-    MAX_DEPTH,
-    MAX_IN_ALL,
-    MAX_OF_SESSION,
-    NewTask,
-    Parent,
-    TaskRequest,
-)
+from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
-from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.repositories.run_roots import beginning
+from nanobot.store.journal import log, runs
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
-from nanobot.text import title_of
 
 _r = schema.runs
 _t = schema.tasks
-_s = schema.sessions
 
 _OWNER = "local"
-_PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL})
-_VERBS = {
-    RunState.COMPLETED: "completed",
-    RunState.FAILED: "failed",
-    RunState.ABORTED: "cancelled",
-}
-
-
-class SqlTaskEnds:
-    """See session.tasks.TaskEnds."""
-
-    def __init__(self, writer: StoreContext) -> None:
-        self._writer = writer
-
-    def stop_below(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
-    ) -> None:
-        """End the live background runs there. Stopping a conversation with everything it started
-        has ended its runs before; this handles one that started just afterwards.
-        """
-        ending = Ending(state=RunState.ABORTED, error="stopped")
-        for run_id in _below(connection, session_key, sender_id):
-            runs.cancel(connection, self._writer, run_id, ending, by)
-
-    def waits(self, connection: sa.Connection, run: Run) -> float:
-        at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
-        # Never longer than its original limit, whatever the clock does.
-        return max(min(at - self._writer.clock.now(), at - run.created_at), 0.0)
-
-    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
-        """Report by a message to the model of the conversation, or by a post. A run without a
-        conversation reports in its own session, which becomes a conversation. Cancelling is an
-        answer itself: the model has nothing to do then.
-        """
-        writer = self._writer
-        task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
-        if task is None:
-            return
-        text = "\n\n".join(message.text for message in ending.outbound)
-        head = f"Task {_VERBS[ending.state]}: {task.title}"
-        tainted = ending.tainted or task.tainted
-        label = labels.read(ending.label, tainted=tainted).encoded()
-        key = run.parent_session or run.session_key
-        log.ensure_session(connection, writer, key, head)
-        follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
-        if run.parent_session and follows_up:
-            message = InboundMessage(
-                address=run.address,
-                message_id="",
-                dedupe_key=REPORTS.of(run.id),
-                sender=Sender(run.sender_id),
-                text=f"[background run {run.id}] {head}\n\n{text}",
-                sent_at=writer.clock.now(),
-                origin=Origin.RUN,
-                tainted=tainted,
-                label=label,
-            )
-            follow_up = Admission(message=message, session_key=key, role=run.role)
-            inbox.insert(connection, writer, follow_up, waits=True, held=0.0)
-            return
-        if run.parent_session is None:
-            named = sa.update(_s).where(_s.c.key == key).values(title=title_of(head))
-            connection.execute(named)
-        post = OutboundMessage(
-            address=run.address,
-            text=f"{head}\n\n{text}".strip(),
-            key=f"{run.id}:report",
-            kind=OutboundKind.POST,
-            tainted=tainted,
-            label=label,
-            requested=_promised(connection, run),
-        )
-        outbox.post(connection, writer, key, post)
-
-
-def _promised(connection: sa.Connection, run: Run) -> bool:
-    """Whether a person, or a program of theirs, was told to expect this report."""
-    if run.parent_session is None:
-        return False
-    root = beginning(connection, run)
-    return root.run_id == run.id or root.origin in _PEOPLE
 
 
 class SqlTasks(SqlStore):
@@ -227,12 +126,6 @@ class SqlTasks(SqlStore):
         return _request(row, None if first is None else first.body)
 
     @transaction()
-    def children(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None
-    ) -> list[str]:
-        return _below(connection, session_key, sender_id)
-
-    @transaction()
     def overdue(self, connection: sa.Connection) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and the time of the next deadline."""
         due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
@@ -315,18 +208,3 @@ def _request(row: sa.Row[Any], first: Body | None) -> TaskRequest:
         parent=parent,
         report=row.report,
     )
-
-
-def _below(connection: sa.Connection, session_key: str, sender_id: str | None) -> list[str]:
-    """The live runs that were started in a session, and their descendants, even of runs that have
-    ended.
-    """
-    theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
-    begun = sa.select(_r.c.id, _r.c.session_key).where(_r.c.parent_session == session_key, theirs)
-    all_of = begun.cte("below", recursive=True)
-    more = sa.select(_r.c.id, _r.c.session_key).where(
-        _r.c.parent_session == all_of.c.session_key, theirs
-    )
-    all_of = all_of.union(more)
-    live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
-    return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.tasks.builtin import builtin_types
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.tasks.builtin import builtin_types
+from nanobot.plugins.tasks.port import MAX_IN_ALL
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.entries import PostEntry
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_IN_ALL, Parent, TaskRequest
+from nanobot.session.tasks import Parent, TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
@@ -23,9 +24,9 @@ from nanobot.tools.base import AnyTool
 from nanobot.tools.files.tools import file_tools
 from nanobot.tools.network.addresses import Addresses
 from nanobot.workspace.confinement import ConfinedFiles
-from tests.agent.tasks.working import Words, parent, say, tasks_of, the_run, wanted, with_types
 from tests.agent.tooling import bodies
 from tests.doubles.web_server import PUBLIC, WebServer
+from tests.plugins.tasks.working import Words, parent, say, tasks_of, the_run, wanted, with_types
 
 
 def options(home: MemoryHome, folder: Path) -> Options:

@@ -7,21 +7,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.tasks.deadlines import DeadlineMonitor
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
+from nanobot.plugins.tasks.deadlines import DeadlineMonitor
+from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import MAX_OF_SESSION, TaskRequest
+from nanobot.session.tasks import TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
-from tests.agent.tasks.working import (
+from tests.agent.tooling import answered, bodies
+from tests.plugins.memory.kept import remembering
+from tests.plugins.tasks.working import (
     SPAWNING,
     Words,
     delegating,
@@ -32,8 +35,6 @@ from tests.agent.tasks.working import (
     wanted,
     with_types,
 )
-from tests.agent.tooling import answered, bodies
-from tests.plugins.memory.kept import remembering
 
 
 async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered() -> None:

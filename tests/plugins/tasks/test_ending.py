@@ -10,9 +10,9 @@ from nanobot.session.tasks import TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.agent.tasks.working import SPAWNING, delegating, parent, say, tasks_of, the_run, wanted
-from tests.agent.tasks.working import with_types as types_of
 from tests.agent.tooling import bodies
+from tests.plugins.tasks.working import SPAWNING, delegating, parent, say, tasks_of, the_run, wanted
+from tests.plugins.tasks.working import with_types as types_of
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

@@ -9,15 +9,26 @@ import msgspec
 
 from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
+from nanobot.plugins.tasks.background import BackgroundRuns
+from nanobot.plugins.tasks.operations import operations
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.run_types import TaskResult
 from nanobot.session.tasks import Parent, Report, TaskRequest
 from nanobot.session.views import RunView
-from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text
 
 CHAT = Address("fake", "1")
-SPAWNING = Options(spawn=True)
+
+
+def brings(bot: FakeGateway) -> Brought:
+    """What the plugin brings to people."""
+    assert isinstance(bot.background, BackgroundRuns)
+    offers = {BackgroundRuns: bot.background}
+    return Brought(operations=tuple(operations()), offers=offers)
+
+
+SPAWNING = Options(spawn=True, brings=brings)
 
 
 class Words(msgspec.Struct, forbid_unknown_fields=True):
@@ -48,7 +59,7 @@ def say(then: Work = _say, *, report: Report = "post", delay: float = 0.0) -> Ru
 
 def with_types(*types: RunType[Any]) -> Options:
     """A gateway with these."""
-    return Options(types=types, spawn=True)
+    return Options(types=types, spawn=True, brings=brings)
 
 
 def parent(*, role: Role = Role.OWNER, tainted: bool = False, session: str = "fake:1") -> Parent:

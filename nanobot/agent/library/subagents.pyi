@@ -1,0 +1,1 @@
+from nanobot.plugins.tasks.subagents import SubagentManager as SubagentManager

@@ -1,0 +1,43 @@
+"""The operation that starts a background run again."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from nanobot.errors import NanobotError
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
+from nanobot.operations.runs import RunId, run_of
+from nanobot.plugins.tasks.background import BackgroundRuns
+from nanobot.session.states import RunState
+from nanobot.session.views import RunView
+
+
+def operations() -> list[Operation]:
+    """`runs retry`."""
+    return [retry_run]
+
+
+@operation("runs retry", example="01m80aj3rq")
+async def retry_run(
+    context: OperationContext,
+    caller: Caller,
+    id: RunId,
+) -> RunView:
+    """Retry a background run that failed or was cancelled.
+
+    The new run has the same input.
+    """
+    run, background = await run_of(context, caller, id), context.of(BackgroundRuns)
+    request = await background.records.again(run.id)
+    if request is None:
+        raise NanobotError(f"Run {run.id} answered a message: send the message again instead.")
+    if run.state not in (RunState.FAILED, RunState.ABORTED):
+        raise NanobotError(f"Run {run.id} is {run.state}: only failed runs can be retried.")
+    key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
+    started = await background.starter.start(msgspec.structs.replace(request, key=key))
+    view = await context.engine.records.run(started)
+    if view is None:
+        raise NanobotError(f"Run {started} was deleted.")
+    return view

@@ -1,0 +1,1 @@
+"""Background runs over SQL."""

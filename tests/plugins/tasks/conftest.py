@@ -1,0 +1,3 @@
+"""The fixtures of agents."""
+
+from tests.agent.conftest import held as held
