@@ -32,6 +32,7 @@ from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
+from nanobot.session.run_types import RunTypes
 from nanobot.store.opening import KeptOpen, Store, contexts, open_store
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.servers import server_of, url_of
@@ -103,6 +104,7 @@ class Gateway:
             parts = await self._opened(stack, command)
             if without_limits := unlimited(self.config, parts.plugged):
                 logger.warning("{}", without_limits.sentences)
+            await _say_what_waits(parts)
             await self._enter(stack, parts)
             terminal = Terminal()
             control = self._control(parts, terminal)
@@ -262,3 +264,16 @@ class Gateway:
         for task in hosting:
             task.cancel()
         await parts.channels.close()
+
+
+async def _say_what_waits(parts: Parts) -> None:
+    """Log how many background runs wait because no plugin does them."""
+    if parts.plugged.offers.find(RunTypes) is not None:
+        return
+    live = await parts.engine.records.runs(session="", state="live", limit=1_000, kind="task")
+    if waiting := sum(run.type is not None for run in live):
+        logger.warning(
+            "{} background run(s) wait for the plugin tasks, which is not on: "
+            "`nanobot plugins on tasks` switches it on",
+            waiting,
+        )

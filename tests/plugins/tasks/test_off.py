@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from loguru import logger
 
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
@@ -114,6 +115,21 @@ async def test_a_run_that_had_begun_waits_as_well(home: Home) -> None:
     async with home.serving() as parts:
         assert await ended(parts, run_id) == RunState.COMPLETED
         assert len(await reports(parts, run_id)) == 1
+
+
+async def test_the_gateway_says_how_many_wait_and_how_they_continue(home: Home) -> None:
+    said = "1 background run(s) wait for the plugin tasks, which is not on"
+    await home.recorded()
+    lines: list[str] = []
+    sink = logger.add(lambda line: lines.append(str(line)), format="{message}")
+    try:
+        async with home.serving(OFF):
+            assert said in "".join(lines)
+        lines.clear()
+        async with home.serving():
+            assert "wait for the plugin tasks" not in "".join(lines)
+    finally:
+        logger.remove(sink)
 
 
 async def test_what_needs_it_names_it_and_a_person_can_end_what_waits(home: Home) -> None:
