@@ -18,7 +18,6 @@ from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
-from nanobot.operations.context_preview import ContextPreview
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -58,7 +57,6 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """An agent; it is idle until its worker runs."""
 
     worker: Worker
-    preview: ContextPreview
     run_service: RunService
     model_calls: ModelCaller
     tool_calls: ToolExecutor
@@ -97,7 +95,6 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         worker=worker,
         model_calls=models,
         tool_calls=calls,
-        preview=ContextPreview(bus, models, dependencies.models, clock),
         run_service=RunService(
             client, bus.journal, tools, dependencies.received, clock, dependencies.ids
         ),

@@ -172,7 +172,7 @@ class _Assembly:
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.run_service)
+        self.plugged.offers.add_by_type(operations, agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
             operations=operations,
@@ -273,7 +273,6 @@ class _Assembly:
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
-            context_preview=agent.preview,
             skills=self.skills,
             security=self._auditor(),
             web=http.access,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.bus.pairing import Pairing
-    from nanobot.operations.context_preview import ContextPreview
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices
@@ -63,7 +62,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     jobs: JobService | None
     tools: ToolRegistry
-    context_preview: ContextPreview
     skills: Skills
     security: SecurityAdmin
     web: WebAdmin

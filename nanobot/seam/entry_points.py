@@ -30,6 +30,7 @@ BUILT_IN = (
     "anthropic",
     "budgets",
     "claims",
+    "context",
     "cron",
     "diagnostics",
     "documents",

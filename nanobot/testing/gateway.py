@@ -149,6 +149,7 @@ class FakeGateway:
         self.brought = options.brings(self)
         self.offers = Offers(self.brought.offers)
         agent = self._agent(background.types, options)
+        self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
         every = [*OPERATIONS, *self.brought.operations]
@@ -205,7 +206,6 @@ class FakeGateway:
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
-            context_preview=agent.preview,
             skills=skills,
             home=LocalHome(
                 live,

@@ -13,7 +13,9 @@ from msgspec import inspect
 from nanobot.agent.context import PromptBudget, context, plan_window
 from nanobot.agent.step import StepLimits, next_step
 from nanobot.agent.summaries import latest, material
+from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.context.operations import operations as of_context
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import Body, Entry, decode, encode, kind_of
 from nanobot.session.runs import Lane, PromptSnapshot
@@ -116,7 +118,7 @@ async def _goes_on(rows: list[Body]) -> None:
         lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
         bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)
-        operations = Dispatcher(bot.engine)
+        operations = Dispatcher(bot.engine, [*OPERATIONS, *of_context()], bot.offers)
         for name in ("context show", "sessions show", "sessions export"):
             result = await operations.call(name, {"session": KEY})
             assert operations.named(name).text(result, bot.engine.shown_at())

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.messages import Address, Role
-from nanobot.operations.context_view import ContextView
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.context.shown import ContextView
 from nanobot.plugins.memory.files import curated
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry

@@ -8,12 +8,12 @@ import pytest
 
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import NanobotError
-from nanobot.operations.context_view import ContextView
-from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.context.operations import operations
+from nanobot.plugins.context.shown import ContextView
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
+from nanobot.testing.gateway import Brought, FakeGateway, MemoryHome, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER
 from nanobot.workspace import folder as workspace
@@ -26,8 +26,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "workspace"
 
 
+def brings(_: FakeGateway) -> Brought:
+    """What the plugin adds to a gateway."""
+    return Brought(operations=tuple(operations()))
+
+
 def options(folder: Path) -> Options:
-    return Options(persona=PromptBuilder(folder))
+    return Options(persona=PromptBuilder(folder), brings=brings)
 
 
 async def say(bot: FakeGateway, text: str, **more: object) -> str:
@@ -36,7 +41,7 @@ async def say(bot: FakeGateway, text: str, **more: object) -> str:
 
 
 async def show(bot: FakeGateway, key: str = "fake:1") -> ContextView:
-    view = await Dispatcher(bot.engine).call("context show", {"session": key})
+    view = await bot.operations.call("context show", {"session": key})
     assert isinstance(view, ContextView)
     return view
 

@@ -11,7 +11,8 @@ from nanobot.agent.model_calls import ModelCaller
 from nanobot.bus.core import Bus
 from nanobot.errors import UnknownId
 from nanobot.messages import TERMINAL, Address, Origin, Role
-from nanobot.operations.context_view import ContextView, PartView, text_of
+from nanobot.operations.operation import OperationContext
+from nanobot.plugins.context.shown import ContextView, PartView, text_of
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, Models
 from nanobot.session.entries import Entry, UserEntry
@@ -66,6 +67,12 @@ class ContextPreview:
             model=row.model,
             shared=row.shared,
         )
+
+
+def preview_of(context: OperationContext) -> ContextPreview:
+    """The preview over the gateway in which an operation runs."""
+    engine = context.engine
+    return ContextPreview(engine.bus, context.of(ModelCaller), engine.models, engine.clock)
 
 
 def _next_run(session_key: str, entries: tuple[Entry, ...]) -> Run:
