@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nanobot.messages import Address, Role
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.context.operations import operations as of_context
 from nanobot.plugins.context.shown import ContextView
 from nanobot.plugins.memory.files import curated
 from nanobot.providers.base import ModelProfile
@@ -80,7 +81,8 @@ async def test_it_is_a_part_of_its_own_with_its_tokens(tmp_path: Path) -> None:
     write(tmp_path, person(MEMBER), "- Bob is allergic to nuts.")
     async with gateway(options=options(tmp_path)) as bot:
         await say(bot, "hello", sender=MEMBER)
-        view = await Dispatcher(bot.engine).call("context show", {"session": "fake:1"})
+        desk = Dispatcher(bot.engine, of_context(), bot.offers)
+        view = await desk.call("context show", {"session": "fake:1"})
     assert isinstance(view, ContextView)
     (part,) = [entry for entry in view.parts if "MEMORY.md" in entry.name]
     assert part.name == f"system: memory/people/fake/{MEMBER}/MEMORY.md"
