@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.agent.recorded.replay import prompts_of, replayed
+from nanobot.plugins.replay.replaying import prompts_of, replayed
 from nanobot.session.entries import Entry, decode
 from nanobot.session.runs import PromptSnapshot
 from nanobot.testing.gateway import Process

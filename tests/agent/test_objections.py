@@ -7,13 +7,13 @@ from contextlib import suppress
 import msgspec
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.recorded.replay import replayed
 from nanobot.agent.runner import Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import Finish, StepLimits, may_object, next_step
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ModelUnreachable, StoreError
 from nanobot.plugins.budgets.settings import UNLIMITED
+from nanobot.plugins.replay.replaying import replayed
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import (
     Body,

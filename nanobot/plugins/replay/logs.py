@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from nanobot.agent.recorded.replay import Replayed, prompts_of, replayed
 from nanobot.errors import RowUnreadable
+from nanobot.plugins.replay.replaying import Replayed, prompts_of, replayed
 from nanobot.session.entries import Entry, decode
 from nanobot.session.journal import Journal
 from nanobot.session.runs import PromptSnapshot

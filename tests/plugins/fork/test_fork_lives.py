@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from nanobot.agent.recorded import Otherwise
-from nanobot.agent.recorded.replay import prompts_of, replayed
 from nanobot.agent.runner import Before
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.loader import load
@@ -29,6 +28,7 @@ from nanobot.plugins.fork.bench import place_of
 from nanobot.plugins.fork.plan import CannotFork, ForkRequest
 from nanobot.plugins.fork.service import Forks
 from nanobot.plugins.fork.store import SqlForks
+from nanobot.plugins.replay.replaying import prompts_of, replayed
 from nanobot.session.entries import GENESIS, ForkEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.database import schema
 from nanobot.store.plugin_tables import migrate_plugin

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loguru import logger
 
-from nanobot.agent.recorded.replay import Replayed, prompts_of, replayed
 from nanobot.agent.recorded.requests import request_digest, request_of
 from nanobot.messages import RunOptions
+from nanobot.plugins.replay.replaying import Replayed, prompts_of, replayed
 from nanobot.providers.base import ModelRequest
 from nanobot.session.entries import Entry, ModelCallEntry, ReplyEntry, ToolResultEntry
 from nanobot.session.runs import PromptSnapshot
