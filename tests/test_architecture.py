@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.uncollected import uncollected
+
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
@@ -139,7 +141,8 @@ def name(file: Path) -> str:
 
 @cache
 def tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text("utf-8"), filename=str(file))
+    with uncollected():
+        return ast.parse(file.read_text("utf-8"), filename=str(file))
 
 
 @cache

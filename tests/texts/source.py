@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from tests.uncollected import uncollected
+
 ROOT = Path(__file__).parents[2]
 _ROOTS = (ROOT, ROOT / "channels")
 _FOLDERS = (ROOT / "nanobot", ROOT / "channels" / "nanobot_channels")
@@ -50,7 +52,8 @@ class Found(msgspec.Struct, frozen=True):
 def modules() -> dict[str, Module]:
     """All files of the code, by module name."""
     files = [file for folder in _FOLDERS for file in sorted(folder.rglob("*.py"))]
-    read = [_module(file) for file in files]
+    with uncollected():
+        read = [_module(file) for file in files]
     return {each.name: each for each in read if not each.path.startswith(_NOT_SHOWN)}
 
 
