@@ -6,7 +6,7 @@
 #   make test     install what developing needs, then run the quick tests
 #   make rules    format, lint, import rules, types, of the page too
 #   make page     format the page's own files
-#   make processes   the tests that start whole gateways and commands
+#   make processes   the tests that start whole gateways and commands, or take long
 #   make check    everything a change must pass: the rules, then both kinds of tests
 #   make prove    check, and the long proofs (crashes, simulations)
 #   make servers  install the real servers that `make prove` tries channels with (once)

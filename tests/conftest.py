@@ -22,6 +22,7 @@ _WITH_PROCESSES = [
         "page",
         "plugins/evals/test_collecting.py",
         "plugins/evals/test_walk.py",
+        "plugins/documents/test_documents.py",
         "plugins/setup",
         "plugins/terminal",
         "poison",
@@ -76,7 +77,8 @@ def _may_start_processes(file: Path) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever starts whole gateways or commands is marked `process`."""
+    """Whoever starts whole gateways or commands is marked `process`. Who takes longer than about
+    0.4 s of a processor has that mark of its own."""
     for item in items:
         fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
         if "world" in fixtures and not _may_start_processes(item.path):

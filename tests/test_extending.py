@@ -195,6 +195,7 @@ def test_the_skill_of_the_page_is_ready(tmp_path: Path) -> None:
     assert (tea.name, tea.state) == ("tea", "ready")
 
 
+@pytest.mark.process
 async def test_the_mcp_server_of_the_page_answers(package: Path, tmp_path: Path) -> None:
     (table,) = (tomllib.loads(text) for text in blocks("toml") if "[mcp." in text)
     settings = table["mcp"]["timetable"]

@@ -31,6 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_every_page_is_built_with_its_markdown(site: Path) -> None:
     for page in DOCS:
         name = page.relative_to(ROOT / "docs")

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, get_args
 
 import msgspec
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
@@ -105,6 +106,7 @@ def test_any_log_renders_and_is_summed_up(
     assert next_step(RUN, log, StepLimits()) == next_step(RUN, log, StepLimits())
 
 
+@pytest.mark.process
 @settings(QUICK, max_examples=15)
 @given(st.lists(bodies, max_size=6))
 def test_a_conversation_with_any_log_is_shown_exported_and_goes_on(rows: list[Body]) -> None:

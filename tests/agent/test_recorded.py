@@ -71,6 +71,7 @@ def at(entries: list[Entry], key: str, *, approved: bool = False) -> CallContext
     return msgspec.structs.replace(direct_call("x"), entries=entries, key=key, approved=approved)
 
 
+@pytest.mark.process
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=5), st.randoms())
 def test_calls_are_the_same_whatever_the_order_and_spacing_of_their_arguments(
     arguments: dict[str, object], random: Random

@@ -266,6 +266,7 @@ async def test_the_same_seed_is_the_same_life() -> None:
     assert first.channel.sent == second.channel.sent
 
 
+@pytest.mark.process
 async def test_the_lives_are_as_hard_as_they_are_meant_to_be() -> None:
     lives = [await live(seed) for seed in range(10)]
     assert sum(life.crashes for life in lives) > 20

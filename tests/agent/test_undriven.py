@@ -49,6 +49,7 @@ async def turns_of(folder: Path) -> int:
     raise AssertionError("it takes too long")
 
 
+@pytest.mark.process
 async def test_a_caller_cancelled_at_any_await_leaves_a_lane_that_goes_on(tmp_path: Path) -> None:
     turns = await turns_of(tmp_path)
     assert turns > 20
@@ -69,6 +70,7 @@ async def test_a_caller_cancelled_at_any_await_leaves_a_lane_that_goes_on(tmp_pa
             assert texts in (["two"], ["one", "two"]), turn
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("failure", [RuntimeError("a bug"), StoreError("no space")])
 @pytest.mark.parametrize("side", ["before", "after"])
 async def test_a_failure_at_any_verb_leaves_a_lane_that_goes_on(

@@ -136,6 +136,7 @@ async def test_the_wait_grows_and_is_capped(bot: FakeGateway) -> None:
     assert not rows(bot)[0].maybe_duplicate
 
 
+@pytest.mark.process
 async def test_a_message_dies_of_age_and_not_of_attempts(bot: FakeGateway) -> None:
     bot.channel.fail(*[NotSent("429", retry_after=60)] * 2_000)
     began = clock_of(bot).now()

@@ -222,6 +222,7 @@ MARKDOWN = st.one_of(
 )
 
 
+@pytest.mark.process
 @given(MARKDOWN, st.lists(st.tuples(LABELS, LABELS), max_size=30))
 @example("`" * 2500, [])
 @example("*" * 2500, [])

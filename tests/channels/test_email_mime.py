@@ -68,6 +68,7 @@ def test_text_and_files_are_found_whatever_the_pieces() -> None:
     assert abs(image.size - 160) < 10
 
 
+@pytest.mark.process
 def test_a_mail_of_fifty_megabytes_is_not_kept() -> None:
     skim = MailScanner()
     skim.feed(b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nsee the file\r\n')

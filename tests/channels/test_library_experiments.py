@@ -55,6 +55,7 @@ def offsets(server: TelegramServer) -> list[int]:
     return [int(call.params.get("offset") or 0) for call in server.calls_of("getUpdates")]
 
 
+@pytest.mark.process
 async def test_its_updater_acknowledges_a_message_before_the_handler_has_ended() -> None:
     begun, ending, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 

@@ -98,6 +98,7 @@ _WORDS = ["<b>", "word ", "\\", '"' * 50, "&" * 40, "1. ", "    ", "http://x.org
 _PIECES = st.sampled_from([*_MARKS, *_WORDS, "\U0001f600" * 30])
 
 
+@pytest.mark.process
 @settings(max_examples=examples(60))
 @given(st.lists(_PIECES, max_size=20) | texts(50, 1_000).map(list), st.sampled_from([1, 1, 1, 100]))
 def test_whatever_is_written_fits_and_is_allowed(pieces: list[str], times: int) -> None:

@@ -39,6 +39,7 @@ def fail_all(bot: FakeGateway, error: Exception) -> None:
         bot.channel.fail(*[error] * 10_000, chat=chat)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("lasts", few([30, 5, 90]))
 @pytest.mark.parametrize("error", OUTAGES, ids=["not sent", "unknown"])
 async def test_within_seconds_of_its_end_everybody_has_their_answer(
@@ -55,6 +56,7 @@ async def test_within_seconds_of_its_end_everybody_has_their_answer(
         assert sorted(message.address.chat_id for message in bot.channel.sent) == sorted(CHATS)
 
 
+@pytest.mark.process
 async def test_what_may_have_arrived_is_sent_a_dozen_times_a_day_at_most_to_each_of_twenty() -> (
     None
 ):
@@ -74,6 +76,7 @@ def marked(bot: FakeGateway) -> int:
     return sum(REPEAT_LINE in message.text for message in bot.channel.sent)
 
 
+@pytest.mark.process
 async def test_answers_owed_during_an_outage_are_not_said_to_be_repeats() -> None:
     """Two sends were in flight when it began; eighteen answers came while it lasted."""
     async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
@@ -100,6 +103,7 @@ async def test_two_chats_in_doubt_for_good_hold_up_a_third_for_seconds_only() ->
         assert marked(bot) == 0
 
 
+@pytest.mark.process
 async def test_a_chat_in_trouble_of_its_own_is_not_tried_whenever_another_has_success() -> None:
     async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
         bot.channel.fail(*[NotSent("500")] * 10_000, chat="1")

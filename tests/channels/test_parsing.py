@@ -116,6 +116,7 @@ def letters(text: str) -> set[str]:
     return {char for char in text if char.isalnum()}
 
 
+@pytest.mark.process
 @settings(max_examples=examples(60))
 @given(texts(100, 500, 2_000, 6_000))
 def test_no_renderer_loses_a_letter_of_a_hostile_text(text: str) -> None:

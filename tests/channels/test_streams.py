@@ -136,6 +136,7 @@ async def test_what_can_grow_no_more_is_edited_from_then_on() -> None:
         await settled(bot, held)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("error", [NotSent("503"), OutcomeUnknown("cut")])
 async def test_a_start_that_failed_or_may_have_leaves_one_answer(error: Exception) -> None:
     held = Held("I think")

@@ -13,6 +13,7 @@ import pytest
 from nanobot_channels.telegram.library import absent
 
 
+@pytest.mark.process
 def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
     code = (
         "import sys, nanobot_channels.telegram\n"

@@ -269,6 +269,7 @@ def render(text: str, address: Address = CHAT, **fields: Any) -> list[OutboundPa
     return render_message(message)
 
 
+@pytest.mark.process
 @given(
     st.text(st.sampled_from("ab😀é*_`#> \n[](:/.)"), max_size=400) | texts(10, 100),
     st.integers(1, 60),

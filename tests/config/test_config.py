@@ -70,6 +70,7 @@ def test_no_error_repeats_a_key_that_was_pasted_into_a_wrong_place(home: Path, p
     assert [text for text in said if pasted in text or pasted[-12:] in text] == []
 
 
+@pytest.mark.process
 def test_a_key_of_too_many_parts_is_refused_wherever_it_stands(home: Path) -> None:
     deep = ".".join(["channels", *["a"] * 5_000])
     assert "16 parts" in refused(home, f"{deep} = 1")

@@ -325,6 +325,7 @@ async def test_models_that_could_answer_are_found_with_why(
     assert models[0].why == "OPENAI_API_KEY is set"
 
 
+@pytest.mark.process
 async def test_findings_come_with_their_remedies(operations: Dispatcher) -> None:
     findings = await operations.call("doctor", {})
     assert {"home", "disk", "store"} <= {finding.about for finding in findings}

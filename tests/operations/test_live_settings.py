@@ -220,6 +220,7 @@ def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
     return {place for place in one.keys() | other if one.get(place) != other.get(place)}
 
 
+@pytest.mark.process
 async def test_who_holds_the_whole_configuration_reads_nothing_that_changes(tmp_path: Path) -> None:
     homes = Homes(tmp_path)
     async with homes.gateway(homes.live).at_rest("a test") as operations:

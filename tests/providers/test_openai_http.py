@@ -124,6 +124,7 @@ async def test_an_untrusted_certificate_is_named_with_its_remedy_and_not_asked_a
     assert clock.sleeps == []
 
 
+@pytest.mark.process
 async def test_the_certificate_that_ssl_cert_file_names_is_trusted(tmp_path: Path) -> None:
     pem = tmp_path / "pair.pem"
     pem.write_text(CERTIFICATE)

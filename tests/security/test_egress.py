@@ -232,6 +232,7 @@ async def test_two_commands_have_networks_of_their_own(shell: Shell) -> None:
     assert "mine" not in result
 
 
+@pytest.mark.process
 async def test_a_command_that_ends_takes_its_way_out_with_it(shell: Shell, site: WebServer) -> None:
     before = open_files()
     for _ in range(5):

@@ -349,6 +349,7 @@ async def test_a_cookie_alone_changes_nothing_and_a_second_one_beside_it_is_none
     assert (await stranger.ask("GET", "/api/me", headers={"Cookie": both}))[0] == 401
 
 
+@pytest.mark.process
 async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
     async with house(tmp_path / "home", web=SECRETS) as served:
         owner = await served.owner()

@@ -80,6 +80,7 @@ async def test_search_results_stay_between_their_marks(what: str) -> None:
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("what", ["a plain order", "marks like ours", "a role", "a note like ours"])
 async def test_a_title_is_one_line_within_the_marks(site: WebServer, what: str) -> None:
     text = TEXTS[what].replace("<", "&lt;")

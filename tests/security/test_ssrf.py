@@ -252,6 +252,7 @@ async def test_the_last_of_a_chain_of_redirects_is_judged_too(site: WebServer) -
     assert isinstance(await refused(site, "http://127.0.0.1:PORT/1"), ToolDenied)
 
 
+@pytest.mark.process
 async def test_a_page_that_refreshes_itself_to_elsewhere_is_not_followed(site: WebServer) -> None:
     inner = f"http://127.0.0.2:{site.port}/"
     site.pages["/"] = Page(

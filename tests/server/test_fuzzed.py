@@ -57,6 +57,7 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)[:400]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("seed", "more"), few([(0, 0), (1, 400), (2, 400)]))
 async def test_no_operation_breaks_whatever_it_is_given(
     tmp_path: Path, seed: int, more: int

@@ -199,6 +199,7 @@ async def test_a_body_that_drips_is_given_up(bench: Bench) -> None:
         assert (await exchange(server.url, head)).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.process
 async def test_a_thousand_deliveries_at_once_with_repetitions_are_each_taken_once(
     bench: Bench,
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import aiohttp
+import pytest
 
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import Client, House
@@ -33,6 +34,7 @@ async def test_refusals_before_any_operation_are_too(served: House) -> None:
     assert (code, told["error"]["type"]) == (400, "invalid_request_error")
 
 
+@pytest.mark.process
 async def test_findings_of_doctor_and_steps_of_set_up_are_too(owner: Client) -> None:
     code, findings = await owner.ask("POST", "/api/doctor", json={}, headers=CHINESE)
     assert code == 200

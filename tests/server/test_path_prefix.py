@@ -91,6 +91,7 @@ async def test_without_the_proxy_it_answers_at_its_root(tmp_path: Path) -> None:
 FORGED = ["//evil.test", "https://evil.test", "/a/../b", '/"><script>', "/a b", "/" + "x" * 65]
 
 
+@pytest.mark.process
 async def test_only_a_trusted_proxy_may_tell_a_prefix(tmp_path: Path) -> None:
     async with house(tmp_path / "home") as served:
         assert await _prefix(await served.stranger(), PREFIX) == ("page/", "/")

@@ -182,6 +182,7 @@ def test_each_message_is_sealed_anew() -> None:
     assert browser.read(one) == browser.read(other) == {"a": 1}
 
 
+@pytest.mark.process
 def test_what_encrypts_is_not_loaded_before_it_is_needed() -> None:
     code = (
         "import sys, nanobot.plugins.page.push.service, nanobot.plugins.page.push.routes\n"

@@ -161,6 +161,7 @@ async def test_everything_is_seen_by_owners_but_for_single_tokens(served: House)
     assert texts(items) == ""
 
 
+@pytest.mark.process
 async def test_who_does_not_read_holds_nobody_up(tmp_path: Path) -> None:
     answers = [Held("x" * 1_000_000) for _ in range(12)]
     async with house(tmp_path / "home", ScriptedProvider(*answers)) as served:
@@ -315,6 +316,7 @@ async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(owne
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "mine"
 
 
+@pytest.mark.process
 async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(owner: Client) -> None:
     url = f"{owner.url}/ws"
     async with (

@@ -401,6 +401,7 @@ async def test_a_claim_reads_nothing_of_what_its_job_said_at_earlier_times(home:
     ]
 
 
+@pytest.mark.process
 async def test_a_conversation_of_posts_alone_is_read_as_far_as_any_model_could_see(
     new_home: Home,
 ) -> None:

@@ -342,6 +342,7 @@ async def test_an_erased_message_of_a_job_is_gone_from_what_was_scheduled_too(ho
     assert b"It is 12." in kept
 
 
+@pytest.mark.process
 async def test_what_is_published_in_the_same_moment_is_each_done(home: Home) -> None:
     hook = plan(home, name="hook:ci", overlap="queue", waiting=100)
     home.clock.set_by(0.1234)
@@ -605,6 +606,7 @@ async def test_many_jobs_of_one_owner_are_told_of_in_one_message(home: Home) -> 
     assert "and 5 more were paused" in text
 
 
+@pytest.mark.process
 @in_memory
 async def test_of_many_jobs_only_some_are_done_before_others_may_use_the_store(home: Home) -> None:
     now = home.clock.now()

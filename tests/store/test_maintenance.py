@@ -58,6 +58,7 @@ def content(url: str) -> dict[str, Any]:
         return database.run_now(everything)
 
 
+@pytest.mark.process
 def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
     assert not maintenance.check_store(back).problems
 
 
+@pytest.mark.process
 def test_what_comes_after_a_move_has_ids_that_nothing_had(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_store_that_others_work_on_is_not_moved(
         migrate_to(url, f"sqlite:///{tmp_path / 'target.db'}")
 
 
+@pytest.mark.process
 async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def filled(url: str, known: Mapping[str, Revisions]) -> None:
         database.run_now(fill)
 
 
+@pytest.mark.process
 def test_the_tables_of_all_plugins_go_to_postgresql_and_back(
     tmp_path: Path, postgres: Postgres
 ) -> None:
@@ -103,6 +104,7 @@ def test_the_tables_of_all_plugins_go_to_postgresql_and_back(
     assert contents(back) == before
 
 
+@pytest.mark.process
 def test_of_two_plugins_whose_names_begin_alike_each_table_is_moved_once(tmp_path: Path) -> None:
     known: dict[str, Revisions] = THEIRS | {
         "theirs_too": ["CREATE TABLE theirs_too_notes (text TEXT)"],

@@ -78,6 +78,7 @@ def test_what_acknowledges_or_precedes_an_effect_waits(verb: str) -> None:
     assert verb in WAITING
 
 
+@pytest.mark.process
 @given(
     verbs=st.lists(st.sampled_from(sorted({*VERBS, *ORDERED})), min_size=1, max_size=12),
     data=st.data(),

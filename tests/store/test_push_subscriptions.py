@@ -116,6 +116,7 @@ async def test_all_that_offer_a_key_at_once_get_the_same(home: Home) -> None:
     assert set(offered) == {await store(home).key()}
 
 
+@pytest.mark.process
 async def test_there_is_a_limit(home: Home) -> None:
     for number in range(200):
         await store(home).keep(of(await logged_in(home, f"b{number}")))

@@ -331,6 +331,7 @@ async def test_a_clock_that_was_a_year_ahead_holds_nothing_back(home: Home) -> N
     assert len(await process.look()) == 2
 
 
+@pytest.mark.process
 @settings(max_examples=15)
 @given(
     st.integers(0, 2**32),

@@ -186,6 +186,7 @@ def _metered() -> MeteredDatabase:
     return database
 
 
+@pytest.mark.process
 async def test_no_reading_verb_reads_more_in_one_transaction_where_there_is_more() -> None:
     crowded = Crowded()
     await crowd(crowded.home, 6_000, 2_500)
@@ -216,6 +217,7 @@ async def test_an_export_in_pages_is_the_log_as_it_was_when_it_began(home: Home)
     assert tuple(some) == whole
 
 
+@pytest.mark.process
 @in_memory
 async def test_an_export_ends_where_the_conversation_is_removed_meanwhile(home: Home) -> None:
     await _long_log(home)

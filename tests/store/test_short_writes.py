@@ -330,6 +330,7 @@ REFUSED = {
 """What is measured up to its refusal, which comes after it has looked through its table."""
 
 
+@pytest.mark.process
 async def test_no_writing_verb_reads_more_in_one_transaction_where_there_is_more() -> None:
     crowded = Crowded()
     await crowded.filled(6_000, 2_500)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
@@ -20,6 +22,7 @@ async def test_marks_are_kept_by_kind_and_name(home: Home) -> None:
     assert await marks.beginning_with("folder:") == []
 
 
+@pytest.mark.process
 async def test_twenty_thousand_marks_are_added(home: Home) -> None:
     marks = SqlTaintMarks(home.database, StoreContext(home.clock, home.ids, "a", None))
     names = [f"path:many/{number}" for number in range(20_000)]

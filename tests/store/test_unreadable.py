@@ -272,6 +272,7 @@ def _some() -> Iterator[tuple[str, str, str]]:
         yield table, column, next(values)
 
 
+@pytest.mark.process
 async def test_no_pass_fails_on_some_value_in_any_column(template: bytes, tmp_path: Path) -> None:
     failed = []
     for table, column, sql in _some():

@@ -32,6 +32,7 @@ async def started(script: str) -> Process:
     return process
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("script", ["", LEAVING], ids=["alone", "with what it left behind"])
 def test_its_end_does_not_wait_for_those_who_hold_its_pipes_and_leaves_nothing_open(
     script: str,

@@ -166,6 +166,7 @@ async def test_paths_inside_work_relative_absolute_and_through_links(desk: Desk)
     assert await desk.read("a/b/c.txt") == "there"
 
 
+@pytest.mark.process
 async def test_a_folder_exchanged_for_a_link_in_a_race_never_leads_out(desk: Desk) -> None:
     # Nothing hidden: it is the walk alone that has to hold.
     desk.use(ConfinedFiles(desk.workspace))

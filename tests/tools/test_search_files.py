@@ -113,6 +113,7 @@ async def test_it_searches_nowhere_but_in_the_workspace(desk: Desk) -> None:
         await desk.search("needle", path="nowhere")
 
 
+@pytest.mark.process
 async def test_a_pattern_that_is_none_is_said_to_be_none(desk: Desk) -> None:
     desk.put("a", "x")
     for pattern in ("(", "[", "*a", "a{99999999999}", "(?P<"):
@@ -148,6 +149,7 @@ async def test_odd_names_and_encodings_are_shown_safely(desk: Desk) -> None:
     assert "wide:1: " in result
 
 
+@pytest.mark.process
 async def test_a_pattern_that_takes_for_ever_is_stopped(tmp_path: Path) -> None:
     desk = Desk(tmp_path, seconds=1.0)
     desk.put("a", "needle")

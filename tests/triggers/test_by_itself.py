@@ -265,6 +265,7 @@ async def lives(workspace: Path, seed: int, most: int) -> None:
             world.home.verify(key)
 
 
+@pytest.mark.process
 @settings(max_examples=2)
 @given(st.integers(0, 2**32))
 async def test_whatever_happens_by_itself_is_done_once_and_told_once(

@@ -126,6 +126,7 @@ def listing(top: Path) -> Iterator[str]:
     yield "\n".join(attributes)
 
 
+@pytest.mark.process
 @given(field=st.sampled_from(FIELDS), spell=st.sampled_from(SPELLINGS))
 @settings(deadline=None, max_examples=examples(60))
 def test_a_message_in_any_field_in_any_spelling_taints_whoever_meets_it(

@@ -32,6 +32,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     import_module("s3fs").S3FileSystem.clear_instance_cache()
 
 
+@pytest.mark.process
 async def test_what_one_process_keeps_another_reads_and_removes(server: Any) -> None:
     first, other = ObjectBlobs(URL), ObjectBlobs(URL)
     digest = await first.write(b"a picture")
@@ -46,6 +47,7 @@ async def test_what_one_process_keeps_another_reads_and_removes(server: Any) -> 
         await first.read(digest)
 
 
+@pytest.mark.process
 async def test_a_damaged_file_is_missing_and_written_anew(server: Any) -> None:
     blobs = ObjectBlobs(URL)
     digest = await blobs.write(b"a picture")

@@ -75,6 +75,7 @@ async def test_a_clock_that_is_set_back_meanwhile_leaves_no_file_unmarked(
     assert await files.listed() == ["a.txt"]
 
 
+@pytest.mark.process
 async def test_of_very_many_files_the_folders_are_marked(files: TaintedFiles) -> None:
     await run(files, "mkdir -p a/b && cd a/b && seq 20001 | xargs touch")
     assert await files.listed() == ["a/b/"]
@@ -193,6 +194,7 @@ async def test_labels_are_joined_and_a_file_that_is_replaced_loses_them(
     assert await files.label_of("a") == NOTHING
 
 
+@pytest.mark.process
 async def test_very_many_labels_name_no_tools(files: TaintedFiles) -> None:
     for number in range(MOST_LABELS + 10):
         await files.mark(f"f{number}", "", of_tool(f"tool{number}"))

@@ -97,6 +97,7 @@ async def test_a_negative_report_of_usage_opens_no_budget(tokens: int) -> None:
         assert (row.tokens_in, row.tokens_out, row.requests) == (0, 0, 2)
 
 
+@pytest.mark.process
 async def test_prompts_of_runs_that_are_over_are_not_kept_in_memory() -> None:
     tools = [Recorder().tool("look")]
     async with gateway(tools=tools) as bot:

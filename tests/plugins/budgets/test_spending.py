@@ -655,6 +655,7 @@ async def test_calls_are_checked_side_by_side_only_far_from_a_limit(
     await second
 
 
+@pytest.mark.process
 @on_postgres
 async def test_a_limit_is_not_passed_where_calls_begin_to_be_checked_one_by_one(
     home: Home,

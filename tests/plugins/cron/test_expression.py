@@ -80,6 +80,7 @@ def read(text: str) -> Schedule | str:
         return str(error)
 
 
+@pytest.mark.process
 @settings(max_examples=examples(400))
 @given(EXPRESSIONS)
 @example("0 0 1 JUL *")

@@ -111,6 +111,7 @@ def _wish(schedule: str, zone: str, rng: random.Random) -> JobRequest:
     )
 
 
+@pytest.mark.process
 @settings(max_examples=4)
 @given(st.integers(0, 2**32))
 async def test_random_restarts_leave_every_due_time_one_row_with_one_end(seed: int) -> None:

@@ -114,6 +114,7 @@ def test_any_expression_comes_when_cronsim_says(text: str, zone: str, month: int
     same(text, zone, begin, 60)
 
 
+@pytest.mark.process
 @settings(max_examples=25)
 @given(EXPRESSIONS, st.sampled_from(ZONES), st.sampled_from(["mar", "apr", "sep", "oct", "nov"]))
 def test_the_months_in_which_clocks_change_are_as_in_cronsim(
@@ -125,6 +126,7 @@ def test_the_months_in_which_clocks_change_are_as_in_cronsim(
     same(text, zone, begin, examples(1_500))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "zone", [ZONES[0], *(pytest.param(zone, marks=pytest.mark.slow) for zone in ZONES[1:])]
 )

@@ -77,6 +77,7 @@ def test_the_schema_has_the_keys_that_are_known_to_be_secret() -> None:
     assert len(KEYS) > 100
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("turn", few(range(len(PRIVATE))))
 def test_no_value_that_a_person_wrote_is_shown(tmp_path: Path, turn: int) -> None:
     """Each key holds one of the values in turn."""
@@ -91,6 +92,7 @@ def test_no_value_that_a_person_wrote_is_shown(tmp_path: Path, turn: int) -> Non
     assert leaking == []
 
 
+@pytest.mark.process
 def test_no_value_that_came_from_the_environment_is_shown(tmp_path: Path) -> None:
     leaking = []
     for key in KEYS:

@@ -70,6 +70,7 @@ def test_looking_for_its_files_loads_neither_client_nor_runner() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.process
 async def test_the_real_model_answers_and_ends_with_its_provider(
     provider: EmbeddedProvider,
 ) -> None:

@@ -359,6 +359,7 @@ async def test_what_was_not_delivered_is_not_left_in_the_note_that_says_so(
     assert word.left(tmp_path) == set()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("seed", few(range(3)))
 async def test_of_hundreds_of_erased_texts_not_one_can_be_read_after_a_vacuum(
     new_home: Home, tmp_path: Path, seed: int

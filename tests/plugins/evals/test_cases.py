@@ -58,6 +58,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.process
 @given(CASES)
 def test_what_is_written_is_read_as_the_same_case(case: Case) -> None:
     assert parsed(as_toml(case), "x.toml") == case

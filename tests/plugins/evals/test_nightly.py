@@ -87,6 +87,7 @@ async def reports(parts: Parts, count: int) -> list[str]:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.process
 async def test_a_gateway_evaluates_every_night_and_tells_only_what_changed(
     home: EvalHome,
 ) -> None:

@@ -183,6 +183,7 @@ async def test_a_rename_is_told_as_one_thing(
     assert event.outside == ("moved: draft.pdf -> final.pdf",)
 
 
+@pytest.mark.process
 async def test_thousands_of_real_files_are_one_sentence(
     tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:

@@ -113,6 +113,7 @@ def tools_of(effects: Recorder) -> list[AnyTool]:
     return [effects.tool("act"), effects.tool("look", Effect.NONE), effects.tool("new")]
 
 
+@pytest.mark.process
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10_000), chance=st.randoms(use_true_random=False))
 def test_a_fork_of_any_life_touches_neither_the_parent_nor_the_world(
@@ -226,6 +227,7 @@ def shown(home: MemoryHome, fork: str) -> list[str]:
     return [body.text for body in bodies if isinstance(body, ReplyEntry | ToolResultEntry)]
 
 
+@pytest.mark.process
 async def test_a_fork_that_is_killed_at_any_verb_is_completed_and_nothing_is_done_twice() -> None:
     verbs, log = await whole_fork()
     assert "fork_created" in verbs

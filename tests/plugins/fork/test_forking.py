@@ -188,6 +188,7 @@ async def test_a_cut_between_a_call_and_its_result_goes_on_with_the_recorded_res
     assert len(server.requests) == asked + 1
 
 
+@pytest.mark.process
 async def test_a_fork_of_a_fork_names_its_parent_and_knows_the_results_of_both(
     home: ForkHome,
 ) -> None:

@@ -186,6 +186,7 @@ async def test_a_model_that_is_too_small_is_spared_and_so_is_whoever_has_none(
         assert len(bot.provider.requests) == 1
 
 
+@pytest.mark.process
 async def test_prompts_do_not_grow_from_the_12th_beat_to_the_60th(tmp_path: Path) -> None:
     provider = ScriptedProvider(otherwise=lambda _: f"news {len(provider.requests)} " + "x" * 2_000)
     async with at_noon() as home, gateway(provider, home=home) as bot:
@@ -302,6 +303,7 @@ async def test_somebody_silent_is_greeted_once_until_they_speak(tmp_path: Path) 
             assert "no one is to be greeted" in await beaten(bot, beats, DAY)
 
 
+@pytest.mark.process
 async def test_nobody_is_greeted_twice_on_a_day(tmp_path: Path) -> None:
     async with MemoryHome(ManualClock(at("2026-03-10T08:00"))) as home, gateway(home=home) as bot:
         beats = heart(bot, tmp_path, greet_after_seconds=3_600)

@@ -176,6 +176,7 @@ async def test_a_beat_that_fails_is_over(tmp_path: Path) -> None:
     assert len(kept.taken) == 6
 
 
+@pytest.mark.process
 @settings(max_examples=25)
 @given(
     st.sampled_from(ZONES),

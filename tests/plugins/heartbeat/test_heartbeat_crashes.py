@@ -66,6 +66,7 @@ async def life(home: MemoryHome, folder: Path, rng: random.Random, channel: Fake
     home.clock.advance(rng.choice([0.0, 5.0, HALF_HOUR]))
 
 
+@pytest.mark.process
 @settings(max_examples=6)
 @given(st.integers(0, 2**32))
 async def test_random_kills_never_make_two_beats_of_one_or_tell_one_twice(
@@ -91,6 +92,7 @@ async def test_random_kills_never_make_two_beats_of_one_or_tell_one_twice(
         assert len(posts) == len(set(posts)) <= len(rows)
 
 
+@pytest.mark.process
 async def test_beats_over_the_limit_of_what_is_said_unasked_are_one_message_later(
     tmp_path: Path,
 ) -> None:

@@ -151,6 +151,7 @@ WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.process
 @given(st.dictionaries(WORDS | TEXT, JSON, max_size=6), st.dictionaries(TEXT, JSON))
 def test_whatever_a_server_calls_a_schema_is_one_and_takes_any_arguments_or_says_why(
     given_schema: dict[str, object], arguments: dict[str, object]

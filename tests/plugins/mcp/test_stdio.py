@@ -83,6 +83,7 @@ async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench
     await holding
 
 
+@pytest.mark.process
 @together
 async def test_the_tools_of_a_server_are_offered_by_its_name_and_say_what_they_take(
     bench: Bench,
@@ -270,6 +271,7 @@ async def test_a_program_that_is_not_there_is_named(folder: Path) -> None:
             await bench.call("mcp_read", '{"server": "it"}')
 
 
+@pytest.mark.process
 @together
 async def test_what_may_act_on_the_world_asks_once_content_from_outside_was_seen(
     bench: Bench,

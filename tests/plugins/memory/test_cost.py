@@ -85,6 +85,7 @@ async def database(tmp_path: Path) -> AsyncIterator[MeteredDatabase]:
     await opened.close()
 
 
+@pytest.mark.process
 async def test_what_a_memory_costs_does_not_grow_with_its_scope(
     database: MeteredDatabase, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ async def test_what_a_memory_costs_does_not_grow_with_its_scope(
     assert max(cost.steps for cost in costs) < 20 * MANY, "a look at each row's place in an index"
 
 
+@pytest.mark.process
 async def test_files_of_years_are_read_for_the_first_time_without_a_long_transaction(
     database: MeteredDatabase, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -141,6 +142,7 @@ speakers = st.tuples(
 )
 
 
+@pytest.mark.process
 @settings(max_examples=25)
 @given(st.lists(speakers, min_size=1, max_size=6))
 def test_no_prompt_holds_what_is_known_of_another_scope(

@@ -39,6 +39,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.process
 @settings(max_examples=15)
 @given(steps)
 def test_no_scope_sees_or_changes_another(plan: list[tuple[str, str, str]]) -> None:

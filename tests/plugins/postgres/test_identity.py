@@ -7,6 +7,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from nanobot.plugins.postgres.store.identity import identity_of
 from tests.store.conftest import Postgres
 from tests.store.home import leases_of
@@ -14,6 +16,7 @@ from tests.store.making import KEY
 from tests.store.processes import another, answer_until_killed, shared
 
 
+@pytest.mark.process
 async def test_a_gateway_that_is_restarted_after_a_kill_goes_on_at_once(
     tmp_path: Path, postgres: Postgres
 ) -> None:

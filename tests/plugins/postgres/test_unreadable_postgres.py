@@ -91,6 +91,7 @@ async def planted(
         postgres.drop(url)
 
 
+@pytest.mark.process
 async def test_no_pass_fails_on_a_bad_value_in_a_few_columns(
     postgres: Postgres, template: str
 ) -> None:

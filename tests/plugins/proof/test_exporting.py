@@ -79,6 +79,7 @@ async def test_the_page_downloads_the_same_export(tmp_path: Path) -> None:
     assert "no kind of entry 'x'" in wrong[1]["error"]["message"]
 
 
+@pytest.mark.process
 async def test_what_cannot_be_written_or_read_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     async with house(tmp_path / "home", ScriptedProvider("Hi.")) as here:
         await talk(here)
@@ -117,6 +118,7 @@ async def test_what_cannot_be_written_or_read_is_said_and_leaves_nothing(tmp_pat
     assert names(tmp_path) == ["folder", "home", "mine.txt"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
 async def test_an_export_of_any_length_is_written_and_verified_in_little_memory(
     tmp_path: Path, count: int

@@ -32,6 +32,7 @@ async def some_export(bodies: Any, redact: str, erased: int, after: int) -> tupl
     return await one.exported(redact, after=after % (len(bodies) + 1)), await one.head()
 
 
+@pytest.mark.process
 @given(BODIES, CHOICES, st.integers(0, 9), st.integers(0, 9))
 async def test_every_export_verifies_up_to_the_head_of_its_log(
     bodies: Any, redact: str, erased: int, after: int
@@ -43,6 +44,7 @@ async def test_every_export_verifies_up_to_the_head_of_its_log(
         assert verified(export, head).proven == proof.last
 
 
+@pytest.mark.process
 @given(BODIES, CHOICES, st.integers(0, 9), st.integers(0, 9), st.data())
 async def test_whatever_single_thing_is_changed_is_found(
     bodies: Any, redact: str, erased: int, after: int, data: st.DataObject

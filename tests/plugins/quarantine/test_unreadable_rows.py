@@ -124,6 +124,7 @@ def asked(argument: str) -> Invocation:
     return Invocation(message=message, session_key=KEY, role=Role.OWNER, argument=argument)
 
 
+@pytest.mark.process
 async def test_each_list_in_a_terminal_names_it(
     served: House, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,6 +106,7 @@ async def life_of(seed: int) -> list[Replayed]:
         logger.enable("nanobot")
 
 
+@pytest.mark.process
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(10_000, 10**6))
 async def test_any_life_of_failures_and_crashes_replays_identically(seed: int) -> None:

@@ -242,6 +242,7 @@ async def test_cancelling_kills_the_command(shell: Shell) -> None:
     await until(lambda: not living(mark))
 
 
+@pytest.mark.process
 async def test_a_command_killed_while_its_sandbox_is_set_up_leaves_nothing(shell: Shell) -> None:
     rng, mark = random.Random(1), "31.6227766"
     for _ in range(80):

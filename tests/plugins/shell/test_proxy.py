@@ -309,6 +309,7 @@ def test_what_is_no_entry_of_a_list_of_hosts(text: str) -> None:
         HostList([text])
 
 
+@pytest.mark.process
 @given(st.sampled_from(["example.org", "a-b.c", "::1", "10.0.0.1"]), st.integers(1, 65_535))
 def test_the_entry_of_a_host_allows_exactly_that_host(host: str, port: int) -> None:
     listed = HostList([entry_of(host, port)])

@@ -93,6 +93,7 @@ async def test_a_member_has_no_other_conversation_summed_up(tmp_path: Path) -> N
         assert text == "Task failed: It\n\nonly owners have other conversations summed up"
 
 
+@pytest.mark.process
 async def test_a_page_is_fetched_and_is_content_from_outside(tmp_path: Path) -> None:
     async with (
         WebServer() as site,

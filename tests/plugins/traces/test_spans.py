@@ -173,6 +173,7 @@ entries = st.lists(
 ).map(lambda some: sorted(some, key=lambda entry: entry.seq))
 
 
+@pytest.mark.process
 @given(runs, entries, st.sampled_from([JSON, PROTOBUF]))
 @settings(max_examples=examples(150), deadline=None)
 def test_whatever_the_log_holds_is_a_trace_that_a_collector_reads(

@@ -48,6 +48,7 @@ async def refused(browser: Browser, url: str, **more: object) -> str:
     return str(caught.value)
 
 
+@pytest.mark.process
 async def test_a_page_comes_as_its_readable_text_with_title_and_links(
     site: WebServer, browser: Browser
 ) -> None:
@@ -72,6 +73,7 @@ async def test_what_comes_is_marked_as_data_and_the_mark_is_new_each_time(
     assert len(marks) == 2
 
 
+@pytest.mark.process
 async def test_a_page_of_nothing_but_scripts_still_gives_an_answer(
     site: WebServer, browser: Browser
 ) -> None:
@@ -89,6 +91,7 @@ async def test_what_is_text_already_comes_as_it_is(
     assert inside(await browser.fetch(url)).endswith('{"a": [1, 2],\n "b": "<p>"}')
 
 
+@pytest.mark.process
 async def test_a_page_without_a_type_is_known_by_its_look(
     site: WebServer, browser: Browser
 ) -> None:
@@ -217,6 +220,7 @@ async def test_a_huge_page_is_cut_and_says_so(site: WebServer, browser: Browser)
     await site.left.wait()
 
 
+@pytest.mark.process
 async def test_a_compressed_bomb_counts_unpacked(site: WebServer, browser: Browser) -> None:
     site.pages["/bomb"] = bomb(200_000_000)
     result = await browser.fetch(site.url("/bomb"))
