@@ -62,8 +62,8 @@ async def foreign(there: Furnished) -> list[str]:
 @pytest.mark.parametrize("role", ["member", "guest"])
 async def test_a_place_of_somebody_else_says_so_or_leads_home(there: Furnished, role: str) -> None:
     """It never stays empty, and offers nothing that would be refused."""
-    for place in await foreign(there):
-        async with there.somebody(role, 390) as context:
+    async with there.somebody(role, 390) as context:
+        for place in await foreign(there):
             page = await context.new_page()
             traffic = Traffic(page)
             await page.goto(f"{there.house.url}/#/{place}")
@@ -76,6 +76,7 @@ async def test_a_place_of_somebody_else_says_so_or_leads_home(there: Furnished, 
                 await expect(page.locator(".composer")).to_have_count(0)
                 await page.get_by_role("link", name="Open your own").click()
                 await expect(page.locator(".composer")).to_be_visible()
+            await page.close()
 
 
 async def test_a_guest_leaves_again(there: Furnished) -> None:

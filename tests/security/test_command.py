@@ -320,6 +320,12 @@ BEHIND: dict[str, list[str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def walls() -> Bubblewrap:
+    """It is tried once, and not for each of the commands, of which none runs."""
+    return Bubblewrap(find_bwrap())
+
+
 @pytest.mark.parametrize(
     ("kind", "command"),
     [
@@ -329,9 +335,11 @@ BEHIND: dict[str, list[str]] = {
         for line in some
     ],
 )
-async def test_an_owner_is_asked_before_it_runs(tmp_path: Path, kind: str, command: str) -> None:
+async def test_an_owner_is_asked_before_it_runs(
+    walls: Bubblewrap, tmp_path: Path, kind: str, command: str
+) -> None:
     registry = ToolRegistry()
-    registry.register(exec_tool(Sandbox(Bubblewrap(find_bwrap())), tmp_path))
+    registry.register(exec_tool(Sandbox(walls), tmp_path))
     context = CallContext(
         run_id="r",
         session_key="cli:direct",
