@@ -27,6 +27,7 @@ from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
+from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
@@ -47,7 +48,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.triggers.jobs import Plan
 

@@ -36,7 +36,7 @@ from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
 from nanobot.app.triggers import seen_by, triggers_of
 from nanobot.bus.core import Bus
-from nanobot.bus.pairing import Pairing
+from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
@@ -65,7 +65,6 @@ from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import Work, side_by_side
@@ -228,16 +227,19 @@ class _Assembly:
             text = worker.text_so_far(run_id)
             return self.peer_state.text_so_far(run_id) if text is None else text
 
+        strangers: Strangers | None = self.plugged.offers.find(Strangers)
+
         return ChannelStarter(
             config=self.config,
             channels=self.channels,
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.config, self.plugins),
+            adapters=Adapters(self.config, self.plugins, asking=strangers is not None),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
+            strangers=strangers,
         )
 
     def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
@@ -269,7 +271,6 @@ class _Assembly:
             records=self.records,
             conversations=self.conversations,
             notices=SqlNotices(store.database),
-            pairing=Pairing(SqlPairingStore(store.database, store.writer), clock),
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,

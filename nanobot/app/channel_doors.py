@@ -39,7 +39,7 @@ class ChannelDoors:
         if isinstance(channel, Fetching):
             starter.bus.files_came(name)  # messages wait for their files, fetched anywhere
         able = starter.adapters.of(name).capabilities
-        gate = gate_of(starter.config.channels[name], able)
+        gate = gate_of(starter.config.channels[name], able, starter.strangers)
 
         def made(host: ChannelHost | None) -> Intake:
             policy = starter.config.agent.session_policy

@@ -17,6 +17,7 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.session.views import Records
+from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
@@ -67,6 +68,9 @@ class Brought(Protocol):
     def takes_deliveries(self) -> bool:
         """Whether any of them is served over HTTP, also where the page is off."""
 
+    def to_strangers(self, channel: str) -> Sentence:
+        """What strangers reach of a channel whose settings let them ask for access."""
+
     async def exposures(self) -> list[Exposure]:
         """What plugins say of themselves."""
 
@@ -103,7 +107,8 @@ class SecurityAuditor:
         bare = await self._bare()
         config = self._config()
         exposures = [
-            *_strangers(config, served=config.web.enabled or self._brought.takes_deliveries()),
+            *_strangers(config, self._brought.to_strangers),
+            *_http(config, deliveries=self._brought.takes_deliveries()),
             *await self._brought.exposures(),
             *_rules(config),
             *self._unasked("member", Role.MEMBER, bare),
@@ -192,16 +197,14 @@ def _rules(config: Config) -> Iterator[Exposure]:
             )
 
 
-def _strangers(config: Config, *, served: bool) -> Iterator[Exposure]:
+def _strangers(config: Config, asking: Callable[[str], Sentence]) -> Iterator[Exposure]:
     for name, channel in config.channels.items():
         if channel.enabled:
-            yield _stranger(name, channel)
+            yield _stranger(name, channel, asking)
             yield from _udp(name, channel)
-    if served:
-        yield from _http(config)
 
 
-def _stranger(name: str, channel: ChannelSettings) -> Exposure:
+def _stranger(name: str, channel: ChannelSettings, asking: Callable[[str], Sentence]) -> Exposure:
     where = f"channels.{name}"
     rooms = [chat for chat, room in channel.chats.items() if "*" in room.members]
     if "*" in channel.members or rooms:
@@ -219,8 +222,8 @@ def _stranger(name: str, channel: ChannelSettings) -> Exposure:
             reaches=f"{where}: everybody may talk to it, at your expense",
             remedy=f"Name people in {where}.guests, or set limits in [budgets].",
         )
-    reaches = "a pairing code and nothing else" if channel.pairing else "nothing"
-    return Exposure(attacker="stranger", level="ok", reaches=f"{where}: {reaches}")
+    reaches = asking(name) if channel.pairing else f"{where}: nothing"
+    return Exposure(attacker="stranger", level="ok", reaches=reaches)
 
 
 def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
@@ -236,8 +239,10 @@ def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
         )
 
 
-def _http(config: Config) -> Iterator[Exposure]:
+def _http(config: Config, *, deliveries: bool) -> Iterator[Exposure]:
     web = config.web
+    if not web.enabled and not deliveries:
+        return
     if is_local(web.host):
         yield Exposure(attacker="stranger", level="ok", reaches="HTTP: this machine alone")
     else:

@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
-from nanobot.bus.gate import Gate, GroupMode
+from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
@@ -41,7 +41,7 @@ from nanobot.workspace.received import Received
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
 _AT_THE_TERMINAL = Gate((OWNER_ID,), ())
-_AT_THE_PAGE = Gate((), (), pairing=False)
+_AT_THE_PAGE = Gate((), ())
 
 
 class HostedChannels:
@@ -110,10 +110,12 @@ class HostedChannels:
 
 
 class Adapters:
-    """The adapters of the configured channels, each opened once."""
+    """The adapters of the configured channels, each opened once. `asking`: whether strangers can
+    ask for access where the channel's settings let them."""
 
-    def __init__(self, config: Config, plugins: Plugins) -> None:
+    def __init__(self, config: Config, plugins: Plugins, *, asking: bool) -> None:
         self._config = config
+        self._asking = asking
         self._plugins = plugins
         self._opened: dict[str, Channel] = {}
         self._broken: dict[str, PluginBroken] = {}
@@ -123,8 +125,11 @@ class Adapters:
         if name in self._broken:
             raise self._broken[name]
         if name not in self._opened:
+            settings = self._config.channels[name]
+            if not self._asking:
+                settings = msgspec.structs.replace(settings, pairing=False)
             try:
-                channel = open_channel(name, self._config.channels[name], self._plugins)
+                channel = open_channel(name, settings, self._plugins)
             except PluginBroken as broken:
                 self._broken[name] = broken
                 raise
@@ -151,7 +156,8 @@ class Adapters:
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
-    the same store. `text_of`: a run's text so far, in whichever process it is driven."""
+    the same store. `text_of`: a run's text so far, in whichever process it is driven. `strangers`:
+    what gates ask about people who are not in the configuration."""
 
     config: Config
     channels: HostedChannels
@@ -162,6 +168,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     received: Received
     clock: Clock
     sharing: Sharing | None = None
+    strangers: Strangers | None = None
 
     @property
     def reception(self) -> Reception:
@@ -203,7 +210,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         except PluginBroken:
             self.channels.add_broken(name)
             return []
-        gate = gate_of(settings, channel.capabilities)
+        gate = gate_of(settings, channel.capabilities, self.strangers)
         return [self._start(tasks, name, channel, gate, self._hosting(name, channel, settings))]
 
     def _hosting(self, name: str, channel: Channel, settings: ChannelSettings) -> Hosting:
@@ -253,7 +260,9 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         return tasks.create_task(work, name=f"channel {name}")
 
 
-def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
+def gate_of(
+    settings: ChannelSettings, able: Capabilities, strangers: Strangers | None = None
+) -> Gate:
     """The gate of a channel, from its settings and abilities."""
     groups = GroupMode(usual=settings.groups, prefix=settings.prefix, chats=settings.chats)
     return Gate(
@@ -261,7 +270,7 @@ def gate_of(settings: ChannelSettings, able: Capabilities) -> Gate:
         settings.members,
         settings.guests,
         groups,
-        pairing=settings.pairing,
+        strangers=strangers if settings.pairing else None,
         able=able,
     )
 

@@ -8,9 +8,11 @@ from typing import Any
 from nanobot.app.bringing import deliveries_of, listed
 from nanobot.app.ledgers import guests_of_unlimited
 from nanobot.app.plugged import Plugged
+from nanobot.bus.gate import Strangers
 from nanobot.config.loader import Config
 from nanobot.operations.exposures import Exposure
 from nanobot.seam.installed import FoundPlugin
+from nanobot.text import Sentence
 
 EXPOSURE_SECONDS = 20.0
 """Time limit for what a plugin tells."""
@@ -25,6 +27,10 @@ class Exposed:
 
     def takes_deliveries(self) -> bool:
         return bool(deliveries_of(self._plugged))
+
+    def to_strangers(self, channel: str) -> Sentence:
+        strangers: Strangers | None = self._plugged.offers.find(Strangers)
+        return f"channels.{channel}: nothing" if strangers is None else strangers.reached(channel)
 
     async def exposures(self) -> list[Exposure]:
         found = guests_of_unlimited(self._config(), self._plugged)

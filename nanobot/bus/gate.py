@@ -8,8 +8,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.messages import InboundMessage, Role
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
 from nanobot.ports import Capabilities
+from nanobot.text import Sentence
 
 Listening: TypeAlias = Literal["mention", "all", "off"]
 
@@ -78,10 +79,29 @@ class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
 _EVERYONE = "*"
 
 
+class Strangers(Protocol):
+    """Who was let in apart from the configuration, and how strangers ask for it."""
+
+    def reached(self, channel: str) -> Sentence:
+        """What they get by it on a channel, for the security audit."""
+        ...
+
+    async def role(self, channel: str, sender_id: str) -> Role | None:
+        """The role that a person was given; None for a stranger."""
+        ...
+
+    async def ask(
+        self, address: Address, sender: Sender
+    ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
+        """The message that tells a stranger how to be let in, and the chats to tell of it; their
+        role, if they were let in at this moment."""
+        ...
+
+
 class Gate:
     """Decides who may speak on one channel. "*" among `members` or `guests` gives everyone that
-    role. `pairing`: strangers may ask to be let in; otherwise they are told that they may not,
-    unless the channel is discreet. `able`: the channel's abilities."""
+    role. `strangers`: lets people in, in addition; without it, strangers are told that they have no
+    access, unless the channel is discreet. `able`: the channel's abilities."""
 
     def __init__(
         self,
@@ -90,29 +110,30 @@ class Gate:
         guests: Collection[str] = (),
         groups: GroupMode = GroupMode(),  # noqa: B008 - frozen
         *,
-        pairing: bool = True,
+        strangers: Strangers | None = None,
         able: Capabilities = Capabilities(),  # noqa: B008 - frozen
     ) -> None:
         self.groups = groups
-        self.pairing = pairing
+        self.strangers = strangers
         self.discreet = able.discreet
         self.threads = able.threads
         self._owners = frozenset(owners)
         self._members = frozenset(members)
         self._guests = frozenset(guests)
 
-    def role(self, sender_id: str, chat_id: str = "", paired: Role | None = None) -> Role | None:
-        """The sender's role in a chat; None: a stranger. `paired` overrides everyone's role."""
+    def role(self, sender_id: str, chat_id: str = "", let_in: Role | None = None) -> Role | None:
+        """The sender's role in a chat; None: a stranger. `let_in`: the role that `strangers` gives;
+        it overrides everyone's."""
         room = self.groups.chats.get(chat_id)
         here = frozenset(room.members if room is not None else ())
-        if sender_id in self._owners or paired is Role.OWNER:
+        if sender_id in self._owners or let_in is Role.OWNER:
             return Role.OWNER
         if sender_id in self._members or sender_id in here:
             return Role.MEMBER
         if sender_id in self._guests:
             return Role.GUEST
-        if paired is not None:
-            return paired
+        if let_in is not None:
+            return let_in
         if _EVERYONE in self._members or _EVERYONE in here:
             return Role.MEMBER
         return Role.GUEST if _EVERYONE in self._guests else None

@@ -244,10 +244,10 @@ class ChannelIntake:
 
     async def _role(self, message: InboundMessage) -> Role | None:
         channel, sender_id = message.address.channel, message.sender.id
-        paired = None
-        if self._gate.pairing and not self._gate.names(sender_id):
-            paired = await self.reception.strangers.role(channel, sender_id)
-        return self._gate.role(sender_id, self._settings_id(message.address), paired)
+        strangers, let_in = self._gate.strangers, None
+        if strangers is not None and not self._gate.names(sender_id):
+            let_in = await strangers.role(channel, sender_id)
+        return self._gate.role(sender_id, self._settings_id(message.address), let_in)
 
     def _settings_id(self, address: Address) -> str:
         """The chat's id in the configuration: from before it moved, or its current one."""
@@ -269,9 +269,9 @@ class ChannelIntake:
     async def _stranger(self, message: InboundMessage, key: str) -> Admission | Role | None:
         """Settle a stranger's message unread, with instructions how to be let in. Returns a role if
         they were let in at this moment."""
-        address, sender = message.address, message.sender
-        if self._gate.pairing:
-            notice = await self.reception.strangers.ask(address, sender)
+        address, sender, strangers = message.address, message.sender, self._gate.strangers
+        if strangers is not None:
+            notice = await strangers.ask(address, sender)
             if isinstance(notice, Role):
                 return notice
             answer, places = notice
@@ -295,7 +295,7 @@ class ChannelIntake:
         return Admission(message=unread, session_key=key, role=Role.GUEST, answer=answer)
 
     def _private(self, message: InboundMessage) -> OutboundMessage:
-        """The notice that a stranger gets once a day where pairing is off."""
+        """The notice that a stranger gets once a day where they cannot ask."""
         address, sender = message.address, message.sender
         logger.warning(
             "{}: {} ({}) is not allowed to speak here; to let them in, add {!r} to "

@@ -33,7 +33,6 @@ def reception(operations: Dispatcher) -> Reception:
     engine = operations.engine
     return Reception(
         commands=operations,
-        strangers=engine.pairing,
         records=engine.records,
         partial=engine.partial,
         now=engine.now,

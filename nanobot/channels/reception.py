@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
+from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import CatchUp, History, Intake
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
@@ -37,21 +37,6 @@ class Commands(Protocol):
         ...
 
 
-class Strangers(Protocol):
-    """Who was let in apart from the configuration, and how strangers ask for it."""
-
-    async def role(self, channel: str, sender_id: str) -> Role | None:
-        """The role that a person was given; None for a stranger."""
-        ...
-
-    async def ask(
-        self, address: Address, sender: Sender
-    ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
-        """The message that tells a stranger how to be let in, and the chats to tell of it; their
-        role, if they were let in at this moment."""
-        ...
-
-
 class ChatRecords(Protocol):
     """What the store knows of a channel's chats."""
 
@@ -70,7 +55,6 @@ class Reception(msgspec.Struct, frozen=True, kw_only=True):
     ports.Intake."""
 
     commands: Commands
-    strangers: Strangers
     records: ChatRecords
     partial: Callable[[str], ReplyEntry | None]
     now: Callable[[], float]

@@ -26,7 +26,6 @@ _GROUPS = {
     "context": "What the model is shown.",
     "skills": "Skills: instructions that the model can load.",
     "tools": "Tools of the model, and its calls.",
-    "pair": "People with access, and requests for it.",
     "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",
     "config": "The configuration: read, change and check it.",

@@ -13,7 +13,6 @@ from nanobot.operations.rendering import Now
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.bus.pairing import Pairing
     from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices
@@ -59,7 +58,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     records: Records
     conversations: Conversations
     notices: Notices
-    pairing: Pairing
     jobs: JobService | None
     tools: ToolRegistry
     skills: Skills

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.bus.pairing import PairingView
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
@@ -28,7 +27,6 @@ SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {
     RunView: ("id", "state", "session_key", "created_at", "about", "error"),
     OutboxView: ("id", "state", "address", "created_at", "text", "error"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
-    PairingView: ("who", "name", "state", "role", "code", "asked_at"),
 }
 """What a list shows of the rows of rooms on the way of a message, which do not think of lists."""
 _LONG = frozenset(

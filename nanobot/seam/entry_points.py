@@ -51,6 +51,7 @@ BUILT_IN = (
     "metrics",
     "openai",
     "page",
+    "pairing",
     "postgres",
     "proof",
     "quarantine",

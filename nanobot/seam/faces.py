@@ -23,8 +23,9 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     `t`, in `zh.js`: the default export is an object with the Chinese by English text. The title is
     a text of the plugin (`Plugin.texts`). Everybody may read these files, like those of the page
     itself. `place`: a view of its own in the menu; a button among the results of doctor (Settings,
-    Health); a part of Settings, Skills, or of Memory; a part of the view of each run, which gets
-    `run` and `entries`; a part of each step of a run, which gets `run` and `entry`; or "Go to"
+    Health); a part of Skills, in Settings, of Memory or of Channels; a part of the view of each
+    run, which gets `run` and `entries`; a part of each step of a run, which gets `run` and `entry`;
+    or "Go to"
     (palette): then it is not a component, but an asynchronous function of the typed text and of an
     AbortSignal, which returns places, each `{ view, what, icon, text, more, seq }`. `order`: its
     place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40, Usage 50, Settings 60.
@@ -37,7 +38,9 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     name: str = "main"
     icon: str = "info"
-    place: Literal["menu", "health", "skills", "memory", "run", "step", "palette"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "channels", "run", "step", "palette"] = (
+        "menu"
+    )
     order: int = 100
     needs: str = ""
     whole: bool = False
@@ -55,7 +58,9 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     script: str
     style: str = ""
     texts: dict[str, str] = {}
-    place: Literal["menu", "health", "skills", "memory", "run", "step", "palette"] = "menu"
+    place: Literal["menu", "health", "skills", "memory", "channels", "run", "step", "palette"] = (
+        "menu"
+    )
     needs: str = ""
     order: int = 100
 
@@ -137,6 +142,9 @@ SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("se
 keeps one."""
 EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
 """Whether the embedded model can run in a home."""
+
+OWNED_CHANNELS: Interface[Callable[[str], frozenset[str]]] = Interface("owned_channels")
+"""The channels with an owner who is not in the configuration, from the URL of the store."""
 
 
 Environment = NewType("Environment", Mapping[str, str])

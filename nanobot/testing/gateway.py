@@ -21,8 +21,7 @@ from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
-from nanobot.bus.gate import Gate, GroupMode
-from nanobot.bus.pairing import Pairing
+from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
@@ -91,7 +90,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     owners: tuple[str, ...] = (OWNER,)
     members: tuple[str, ...] = (MEMBER,)
     guests: tuple[str, ...] = ()
-    pairing: bool = True
     groups: GroupMode = GroupMode()
     ledger: Callable[[StoreContext], CallLedger] | None = None
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None
@@ -202,7 +200,6 @@ class FakeGateway:
             records=self.records,
             conversations=self.process.conversations,
             notices=SqlNotices(self.process),
-            pairing=Pairing(self.process.pairings, clock),
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
@@ -242,7 +239,11 @@ class FakeGateway:
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
-            options.owners, options.members, options.guests, options.groups, pairing=options.pairing
+            options.owners,
+            options.members,
+            options.guests,
+            options.groups,
+            strangers=self.offers.find(Strangers),
         )
         self.intake = ChannelIntake(
             channel.name,

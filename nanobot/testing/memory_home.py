@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.agent.tasks.service import TASK_STORE
-from nanobot.bus.pairing import PairingStore
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
@@ -23,7 +22,6 @@ from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -105,7 +103,6 @@ class Process:
         self.journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
         self.conversations: Conversations = SqlConversations(self, writer)
-        self.pairings: PairingStore = SqlPairingStore(self, writer)
         self.writer = writer
         self.tasks = _tasks(self, writer)
         self.jobs = _jobs(self, writer)

@@ -54,10 +54,10 @@ def test_members_of_one_group_are_members_there_only() -> None:
 def test_a_paired_person_is_what_the_pairing_says_and_more_if_the_configuration_does() -> None:
     rooms = {"-1": ChatSettings(members=("2",))}
     gate = Gate(("1",), ("*",), (), GroupMode(chats=rooms))
-    assert gate.role("2", paired=Role.GUEST) is Role.GUEST
+    assert gate.role("2", let_in=Role.GUEST) is Role.GUEST
     assert gate.role("2", "-1", Role.GUEST) is Role.MEMBER
     assert gate.role("2", "-1", Role.OWNER) is Role.OWNER
-    assert gate.role("1", paired=Role.GUEST) is Role.OWNER
+    assert gate.role("1", let_in=Role.GUEST) is Role.OWNER
 
 
 @pytest.mark.parametrize(

@@ -124,15 +124,6 @@ async def test_one_group_may_be_otherwise_and_have_members_of_its_own() -> None:
         assert len(bot.channel.sent) == 2
 
 
-async def test_whoever_is_paired_is_heard_in_groups_too(bot: FakeGateway) -> None:
-    await bot.channel.push("let me in", sender=STRANGER, chat="their own")
-    code = (await bot.channel.pop("their own")).text.split("code is ")[1][:9]
-    await bot.channel.push(f"/pair approve {code}")
-    await bot.channel.pop("1")
-    await say(bot, "hello", STRANGER, addressed=True)
-    assert (await bot.channel.pop(GROUP)).text == "echo: hello"
-
-
 async def test_a_prefix_addresses_and_is_taken_off_commands_too() -> None:
     async with gateway(options=Options(groups=GroupMode(prefix="!bot"))) as bot:
         await say(bot, "!Bot, what time is it?")

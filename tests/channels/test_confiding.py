@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ModelError, NotSent, OutcomeUnknown, Refused
-from nanobot.messages import Address, Role
+from nanobot.messages import Address
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
@@ -71,7 +71,7 @@ async def say(
 async def test_a_refused_command_concerns_nobody_else() -> None:
     platform = DiscreetPlatform()
     async with gateway(channel=platform) as bot:
-        await say(bot, "/pair list", MEMBER)
+        await say(bot, "/outbox list", MEMBER)
         await say(bot, "/hlep", MEMBER)
         await say(bot, "/approve 77")
         await say(bot, "/help")
@@ -117,7 +117,7 @@ async def test_a_platform_that_refuses_is_asked_once_and_all_see_it() -> None:
     platform.troubles.append(Refused("ephemeral messages are not for this group"))
     async with gateway(channel=platform) as bot:
         for _ in range(3):
-            await say(bot, "/pair list", MEMBER)
+            await say(bot, "/outbox list", MEMBER)
         assert [person for person, _ in platform.seen()] == [EVERYBODY] * 3
         assert not platform.troubles
 
@@ -127,7 +127,7 @@ async def test_what_was_perhaps_shown_says_that_it_may_be_a_repeat(reconciles: b
     platform = DiscreetPlatform(Capabilities(reconciles=reconciles))
     platform.troubles += [NotSent("busy"), OutcomeUnknown("no answer")]
     async with gateway(channel=platform) as bot:
-        await say(bot, "/pair list", MEMBER)
+        await say(bot, "/outbox list", MEMBER)
         (confided,) = platform.sent
         assert confided.text.endswith(REPEAT_LINE)
         assert platform.confided == {confided.id: MEMBER}
@@ -139,29 +139,12 @@ async def test_what_a_killed_process_was_about_to_confide_is_marked_by_the_next(
     platform = DiscreetPlatform(Capabilities(reconciles=True))
     platform.fail(OutcomeUnknown("killed"), chat=GROUP, applied=True)
     async with gateway(channel=platform, home=home) as bot:
-        await bot.channel.push("/pair list", chat=GROUP, sender=MEMBER, group=True)
+        await bot.channel.push("/outbox list", chat=GROUP, sender=MEMBER, group=True)
         await platform.until(lambda: bool(platform.sent))
     after = DiscreetPlatform(Capabilities(reconciles=True))
     async with gateway(channel=after, home=home) as bot:
         await bot.settle()
     assert [message.text.endswith(REPEAT_LINE) for message in after.sent] == [True]
-
-
-async def test_a_stranger_in_a_group_gets_a_code_that_nobody_else_sees_or_none() -> None:
-    platform = DiscreetPlatform()
-    async with gateway(channel=platform) as bot:
-        await say(bot, "just talking", STRANGER, addressed=False)
-        assert platform.sent == []
-        await say(bot, "bot, let me in", STRANGER)
-        ((person, words),) = platform.seen()
-        assert (person, words) == (STRANGER, "This assistant is private")
-        code = platform.sent[0].text.split("code is ")[1].split()[0]
-        await bot.engine.pairing.approve(code, Role.MEMBER, "me")
-        bot.bus.owed(Address("fake", GROUP))
-        await bot.settle()
-        assert platform.seen()[-1][0] == STRANGER
-        await say(bot, "hello", STRANGER)
-        assert platform.seen()[-1][0] == EVERYBODY
 
 
 async def test_where_it_is_refused_a_stranger_in_a_group_is_told_nothing() -> None:

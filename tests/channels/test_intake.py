@@ -40,10 +40,8 @@ async def test_owners_and_members_are_answered_and_their_role_is_kept(bot: FakeG
     assert [entry.role for entry in bodies(bot, UserEntry)] == [Role.OWNER, Role.MEMBER]
 
 
-async def test_without_pairing_a_stranger_is_told_once_a_day_whom_to_ask_and_nothing_is_read() -> (
-    None
-):
-    async with gateway(options=Options(pairing=False)) as bot:
+async def test_a_stranger_is_told_once_a_day_whom_to_ask_and_nothing_is_read() -> None:
+    async with gateway(options=Options()) as bot:
         for text in ("let me in", "please", "/help"):
             await bot.channel.push(text, sender=STRANGER)
         notice = await bot.channel.pop()
@@ -132,7 +130,7 @@ async def test_a_discreet_channel_tells_strangers_nothing_and_its_threads_are_co
 ):
     able = Capabilities(discreet=True, threads=True)
     async with gateway() as bot:
-        gate = Gate((OWNER,), (), pairing=False, able=able)
+        gate = Gate((OWNER,), (), able=able)
         intake = ChannelIntake("fake", gate, bot.bus, reception(Dispatcher(bot.engine)), "chat")
         for sender in (STRANGER, OWNER):
             message = InboundMessage(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from nanobot.channels.host import Hosting
 from nanobot.channels.loading import menu
 from nanobot.channels.menus import MenuSettings
@@ -18,6 +20,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakeChannel, FakePlatform
+from tests.plugins.pairing.paired import PAIRED, pairing
 
 MARKED = Options(hosting=Hosting(marks=True))
 COMMANDS = (MenuCommand("help", "shows this", "/help"),)
@@ -141,7 +144,9 @@ async def test_owners_have_a_menu_of_their_own_and_one_that_is_refused_spoils_no
 async def test_the_menu_of_a_chat_is_renewed_when_its_person_writes_in_another_role() -> None:
     platform = PerChat()
     hosting = Hosting(menus=MenuSettings(by_role=BY_ROLE))
-    async with gateway(channel=platform, options=Options(hosting=hosting)) as bot:
+    async with gateway(
+        channel=platform, options=msgspec.structs.replace(PAIRED, hosting=hosting)
+    ) as bot:
         for _ in range(2):
             await bot.channel.push("hello", chat="9", sender="77")
             await bot.settle()
@@ -149,7 +154,7 @@ async def test_the_menu_of_a_chat_is_renewed_when_its_person_writes_in_another_r
         platform.strangers.clear()
         for role in (None, Role.OWNER, None, Role.MEMBER):
             if role is not None:
-                await bot.engine.pairing.let_in("fake", "77", role, "me")
+                await pairing(bot).let_in("fake", "77", role, "me")
             await bot.channel.push("hello", chat="9", sender="77")
             await bot.channel.push("all", chat="-5", sender="77", group=True)
             await bot.settle()

@@ -87,3 +87,26 @@ async def test_in_a_group_strangers_are_not_heard_and_the_paired_are(world: Worl
     world.telegram.say(GROUP, mention, sender=STRANGER, entities=entities)
     assert await world.answered(GROUP) == ["hello"]
     await world.rests(gateway)
+
+
+async def test_while_the_plugin_is_off_only_the_configuration_gives_access(world: World) -> None:
+    gateway = await world.start()
+    assert (await world.run("pair", "approve", f"telegram:{STRANGER}", "--role", "owner")).code == 0
+    world.telegram.say(STRANGER, "say:hello")
+    await world.answered(STRANGER, 1)
+    assert await gateway.stop() == 0
+    assert (await world.run("plugins", "off", "pairing")).code == 0
+    gateway = await world.start()
+    world.telegram.say(STRANGER, "say:secret")
+    assert "Your id here is 666:" in (await world.answered(STRANGER, 2))[1]
+    refused = await world.run("pair", "list")
+    assert refused.code == 2
+    assert "belongs to the plugin pairing" in refused.errors
+    assert await gateway.stop() == 0
+    assert (await world.run("plugins", "on", "pairing")).code == 0
+    gateway = await world.start()
+    world.telegram.say(STRANGER, "say:again")
+    assert (await world.answered(STRANGER, 3))[2] == "again"
+    assert await gateway.stop() == 0
+    assert len(world.model.requests) == 2
+    world.verify()

@@ -15,6 +15,7 @@ from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
+from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
@@ -29,7 +30,6 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock

@@ -27,6 +27,7 @@ from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
+from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.runs import PromptSnapshot
@@ -39,7 +40,6 @@ from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
-from nanobot.store.repositories.pairings import SqlPairingStore
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock

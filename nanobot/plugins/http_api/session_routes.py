@@ -230,7 +230,6 @@ def _gate(caller: Caller) -> Gate:
         by if caller.role is Role.OWNER else (),
         by if caller.role is Role.MEMBER else (),
         by if caller.role is Role.GUEST else (),
-        pairing=False,
     )
 
 

@@ -17,6 +17,7 @@ from nanobot.operations.operation import OperationContext
 from nanobot.plugins.setup.channel_table import with_channel
 from nanobot.plugins.setup.new_channel import NewChannel, channel_of
 from nanobot.plugins.setup.probes import first_message, tell, try_channel
+from nanobot.plugins.setup.strangers import can_ask
 from nanobot.plugins.setup.views import ConnectedChannel, MetPerson
 from nanobot.seam.faces import Environment
 
@@ -97,9 +98,12 @@ async def meet(
     environ = context.of(Environment)
     config, new = await _new_channel(environ, channel, name, settings)
     if new.name in context.of(Config).channels:
-        raise UsageError(
-            f"{new.name} is already connected: a person who writes to it gets a pairing code."
+        told = (
+            "a person who writes to it gets a pairing code"
+            if can_ask(config)
+            else f"put your id into channels.{new.name}.owners"
         )
+        raise UsageError(f"{new.name} is already connected: {told}.")
     if not new.setup.knock:
         raise UsageError(f"{new.setup.title} cannot wait for a message: enter {new.setup.person}.")
     filled = new.settings(config, environ)

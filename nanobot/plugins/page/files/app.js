@@ -42,7 +42,7 @@ export const VIEWS = {
     icon: "channels",
     order: 40,
     load: () => import("./views/channels.js"),
-    needs: "pair list",
+    needs: "outbox list",
   },
   settings: {
     name: "Settings",
@@ -59,7 +59,7 @@ const OWN = new Set(Object.keys(VIEWS));
 const views = () => {
   for (const view of me.value?.views ?? []) {
     const { name, title, icon, place, needs, order } = view;
-    if (["run", "step", "skills", "memory", "palette"].includes(place)) continue;
+    if (["run", "step", "skills", "memory", "channels", "palette"].includes(place)) continue;
     const load = async () => (await import("./kit.js")).made(view);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";

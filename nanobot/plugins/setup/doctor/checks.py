@@ -73,8 +73,7 @@ async def everything(
     else:
         yield _kept(kept)
     yield await _model(config, environ)
-    owned = frozenset() if isinstance(kept, Finding) else kept.owned
-    async for finding in entrances(config, findings, owned):
+    async for finding in entrances(config, findings, usable=not isinstance(kept, Finding)):
         yield finding
 
 

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence, Set
+from collections.abc import AsyncIterator, Sequence
 
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ChannelError, ConfigError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.plugins.setup.probes import try_channel
+from nanobot.plugins.setup.strangers import can_ask
+from nanobot.seam.faces import OWNED_CHANNELS
+from nanobot.seam.installed import provided
 from nanobot.server.web_port import port_finding
+from nanobot.store.servers import url_of
 
 
 async def entrances(
-    config: Config, said: Sequence[Finding], owned: Set[str]
+    config: Config, said: Sequence[Finding], *, usable: bool
 ) -> AsyncIterator[Finding]:
     """The findings about each entrance that is open. It skips a channel with an unreadable
-    configuration, because `said` already names the mistake. `owned`: the channels with a paired
-    owner."""
+    configuration, because `said` already names the mistake. `usable`: whether the store is."""
+    asking = can_ask(config)
+    owned = provided(OWNED_CHANNELS) if asking and usable else None
+    owned_channels = frozenset[str]() if owned is None else owned(url_of(config))
     if config.web.enabled:
         yield await port_finding(config)
     for name, settings in config.channels.items():
         unread = any(f"channels.{name}." in finding.text for finding in said)
         if settings.enabled and not unread:
-            for finding in await _channel(name, settings, config.web, owned=name in owned):
+            asks = settings.pairing and asking
+            there = name in owned_channels
+            for finding in await _channel(name, settings, config.web, owned=there, asks=asks):
                 yield finding
 
 
 async def _channel(
-    name: str, settings: ChannelSettings, web: WebSettings, *, owned: bool
+    name: str, settings: ChannelSettings, web: WebSettings, *, owned: bool, asks: bool
 ) -> list[Finding]:
-    """Whether its platform accepts the credentials, and which people it hears."""
+    """Whether its platform accepts the credentials, and which people it hears. `owned`: an owner
+    was let in; `asks`: strangers can ask to be."""
     about = name
     try:
         who = await try_channel(name, settings, web)
@@ -52,10 +61,10 @@ async def _channel(
         text = "everybody may talk to it, at your expense"
         findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     elif not settings.owners and not owned:
-        heard = settings.members or settings.guests or settings.pairing
+        heard = settings.members or settings.guests or asks
         text = "no owner is configured" if heard else "no person has access"
         remedy = f"Put your id into channels.{name}.owners"
-        if settings.pairing:
+        if asks:
             remedy += ", or write to it and run: nanobot pair approve CODE --role owner"
         findings.append(Finding(about=about, level="warning", text=text, remedy=remedy))
     for chat, room in settings.chats.items():

@@ -38,8 +38,9 @@ from nanobot.plugins.setup.model_names import (
 )
 from nanobot.plugins.setup.new_channel import NewChannel, channel_of
 from nanobot.plugins.setup.onboard.models import OWN_PROVIDER, ModelWishes, named
-from nanobot.plugins.setup.onboard.wizard import NOBODY_YET, chosen, introduce
+from nanobot.plugins.setup.onboard.wizard import chosen, introduce
 from nanobot.plugins.setup.probes import tell, try_channel, try_model
+from nanobot.plugins.setup.strangers import nobody_yet
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
@@ -152,7 +153,7 @@ async def _unasked(
     if checked and checked.todo:
         say(f"Left to do: {checked.todo}.")
     if not channel.settings(config, environ).owners:
-        say(NOBODY_YET)
+        say(nobody_yet(config, channel.name))
     plan.channel = channel
 
 

@@ -12,14 +12,11 @@ from nanobot.config.values import is_secret, parse
 from nanobot.errors import NanobotError
 from nanobot.plugins.setup.new_channel import ChannelType, NewChannel, kinds, variable_of
 from nanobot.plugins.setup.probes import first_message, try_channel
+from nanobot.plugins.setup.strangers import nobody_yet
 from nanobot.ports import Checked, SetupField
 from nanobot.text import Sentence
 
 _WAIT_SECONDS = 120.0
-NOBODY_YET = (
-    "No one has access yet. Start nanobot, write to the bot, and let yourself in with the code "
-    "that it sends you: nanobot pair approve CODE --role owner"
-)
 
 
 def chosen(config: Config, environ: Mapping[str, str]) -> NewChannel | None:
@@ -96,7 +93,7 @@ def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -
             say(f"That did not work: {error}")
         else:
             if _content(checked):
-                _introduce_owner(channel, settings, checked)
+                _introduce_owner(channel, config, settings, checked)
                 return True
         if not agree("Try again?"):
             return False
@@ -175,7 +172,7 @@ def _asked_freely(channel: NewChannel) -> bool:
 
 
 def _introduce_owner(
-    channel: NewChannel, settings: ChannelSettings, checked: Checked | None
+    channel: NewChannel, config: Config, settings: ChannelSettings, checked: Checked | None
 ) -> None:
     setup = channel.setup
     if channel.keys.get("owners"):
@@ -190,7 +187,7 @@ def _introduce_owner(
     if owner:
         channel.keys["owners"] = list(dict.fromkeys([*settings.owners, owner]))
     elif not before:
-        say(NOBODY_YET)
+        say(nobody_yet(config, channel.name))
 
 
 def _owner(channel: NewChannel, settings: ChannelSettings, bot: str) -> str:

@@ -26,7 +26,7 @@ async function load(view) {
 
 /**
  * What plugins add there, each with these properties.
- * @param {{ place: "run" | "step" | "skills" | "memory" } & Record<string, unknown>} props
+ * @param {{ place: "run" | "step" | "skills" | "memory" | "channels" } & Record<string, unknown>} props
  */
 export function Added({ place, ...rest }) {
   const views = (me.value?.views ?? []).filter((view) => view.place === place);

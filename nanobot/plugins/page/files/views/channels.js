@@ -1,9 +1,10 @@
-/** The chats it lives in: how they are, who requests access, and what did not arrive. */
+/** The chats it lives in: how they are, who may write there, and what did not arrive. */
 
 import { change, may, read } from "../api.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
+import { Added } from "../parts/added.js";
 import {
   Button,
   Choice,
@@ -14,13 +15,8 @@ import {
   useFetched,
   When,
 } from "../parts/basics.js";
-import { tell } from "../parts/notices.js";
 import { link } from "../router.js";
 import { Setup } from "./channels/setup.js";
-
-/** @typedef {import("../gateway.js").Role} Role */
-
-const ROLES = /** @type {const} */ (["guest", "member", "owner"]);
 
 function Health() {
   const status = useFetched((signal) => read("status", {}, { signal }), [changed.value], 10_000);
@@ -76,102 +72,9 @@ function Health() {
 }
 
 /**
- * @typedef {import("../gateway.js").PairingView} PairingView
  * @typedef {import("../gateway.js").OutboxView} OutboxView
  * @typedef {import("../gateway.js").Reads} Reads
  */
-
-/** @param {{ who: PairingView, again: () => void }} props */
-function Person({ who, again }) {
-  const [role, setRole] = useState(/** @type {Role} */ ("member"));
-  const name = who.name || who.who;
-  const letIn = async () => {
-    await change("pair approve", { code: who.code, role });
-    tell(t("{name} is let in.", { name }));
-    again();
-  };
-  const revoke = async () => {
-    await change("pair revoke", { who: who.who });
-    tell(t("{name} is not let in any more.", { name }));
-    again();
-  };
-  return html`
-    <tr>
-      <td class="wide">
-        <b>${who.name || who.who}</b> <small>${who.who}</small>
-      </td>
-      <td>
-        <${State} state=${who.state} />
-      </td>
-      <td>${who.role ? t(who.role) : ""}</td>
-      <td>
-        <${When} at=${who.asked_at} />
-      </td>
-      <td class="number">
-        <div class="row tight end">
-          ${who.state === "asked" ? html`
-            <select
-              aria-label=${t("Role")}
-              value=${role}
-              onChange=${(event) => setRole(/** @type {Role} */ (event.currentTarget.value))}
-            >
-              ${ROLES.map((each) => html`<option value=${each}>${t(each)}</option>`)}
-            </select>
-            <${Button} kind="main small" onClick=${letIn}>
-              ${t("Let in")}
-            <//>
-          ` : (
-            who.state === "approved" && html`
-              <${Button} kind="small" onClick=${revoke}>
-                ${t("Revoke")}
-              <//>
-            `
-          )}
-        </div>
-      </td>
-    </tr>
-  `;
-}
-
-function People() {
-  const people = useFetched(
-    (signal) => read("pair list", { limit: 200 }, { signal }),
-    [changed.value],
-    10_000,
-  );
-  return html`
-    <section>
-      <h2>${t("People")}</h2>
-      <${Fetched} of=${people} rows=${2}>
-        ${(list) =>
-          list.length ? html`
-            <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("People")}>
-              <table class="table">
-                <thead>
-                  <tr>
-                    <th>${t("Who")}</th>
-                    <th>${t("State")}</th>
-                    <th>${t("Role")}</th>
-                    <th>${t("Asked")}</th>
-                    <th>
-                      <span class="hidden">${t("Actions")}</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${list.map((who) => html`
-                    <${Person} key=${who.who} who=${who} again=${people.again} />
-                  `)}
-                </tbody>
-              </table>
-            </div>
-          ` : html`<p class="soft">${t("No requests for access.")}</p>`
-        }
-      <//>
-      <${Unreadable} of="pair list" />
-    </section>
-  `;
-}
 
 /** @type {[NonNullable<Reads["outbox list"]["takes"]["state"]>, string][]} */
 const OWED = [
@@ -279,7 +182,7 @@ export default function Channels() {
         about=${t("Where people talk to the assistant, and who may.")}
       />
       <${Health} />
-      <${People} />
+      <${Added} place="channels" />
       <${Outbox} />
     </div>
   `;

@@ -7,23 +7,23 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.bus.pairing import (
+from nanobot.errors import NanobotError, UnknownId, UsageError
+from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.plugins.pairing.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
     VALID_SECONDS,
     PairingRequest,
     PairingView,
 )
-from nanobot.errors import NanobotError, UnknownId, UsageError
-from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.plugins.pairing.store.codes import code_of, spelled
+from nanobot.plugins.pairing.store.questions import tell_owners
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import outbox
-from nanobot.store.repositories.pairing_codes import code_of, spelled
-from nanobot.store.repositories.pairing_questions import tell_owners
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
 

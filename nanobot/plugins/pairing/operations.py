@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from nanobot.bus.pairing import PairingView
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.pairing.pairing import Pairing, PairingView
 from nanobot.text import Sentence
 
 
@@ -32,7 +32,7 @@ async def list_pairings(
     limit: Limit = 50,
 ) -> list[PairingView]:
     """List access requests and the people who have access."""
-    return await context.engine.pairing.listed(state=state, limit=limit)
+    return await context.of(Pairing).listed(state=state, limit=limit)
 
 
 def _text(pairing: PairingView, _: Now) -> Sentence:
@@ -59,13 +59,13 @@ async def approve_pairing(
 
     The person is told.
     """
-    engine = context.engine
+    engine, pairings = context.engine, context.of(Pairing)
     channel, colon, sender_id = code.strip().partition(":")
     if colon and sender_id:
         if channel not in engine.facts().channels:
             raise UsageError(f"{channel[:40]!r} is not a connected channel: write CHANNEL:ID.")
-        return await engine.pairing.let_in(channel, sender_id, Role(role), caller.by)
-    pairing, chat = await engine.pairing.approve(code, Role(role), caller.by)
+        return await pairings.let_in(channel, sender_id, Role(role), caller.by)
+    pairing, chat = await pairings.approve(code, Role(role), caller.by)
     engine.bus.owed(chat)
     return pairing
 
@@ -80,4 +80,9 @@ async def revoke_pairing(
 
     It works from their next message on.
     """
-    return await context.engine.pairing.revoke(who, caller.by)
+    return await context.of(Pairing).revoke(who, caller.by)
+
+
+def operations() -> list[Operation]:
+    """What people can do with it."""
+    return [list_pairings, approve_pairing, revoke_pairing]

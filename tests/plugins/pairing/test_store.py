@@ -7,17 +7,17 @@ import asyncio
 import msgspec
 import pytest
 
-from nanobot.bus.pairing import (
+from nanobot.errors import NanobotError, UsageError
+from nanobot.messages import Address, Role, Sender
+from nanobot.plugins.pairing.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
     VALID_SECONDS,
     Pairing,
     PairingRequest,
 )
-from nanobot.errors import NanobotError, UsageError
-from nanobot.messages import Address, Role, Sender
-from nanobot.store.repositories.pairing_codes import spelled
-from nanobot.store.repositories.pairings import SqlPairingStore
+from nanobot.plugins.pairing.store.codes import spelled
+from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")
@@ -139,7 +139,7 @@ async def test_an_id_with_a_colon_is_found_with_and_without_its_channel(home: Ho
 async def test_of_too_many_who_ask_on_a_channel_the_oldest_gives_way(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.store.repositories.pairings.MAX_OPEN", MAX_OPEN // 20)
+    monkeypatch.setattr("nanobot.plugins.pairing.store.pairings.MAX_OPEN", MAX_OPEN // 20)
     pairings = home.pairings()
     elsewhere = await asked(pairings, Address("work", "1"), Sender("0"))
     first = await asked(pairings, CHAT, Sender("0"))

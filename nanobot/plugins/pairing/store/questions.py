@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.addresses import session_at
-from nanobot.bus.pairing import VALID_SECONDS, PairingRequest, PairingView
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.plugins.pairing.pairing import VALID_SECONDS, PairingRequest, PairingView
 from nanobot.store.database import schema
 from nanobot.store.journal import approvals, outbox
 from nanobot.store.unit import StoreContext

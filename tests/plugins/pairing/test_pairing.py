@@ -7,14 +7,15 @@ import re
 import msgspec
 import pytest
 
-from nanobot.bus.pairing import REPEAT_SECONDS, VALID_SECONDS
-from nanobot.messages import Attachment, InboundMessage, Sender
-from nanobot.operations.dispatcher import Dispatcher
+from nanobot.messages import Address, Attachment, InboundMessage, Role, Sender
+from nanobot.plugins.pairing.pairing import REPEAT_SECONDS, VALID_SECONDS
 from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.platform import MEMBER, OWNER
 from tests.channels.seeing import clock_of
+from tests.channels.test_confiding import EVERYBODY, GROUP, DiscreetPlatform, say
+from tests.plugins.pairing.paired import PAIRED, pairing
 
 EVE = "666"
 HERS = "chat of eve"
@@ -62,7 +63,7 @@ async def test_nothing_of_a_strangers_message_is_kept_but_who_it_was(bot: FakeGa
 
 
 async def test_a_stranger_who_goes_on_is_told_again_after_a_while_with_the_time_left() -> None:
-    async with gateway() as bot:
+    async with gateway(options=PAIRED) as bot:
         first = await code_for(bot)
         for _ in range(3):
             await bot.channel.push("hello?", sender=EVE, chat=HERS + EVE)
@@ -146,7 +147,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
     ],
 )
 async def test_what_cannot_be_done_is_said(text: str, answer: str) -> None:
-    async with gateway() as bot:
+    async with gateway(options=PAIRED) as bot:
         assert answer in await order(bot, text)
 
 
@@ -157,13 +158,13 @@ async def test_members_let_nobody_in(bot: FakeGateway) -> None:
 
 async def test_a_program_sees_who_asks_and_lets_them_in(bot: FakeGateway) -> None:
     code = await code_for(bot)
-    desk = Dispatcher(bot.engine)
-    (pairing,) = await desk.call("pair list", {"state": "asked"})
-    assert (pairing.who, pairing.code) == ("fake:666", code)
+    desk = bot.operations
+    (asked,) = await desk.call("pair list", {"state": "asked"})
+    assert (asked.who, asked.code) == ("fake:666", code)
     await desk.call("pair approve", {"code": code, "role": "guest"})
     assert (await bot.channel.pop(HERS + EVE)).text.startswith("You are in.")
-    (pairing,) = await desk.call("pair list", {})
-    assert (pairing.state, pairing.role, pairing.decided_by) == ("approved", "guest", "local")
+    (asked,) = await desk.call("pair list", {})
+    assert (asked.state, asked.role, asked.decided_by) == ("approved", "guest", "local")
 
 
 async def test_without_pairing_even_the_paired_are_not_heard(bot: FakeGateway) -> None:
@@ -171,7 +172,7 @@ async def test_without_pairing_even_the_paired_are_not_heard(bot: FakeGateway) -
     await order(bot, f"/pair approve {code}")
     home = bot.home
     await bot.settle()
-    async with gateway(home=home, options=Options(pairing=False)) as strict:
+    async with gateway(home=home, options=Options()) as strict:
         await strict.channel.push("hello", sender=EVE)
         assert "Your id here is `666`" in (await strict.channel.pop("1")).text
 
@@ -180,5 +181,29 @@ async def test_a_name_that_would_trip_the_store_or_a_terminal_is_cleaned(bot: Fa
     message = await bot.channel.push("hello")
     evil = Sender(EVE, "\x1b[2Jev\ud83dil")
     await bot.intake.admit([msgspec.structs.replace(message, sender=evil, dedupe_key="evil")])
-    (pairing,) = await Dispatcher(bot.engine).call("pair list", {})
-    assert pairing.name == "[2Jevil"
+    (asked,) = await bot.operations.call("pair list", {})
+    assert asked.name == "[2Jevil"
+
+
+async def test_whoever_is_paired_is_heard_in_groups_too(bot: FakeGateway) -> None:
+    code = await code_for(bot)
+    await order(bot, f"/pair approve {code}")
+    await bot.channel.push("hello", sender=EVE, chat="-100", group=True, addressed=True)
+    assert (await bot.channel.pop("-100")).text == "echo: hello"
+
+
+async def test_a_stranger_in_a_group_gets_a_code_that_nobody_else_sees_or_none() -> None:
+    platform = DiscreetPlatform()
+    async with gateway(channel=platform, options=PAIRED) as bot:
+        await say(bot, "just talking", EVE, addressed=False)
+        assert platform.sent == []
+        await say(bot, "bot, let me in", EVE)
+        ((person, words),) = platform.seen()
+        assert (person, words) == (EVE, "This assistant is private")
+        code = platform.sent[0].text.split("code is ")[1].split()[0]
+        await pairing(bot).approve(code, Role.MEMBER, "me")
+        bot.bus.owed(Address("fake", GROUP))
+        await bot.settle()
+        assert platform.seen()[-1][0] == EVE
+        await say(bot, "hello", EVE)
+        assert platform.seen()[-1][0] == EVERYBODY

@@ -6,14 +6,14 @@ owner lets in exactly the person who showed it to them.
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
 from nanobot.ports import Clock
-from nanobot.text import WORDS
+from nanobot.text import WORDS, Sentence
 
 VALID_SECONDS = 3_600.0
 REPEAT_SECONDS = 300.0
@@ -30,6 +30,8 @@ _CACHED = 10_000
 class PairingView(msgspec.Struct, frozen=True, kw_only=True):
     """A pairing. `who` is CHANNEL:SENDER. `state`: asked, expired, approved or revoked. `role`: the
     role they were given."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = ("who", "name", "state", "role", "code", "asked_at")
 
     who: str
     name: str
@@ -94,6 +96,10 @@ class Pairing:
         self._clock = clock
         self._roles: dict[tuple[str, str], tuple[Role | None, float]] = {}
         self._changes = 0
+
+    def reached(self, channel: str) -> Sentence:
+        """What strangers get there; see gate.Strangers."""
+        return f"channels.{channel}: a pairing code and nothing else"
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """The role a person was given; None for a stranger."""

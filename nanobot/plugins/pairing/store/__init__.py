@@ -1,0 +1,1 @@
+"""The pairings in the store: their rows, their codes, and the questions to owners."""

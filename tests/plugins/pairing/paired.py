@@ -1,0 +1,23 @@
+"""Gateways over fakes with pairing, as the plugin gives it to one."""
+
+from __future__ import annotations
+
+from nanobot.bus.gate import Strangers
+from nanobot.plugins.pairing.operations import operations
+from nanobot.plugins.pairing.pairing import Pairing
+from nanobot.plugins.pairing.store.pairings import SqlPairingStore
+from nanobot.testing.gateway import Brought, FakeGateway, Options
+
+
+def brings(bot: FakeGateway) -> Brought:
+    """The operations, and what they and the gate ask for."""
+    pairing = Pairing(SqlPairingStore(bot.process, bot.process.writer), bot.home.clock)
+    return Brought(operations=tuple(operations()), offers={Pairing: pairing, Strangers: pairing})
+
+
+PAIRED = Options(brings=brings)
+
+
+def pairing(bot: FakeGateway) -> Pairing:
+    """Who is let in there."""
+    return bot.offers.get(Pairing)
