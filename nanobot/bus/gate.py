@@ -27,12 +27,10 @@ class Room(Protocol):
     @property
     def groups(self) -> Literal["", "mention", "all", "off"]:
         """What is heard there; empty: as everywhere on the channel."""
-        ...
 
     @property
     def members(self) -> Collection[str]:
         """People who are members there; "*" stands for everyone."""
-        ...
 
 
 class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,18 +82,15 @@ class Strangers(Protocol):
 
     def reached(self, channel: str) -> Sentence:
         """What they get by it on a channel, for the security audit."""
-        ...
 
     async def role(self, channel: str, sender_id: str) -> Role | None:
         """The role that a person was given; None for a stranger."""
-        ...
 
     async def ask(
         self, address: Address, sender: Sender
     ) -> tuple[OutboundMessage, tuple[Address, ...]] | Role:
         """The message that tells a stranger how to be let in, and the chats to tell of it; their
         role, if they were let in at this moment."""
-        ...
 
 
 class Gate:
