@@ -237,6 +237,16 @@ def test_nothing_lies_loose_at_the_root() -> None:
     assert roots == ROOMS
 
 
+READ_THE_WRITTEN_URL = {
+    "nanobot/config/loader.py",
+    "nanobot/store/servers.py",
+    "nanobot/app/exposure.py",  # how far it is away
+    "nanobot/cli/serve.py",  # whether it can be shared
+    "nanobot/tools/redact.py",  # its password
+    "nanobot/plugins/setup/doctor/optional_parts.py",  # what it needs
+}
+
+
 def swallows(file: Path) -> Iterator[ast.ExceptHandler]:
     """Handlers of every error, but those that pass it on: `except BaseException: undo(); raise`."""
     for node in ast.walk(tree(file)):
@@ -273,6 +283,17 @@ def test_only_the_boundary_catches_everything() -> None:
 )
 def test_a_heavy_dependency_has_one_door(module: str, folder: str | tuple[str, ...]) -> None:
     assert {file for file in importers(module) if not file.startswith(folder)} == set()
+
+
+def test_the_url_of_the_store_is_asked_of_who_knows_whether_its_plugin_is_on() -> None:
+    """`config.database_url` is what is written; `nanobot.store.servers.url_of` what can be used."""
+    reading = {
+        name(file)
+        for file in SOURCES
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Attribute) and node.attr == "database_url"
+    }
+    assert reading == READ_THE_WRITTEN_URL
 
 
 def test_a_revision_that_has_landed_is_never_edited() -> None:

@@ -9,8 +9,10 @@ import msgspec
 
 from nanobot.app.admin.named_models import check_named
 from nanobot.config import file as configfile
+from nanobot.config.loader import survey
+from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
-from nanobot.operations.configuration import changed_text
+from nanobot.operations.configuration import changed_text, without_effect
 from nanobot.operations.home import ChangedSettings
 from nanobot.server.client import call
 
@@ -25,5 +27,8 @@ def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = F
         if not force:
             asyncio.run(check_named({key: configfile.typed_value(key, value)}, environ))
         file = configfile.put(environ, {key: value})
-        return f"{key}: written into {file}. It takes effect when nanobot starts."
+        lines = [f"{key}: written into {file}. It takes effect when nanobot starts."]
+        _, config = survey(environ)
+        off = [] if config is None else switched_off([key], config)
+        return " ".join([*lines, *map(without_effect, off)])
     return changed_text(msgspec.json.decode(raw, type=ChangedSettings))

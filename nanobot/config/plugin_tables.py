@@ -46,6 +46,12 @@ def plugin_of(table: str) -> str:
     return next((each.name for each in found if each.table == table), table)
 
 
+def switched_off(keys: Sequence[str], config: Config) -> list[str]:
+    """The plugins that people switched off of those that have these keys or tables."""
+    of_keys = dict.fromkeys(plugin_of(key.partition(".")[0]) for key in keys)
+    return [plugin for plugin in of_keys if plugin in config.plugins.off]
+
+
 @lru_cache(maxsize=8)
 def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
     fields: list[tuple[str, Any, Any]] = []

@@ -24,11 +24,17 @@ def changed_text(changed: ChangedSettings, _: Now | None = None) -> Sentence:
     if changed.overridden:
         names = ", ".join(map(variable_of, changed.overridden))
         lines.append(f"It has no effect while the environment variable {names} is set.")
-    if changed.applied:
+    lines += map(without_effect, changed.off)
+    if changed.applied and not changed.off:
         lines.append("It is in effect now.")
     if changed.restart:
         lines.append("Restart the gateway for it to take effect (`restart`).")
     return " ".join(lines)
+
+
+def without_effect(plugin: str) -> Sentence:
+    """That keys of a plugin do nothing while it is switched off."""
+    return f"It has no effect while the plugin {plugin} is off: `plugins on {plugin}`."
 
 
 @operation("config get", reads=True, text=_settings_text, own_command=True, example="agent.model")

@@ -62,13 +62,15 @@ class SettingView(msgspec.Struct, frozen=True, kw_only=True):
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Keys that were written, and into which file. Of these, `applied` took effect at once;
     `restart` take effect with the next start; `overridden` have no effect, because the environment
-    sets them too. The others are as they were."""
+    sets them too. The others are as they were. `off`: the plugins of these keys that are switched
+    off; until they are on, their keys have no effect."""
 
     keys: list[str]
     file: str
     applied: list[str] = []
     restart: list[str] = []
     overridden: list[str] = []
+    off: list[str] = []
 
 
 class ModelOption(msgspec.Struct, frozen=True, kw_only=True):

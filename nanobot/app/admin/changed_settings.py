@@ -11,10 +11,14 @@ from nanobot.operations.home import ChangedSettings
 
 
 def changed_settings(
-    keys: Sequence[str], file: Path, changed: Mapping[str, Applies], environ: Mapping[str, str]
+    keys: Sequence[str],
+    file: Path,
+    changed: Mapping[str, Applies],
+    environ: Mapping[str, str],
+    off: Sequence[str],
 ) -> ChangedSettings:
     """The requested keys, with the effects in `changed` on the running process. A table includes
-    the keys below it."""
+    the keys below it. `off`: their plugins that are switched off."""
 
     def of(key: str) -> set[Applies]:
         return {when for name, when in changed.items() if f"{name}.".startswith(f"{key}.")}
@@ -26,4 +30,5 @@ def changed_settings(
         applied=[key for key in keys if "now" in of(key)],
         restart=[key for key in keys if "restart" in of(key)],
         overridden=overridden,
+        off=list(off),
     )

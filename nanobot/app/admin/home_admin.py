@@ -13,6 +13,7 @@ from nanobot.app.admin.prompt_files import PromptFiles
 from nanobot.app.live_settings import LiveSettings, renew_prompts
 from nanobot.channels.manifests import grade_of
 from nanobot.config.loader import Config, load
+from nanobot.config.plugin_tables import switched_off
 from nanobot.errors import UnknownId, UsageError
 from nanobot.operations.home import (
     ChangedSettings,
@@ -88,9 +89,11 @@ class LocalHome:
             await check_named(changes.keys, self._environ)
         async with self.changing:
             file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
-            changed = self._live.take(await asyncio.to_thread(load, self._environ))
+            config = await asyncio.to_thread(load, self._environ)
+            changed = self._live.take(config)
         await renew_prompts(changed, self._forget_prompts)
-        return changed_settings(list(values), file, changed, self._environ)
+        off = switched_off(list(values), config)
+        return changed_settings(list(values), file, changed, self._environ, off)
 
     # Starting again
 

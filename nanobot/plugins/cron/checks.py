@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from nanobot.app.zones import guessed, says_nothing, zone_of_home
 from nanobot.config.loader import Config
-from nanobot.errors import StoreError
+from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
 from nanobot.plugins.cron.store import active_jobs
+from nanobot.store.servers import url_of
 from nanobot.system import environment
 
 
@@ -19,8 +20,8 @@ def checks(config: Config) -> list[Finding]:
     if config.agent.zone or not says_nothing(zone):
         return []
     try:
-        jobs = active_jobs(config.database_url)
-    except StoreError:
+        jobs = active_jobs(url_of(config))
+    except NanobotError:
         return []  # reported with the store
     if not jobs:
         return []

@@ -10,6 +10,7 @@ from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.store import kept_at
+from nanobot.store.servers import url_of
 from nanobot.tools.walls import NetworkAccess, Walls
 
 
@@ -43,7 +44,7 @@ def _pinned(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]
     if not pinned:
         return []
     try:
-        pins = kept_at(config.database_url)
+        pins = kept_at(url_of(config))
     except NanobotError as error:
         return [Finding(about="mcp", level="broken", text=str(error))]
     findings = []

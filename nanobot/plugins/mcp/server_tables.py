@@ -26,6 +26,7 @@ from nanobot.plugins.mcp.service import place_of
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.store import kept_at
 from nanobot.plugins.mcp.tool_names import allowed, described, names, schema
+from nanobot.store.servers import url_of
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -149,7 +150,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     except TimeoutError:
         raise ServerTrouble("it does not answer") from None
     by_name = {row.name: row for row in reversed(listed)}
-    kept = await asyncio.to_thread(kept_at, config.database_url)
+    kept = await asyncio.to_thread(kept_at, url_of(config))
     pins = {pin.tool: pin for pin in kept if pin.server == name}
     first = settings.pin == "changes" and never_accepted(list(pins.values()))
     trusted = settings.pin == "off" or first

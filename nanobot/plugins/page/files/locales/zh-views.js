@@ -136,6 +136,8 @@ export default {
   "also with content from outside": "也适用于外部内容",
   "{key} is written, but the environment sets it too, and that counts.":
     "{key} 已写入，但环境变量也设置了它，以环境变量为准。",
+  "{key} is written. It has no effect while the plugin {plugin} is off.":
+    "{key} 已写入，但插件 {plugin} 关闭时不起作用。",
   "{key} is written. It takes effect after a restart.": "{key} 已写入，重启后生效。",
   "{key} is saved and in effect.": "{key} 已保存并生效。",
   "any of {choices}": "可选 {choices}",

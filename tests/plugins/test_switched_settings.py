@@ -1,0 +1,65 @@
+"""Keys of plugins that are switched off: people who set them are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nanobot.app.gateway_parts import Parts
+from nanobot.cli.settings import set_key
+from nanobot.config.plugin_tables import plugin_of, plugin_tables
+from nanobot.operations.configuration import changed_text
+from nanobot.operations.home import ChangedSettings
+from nanobot.seam.installed import installed
+from tests.plugins.switching import serving
+
+
+def a_key_of(table: str) -> tuple[str, str]:
+    """A key with a simple value, and that value; a table of tables gets one below a name."""
+    kind = plugin_tables()[table]
+    below = f"{table}.x" if installed().found[plugin_of(table)].plugin.named else table
+    for field in msgspec.structs.fields(kind):
+        if isinstance(field.default, bool):
+            return f"{below}.{field.name}", str(field.default).lower()
+        if isinstance(field.default, int | float):
+            return f"{below}.{field.name}", str(field.default)
+    return "", ""
+
+
+TABLES = sorted(table for table in plugin_tables() if a_key_of(table)[0])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_without_a_gateway_a_key_of_a_plugin_that_is_off_is_written_and_named(
+    tmp_path: Path, table: str
+) -> None:
+    plugin = plugin_of(table)
+    (tmp_path / "config.toml").write_text(f'[plugins]\noff = ["{plugin}"]\n')
+    said = set_key({"NANOBOT_HOME": str(tmp_path)}, *a_key_of(table))
+    assert said.endswith(
+        f"It has no effect while the plugin {plugin} is off: `plugins on {plugin}`."
+    )
+
+
+async def set_budget(parts: Parts) -> ChangedSettings:
+    change = {"key": "budgets.zone", "text": "Asia/Tokyo"}
+    changed: ChangedSettings = await parts.operations.call("config set", change)
+    return changed
+
+
+async def test_a_gateway_says_it_too_and_not_that_it_is_in_effect(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", '[plugins]\noff = ["budgets"]\n') as parts:
+        changed = await set_budget(parts)
+        assert changed.off == ["budgets"]
+        text = changed_text(changed)
+        assert "no effect while the plugin budgets is off: `plugins on budgets`." in text
+        assert "in effect now" not in text
+
+
+async def test_while_it_is_on_nothing_is_said_of_it(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home") as parts:
+        changed = await set_budget(parts)
+        assert (changed.off, changed.applied) == ([], ["budgets.zone"])
+        assert "plugin" not in changed_text(changed)
