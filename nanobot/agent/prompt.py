@@ -20,6 +20,7 @@ from nanobot.session.runs import PromptSnapshot
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
 from nanobot.workspace.skills import Skill, Skills
+from nanobot.workspace.skills_in_prompts import PromptSkills
 
 
 class PromptBuilder:
@@ -172,7 +173,8 @@ class PromptParts:
     ) -> None:
         self._workspace = workspace
         self.configure(name, persona)
-        self._skills = skills or Skills(workspace)
+        self._skills = PromptSkills(skills or Skills(workspace))
+        self._skill_parts = _SkillParts()
         self._limits = limits or {}
 
     def configure(self, name: str, persona: str) -> None:
@@ -202,7 +204,7 @@ class PromptParts:
         if private and "write_file" in offered and self._is_unmet():
             parts.append(PromptPart("introduction", _MEETING))
         if offered:
-            parts += _skill_parts(self._skills.shown(), listed="skill" in offered)
+            parts += self._skill_parts.of(self._skills.shown(), listed="skill" in offered)
         return [part for part in parts if part.text]
 
     @cached_property
@@ -240,6 +242,22 @@ def _principles(offered: set[str], guidance: Sequence[Guidance]) -> str:
         parts.append(_TOOLS)
     parts += [each.text for each in guidance if any(n.startswith(each.tools) for n in offered)]
     return "\n\n".join([*parts, _SAFETY])
+
+
+class _SkillParts:
+    """The parts about skills, made once for each state of the skills."""
+
+    def __init__(self) -> None:
+        self._skills: tuple[Skill, ...] = ()
+        self._made: dict[bool, list[PromptPart]] = {}
+
+    def of(self, skills: tuple[Skill, ...], *, listed: bool) -> list[PromptPart]:
+        """`skills`: the same object as long as they are the same."""
+        if skills is not self._skills:
+            self._skills, self._made = skills, {}
+        if listed not in self._made:
+            self._made[listed] = _skill_parts(skills, listed=listed)
+        return self._made[listed]
 
 
 def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[PromptPart]:

@@ -25,4 +25,5 @@ async def reload(context: OperationContext, _: Caller) -> Reloaded:
 
     Current answers keep their prompt.
     """
+    context.engine.skills.changed()
     return Reloaded(sessions=await context.engine.records.forget_prompts())

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -39,8 +39,16 @@ _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 Source: TypeAlias = Literal["bundled", "workspace"]
 
 
+class Needs(msgspec.Struct, frozen=True):
+    """What a skill requires: programs, variables, and one of these systems."""
+
+    bins: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    os: tuple[str, ...] = ()
+
+
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """One skill. `lacking`: the requirements that this machine does not meet. `wrong`: why the
+    """One skill. `lacking`: those of its `needs` that this machine does not meet. `wrong`: why the
     skill cannot be read at all. `files`: the other files of its folder. A `disabled` skill is not
     shown to the model.
     """
@@ -52,6 +60,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
     path: str
     files: tuple[str, ...] = ()
+    needs: Needs = Needs()
     lacking: tuple[Sentence, ...] = ()
     wrong: Sentence = ""
     disabled: bool = False
@@ -85,7 +94,8 @@ class SkillView(msgspec.Struct, frozen=True, kw_only=True):
 
 class Skills:
     """The skills of a workspace, read again at every call, because files may change at any time.
-    Skills whose names are in `disabled` are not shown to the model.
+    Skills whose names are in `disabled` are not shown to the model. `changes` counts the changes
+    made here.
     """
 
     def __init__(
@@ -97,6 +107,7 @@ class Skills:
         self._workspace = workspace
         self._environ = environ or {}
         self.disabled = set(disabled)
+        self.changes = 0
 
     @property
     def folder(self) -> Path:
@@ -105,17 +116,23 @@ class Skills:
 
     def all(self) -> list[Skill]:
         by_name: dict[str, Skill] = {}
-        for folder in _folders(assets.skills()):
-            by_name[folder.name] = self._read(folder, "bundled")
-        for folder in _folders(self.folder):
-            by_name[folder.name] = self._read(folder, "workspace")
-        for name in self.disabled & by_name.keys():
-            by_name[name] = msgspec.structs.replace(by_name[name], disabled=True)
-        return [by_name[name] for name in sorted(by_name)]
+        for source, root in self.roots():
+            for folder in _folders(root):
+                by_name[folder.name] = self._read(folder, source)
+        return list(self.checked(by_name[name] for name in sorted(by_name)))
+
+    def roots(self) -> tuple[tuple[Source, Path], ...]:
+        """The folders of skills; those of a later one replace others of their names."""
+        return (("bundled", assets.skills()), ("workspace", self.folder))
 
     def hide(self, names: Collection[str]) -> None:
         """From now on, hide these skills from the model, and only these."""
         self.disabled = set(names)
+        self.changed()
+
+    def changed(self) -> None:
+        """Files may have changed: the next prompt shows them as they are now."""
+        self.changes += 1
 
     def shown(self) -> list[Skill]:
         """The skills that the model may see."""
@@ -123,6 +140,10 @@ class Skills:
 
     def named(self, name: str) -> Skill:
         """The skill with that name. Raises NanobotError, listing the existing skills."""
+        if _NAME.fullmatch(name):
+            for source, root in reversed(self.roots()):
+                if os.path.lexists(root / name / "SKILL.md"):
+                    return next(self.checked([self._read(root / name, source)]))
         every = self.all()
         for skill in every:
             if skill.name == name:
@@ -169,7 +190,7 @@ class Skills:
         target = self.folder / folder.name
         bare = Skill(name=folder.name, source="workspace", path=str(folder / "SKILL.md"))
         try:
-            self._parsed(bare, folder, "SKILL.md", folder)
+            self._parsed(bare, folder, "SKILL.md")
         except (FrontMatterError, OSError) as error:
             raise UsageError(f"{bare.path}: {error}") from error
         if target.exists() and not replace:
@@ -180,17 +201,23 @@ class Skills:
             _place(files, folder, target)
         except OSError as error:
             raise NanobotError(f"{target} cannot be written: {error.strerror}") from error
-        return self._read(target, "workspace")
+        self.changed()
+        return next(self.checked([self._read(target, "workspace")]))
 
     def _root(self, source: str) -> Path:
         return assets.skills().parent if source == "bundled" else self._workspace
 
     def _read(self, folder: Path, source: Source) -> Skill:
         """Read a skill from its folder, including its errors."""
+        skill = self.page(folder, source)
+        return skill if skill.wrong else msgspec.structs.replace(skill, files=_others(folder))
+
+    def page(self, folder: Path, source: Source) -> Skill:
+        """A skill as its page says, unchecked and without the other files of its folder."""
         root, path = self._root(source), f"skills/{folder.name}/SKILL.md"
         bare = Skill(name=folder.name, source=source, path=path)
         try:
-            return self._parsed(bare, root, path, folder)
+            return self._parsed(bare, root, path)
         except FrontMatterError as error:
             return msgspec.structs.replace(bare, wrong=str(error))
         except OSError as error:
@@ -198,7 +225,7 @@ class Skills:
             why = "links are not followed here" if link else error.strerror or str(error)
             return msgspec.structs.replace(bare, wrong=why)
 
-    def _parsed(self, bare: Skill, root: Path, path: str, folder: Path) -> Skill:
+    def _parsed(self, bare: Skill, root: Path, path: str) -> Skill:
         text = read(root, path, MAX_BODY + 1)
         if len(text) > MAX_BODY:
             raise FrontMatterError(
@@ -206,11 +233,9 @@ class Skills:
                 f"the folder"
             )
         fields, body = split(text)
-        return self._skill(bare, fields, body, _others(folder))
+        return self._skill(bare, fields, body)
 
-    def _skill(
-        self, bare: Skill, fields: Mapping[str, FrontMatterField], body: str, files: tuple[str, ...]
-    ) -> Skill:
+    def _skill(self, bare: Skill, fields: Mapping[str, FrontMatterField], body: str) -> Skill:
         name = _required(fields, "name").text()
         if not _NAME.fullmatch(name) or name != bare.name:
             raise _required(fields, "name").wrong(
@@ -229,28 +254,43 @@ class Skills:
             description=description,
             always=always,
             body=body,
-            files=files,
-            lacking=self._lacking(needs),
+            needs=_needs(needs),
         )
 
-    def _lacking(self, needs: Mapping[str, FrontMatterField]) -> tuple[str, ...]:
-        unknown = [need for key, need in needs.items() if key not in ("bins", "env", "os")]
-        if unknown:
-            raise FrontMatterError(
-                f"line {unknown[0].line}: requires.{unknown[0].key} is not known; "
-                "there are bins, env and os"
+    def checked(self, skills: Iterable[Skill]) -> Iterator[Skill]:
+        """These skills, with what this machine lacks for each, and whether it is disabled."""
+        found: dict[str, bool] = {}
+        for skill in skills:
+            lacking = self._lacking(skill.needs, found)
+            disabled = skill.name in self.disabled
+            differs = lacking or disabled
+            yield (
+                msgspec.structs.replace(skill, lacking=lacking, disabled=disabled)
+                if differs
+                else skill
             )
-        bins, env, systems = (
-            needs[key].listed() if key in needs else () for key in ("bins", "env", "os")
-        )
+
+    def _lacking(self, needs: Needs, found: dict[str, bool]) -> tuple[str, ...]:
+        """`found`: the programs that were searched for, each with whether it is there."""
+        for need in needs.bins:
+            if need not in found:
+                found[need] = shutil.which(need, path=SEARCH_PATH) is not None
         here = _SYSTEMS.get(sys.platform, sys.platform)
-        lacking = [
-            f"the program {need}" for need in bins if not shutil.which(need, path=SEARCH_PATH)
-        ]
-        lacking += [f"the variable {need}" for need in env if not self._environ.get(need)]
-        if systems and here not in {need.lower() for need in systems}:
-            lacking.append(f"one of these systems: {', '.join(systems)}")
+        lacking = [f"the program {need}" for need in needs.bins if not found[need]]
+        lacking += [f"the variable {need}" for need in needs.env if not self._environ.get(need)]
+        if needs.os and here not in {need.lower() for need in needs.os}:
+            lacking.append(f"one of these systems: {', '.join(needs.os)}")
         return tuple(lacking)
+
+
+def _needs(fields: Mapping[str, FrontMatterField]) -> Needs:
+    unknown = [need for key, need in fields.items() if key not in ("bins", "env", "os")]
+    if unknown:
+        raise FrontMatterError(
+            f"line {unknown[0].line}: requires.{unknown[0].key} is not known; "
+            "there are bins, env and os"
+        )
+    return Needs(*(fields[key].listed() if key in fields else () for key in ("bins", "env", "os")))
 
 
 def _required(fields: Mapping[str, FrontMatterField], key: str) -> FrontMatterField:
