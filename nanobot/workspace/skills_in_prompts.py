@@ -18,22 +18,26 @@ _Stamp = tuple[int, ...]
 
 
 class PromptSkills:
-    """Looks at the folders at most once every LOOK_SECONDS, and reads only the pages that have
-    changed. What `shown` returns is the same object until something has changed."""
+    """Looks at the pages at most once every LOOK_SECONDS, and at once where a skill was added or
+    removed; reads only those that have changed. What `shown` returns is the same object until
+    something has changed."""
 
     def __init__(self, skills: Skills, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._skills = skills
         self._monotonic = monotonic
         self._until = 0.0
         self._changes = -1
+        self._roots: tuple[int, ...] = ()
         self._pages: dict[str, tuple[_Stamp, Skill]] = {}
         self._shown: tuple[Skill, ...] = ()
 
     def shown(self) -> tuple[Skill, ...]:
         """The skills that the model may see, without the names of their other files."""
-        if self._monotonic() < self._until and self._changes == self._skills.changes:
+        roots = tuple(_changed_at(root) for _, root in self._skills.roots())
+        same = (roots, self._skills.changes) == (self._roots, self._changes)
+        if same and self._monotonic() < self._until:
             return self._shown
-        self._changes = self._skills.changes
+        self._roots, self._changes = roots, self._skills.changes
         shown = tuple(self._look())
         if shown != self._shown:
             self._shown = shown
@@ -53,6 +57,14 @@ class PromptSkills:
         self._pages = pages
         here = self._skills.checked(by_name[name] for name in sorted(by_name))
         return [skill for skill in here if not skill.disabled]
+
+
+def _changed_at(root: Path) -> int:
+    """When the list of folders changed, in nanoseconds; 0 where there is none."""
+    try:
+        return root.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _stamps(root: Path) -> list[tuple[str, str, _Stamp]]:

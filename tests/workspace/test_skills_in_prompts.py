@@ -43,13 +43,22 @@ def test_a_change_is_shown_a_second_later_and_not_before(tmp_path: Path) -> None
     page, seen = say(tmp_path, "Baking bread."), Seen(tmp_path)
     assert seen.about("bread") == "Baking bread."
     say(tmp_path, "Baking rolls.")
-    say(tmp_path, "Brewing beer.", "beer")
-    assert (seen.about("bread"), seen.about("beer")) == ("Baking bread.", None)
+    assert seen.about("bread") == "Baking bread."
     seen.now += LOOK_SECONDS
-    assert (seen.about("bread"), seen.about("beer")) == ("Baking rolls.", "Brewing beer.")
+    assert seen.about("bread") == "Baking rolls."
     page.unlink()
     seen.now += LOOK_SECONDS
-    assert (seen.about("bread"), seen.about("beer")) == (None, "Brewing beer.")
+    assert seen.about("bread") is None
+
+
+def test_a_skill_that_comes_or_goes_is_shown_at_once(tmp_path: Path) -> None:
+    say(tmp_path, "Baking bread.")
+    seen = Seen(tmp_path)
+    assert seen.about("beer") is None
+    folder = say(tmp_path, "Brewing beer.", "beer").parent
+    assert seen.about("beer") == "Brewing beer."
+    folder.rename(tmp_path / "elsewhere")
+    assert seen.about("beer") is None
 
 
 def test_what_people_do_with_skills_is_shown_at_once(tmp_path: Path) -> None:
