@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -51,10 +52,17 @@ class House:
     """A gateway that is served, and who may ask it."""
 
     def __init__(
-        self, parts: Parts, provider: ScriptedProvider, home: Path, restarts: list[str]
+        self,
+        parts: Parts,
+        provider: ScriptedProvider,
+        home: Path,
+        restarts: list[str],
+        ready: asyncio.Event,
     ) -> None:
         self.restarts = restarts
         """One for each time that it was to start again, which it does not do here."""
+        self.ready = ready
+        """Set when it says that it is ready; it is served before that."""
         self.parts = parts
         self.provider = provider
         self.home = home
@@ -126,8 +134,9 @@ async def house(
         program=None if configured_models else Program(provider=OneProvider(provider)),
         restart=lambda: restarts.append("wanted"),
     )
+    ready = asyncio.Event()
     async with (
-        gateway.serving("a test", lambda _line: None) as parts,
-        House(parts, provider, home, restarts) as opened,
+        gateway.serving("a test", lambda _line: ready.set()) as parts,
+        House(parts, provider, home, restarts, ready) as opened,
     ):
         yield opened

@@ -45,6 +45,7 @@ async def test_the_page_says_what_it_needs(tmp_path: Path) -> None:
 async def test_everything_else_is_served_behind_the_same_guards(tmp_path: Path) -> None:
     async with house(tmp_path / "home", web=OFF) as served:
         owner, stranger = await served.owner(), await served.stranger()
+        await served.ready.wait()
         for path in ("/healthz", "/readyz"):
             assert (await stranger.get(path))[0] == 200, path
         assert (await stranger.get("/metrics"))[0] == 401

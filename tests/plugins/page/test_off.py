@@ -34,6 +34,7 @@ async def test_programs_are_served_all_the_same(tmp_path: Path) -> None:
         _, taken = await owner.post("/api/sessions/web:desk/messages", text="hello")
         assert taken["fresh"]
         assert await _answers(served) == "echo: hello"
+        await served.ready.wait()
         for path, found in (("/healthz", 200), ("/readyz", 200), ("/v1/models", 200)):
             assert (await owner.get(path))[0] == found, path
         _, me = await owner.get("/api/me")
