@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, InboundMessage, Origin, Sender
+from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import (
     OPEN,
@@ -39,6 +39,7 @@ from nanobot.session.keys import APPROVALS
 from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
+from nanobot.store.database import access_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import StoreContext
@@ -53,9 +54,18 @@ _UNLABELLED = {False: "om2", True: "omgpftx2:*"}
 _NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
     schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
 )
+_p = access_tables.pairings
+_NO_LONGER = sa.exists().where(
+    _p.c.channel == _i.c.channel,
+    _p.c.sender_id == _i.c.sender_id,
+    sa.not_(sa.and_(_p.c.state == "approved", _p.c.role == Role.OWNER)),
+    sa.func.coalesce(_p.c.decided_at, _p.c.asked_at) >= _i.c.at,
+)
+"""Their access was revoked, or another role given, since they spoke. Owners of the configuration
+speak as owners again, however often they are revoked."""
 _OF_OWNERS = (
     sa.select(_i.c.id, _i.c.body)
-    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"), ~_NO_LONGER)
     .order_by(_i.c.id.desc())
     .limit(sa.bindparam("n"))
 )

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.messages import Address, Role, Sender
+from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.plugins.pairing.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
@@ -18,6 +18,7 @@ from nanobot.plugins.pairing.pairing import (
 )
 from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
+from nanobot.session.inbox import Admission
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")
@@ -217,3 +218,57 @@ async def test_what_another_process_changed_holds_here_after_seconds(home: Home)
 def test_what_is_no_code_is_refused_in_words(text: str) -> None:
     with pytest.raises(NanobotError, match="is not a pairing code: those look like ABCD-EFGH"):
         spelled(text)
+
+
+async def speaks(home: Home, person: str, role: Role) -> None:
+    """Somebody says something in a chat of their own."""
+    home.clock.advance(1)
+    chat = Address("telegram", person)
+    message = InboundMessage(
+        address=chat,
+        message_id=f"m{home.clock.now()}",
+        dedupe_key=f"m{home.clock.now()}",
+        sender=Sender(person),
+        text="hello",
+        sent_at=home.clock.now(),
+    )
+    admission = Admission(message=message, session_key=str(chat), role=role)
+    await home.journal().admit("telegram", [admission], None, 50)
+
+
+async def told_of(home: Home, stranger: str) -> set[str]:
+    """The chats whose people hear that somebody new asks."""
+    home.clock.advance(2 * VALID_SECONDS)
+    chat = Address("telegram", stranger)
+    request = await asked(home.pairings(), chat, Sender(stranger))
+    return {address.chat_id for address in request.told}
+
+
+@pytest.mark.parametrize("then", [None, Role.MEMBER, Role.GUEST])
+async def test_owners_who_are_owners_no_longer_are_not_told_what_owners_are_told(
+    home: Home, then: Role | None
+) -> None:
+    """Their last words as an owner are still among those that show where owners can be found."""
+    pairings = home.pairings()
+    await speaks(home, "1001", Role.OWNER)
+    await pairings.let_in("telegram", "666", Role.OWNER, "1001")
+    await speaks(home, "666", Role.OWNER)
+    assert await told_of(home, "31") == {"1001", "666"}
+    if then is None:
+        await pairings.revoke("telegram:666", "1001")
+    else:
+        await pairings.let_in("telegram", "666", then, "1001")
+    assert await told_of(home, "32") == {"1001"}
+    await pairings.ask(CHAT, EVE)  # somebody who was revoked is a stranger again
+    assert await told_of(home, "33") == {"1001"}
+    await pairings.let_in("telegram", "666", Role.OWNER, "1001")
+    await speaks(home, "666", Role.OWNER)
+    assert await told_of(home, "34") == {"1001", "666"}
+
+
+async def test_an_owner_of_the_configuration_is_told_whatever_was_revoked(home: Home) -> None:
+    pairings = home.pairings()
+    await pairings.let_in("telegram", "1001", Role.MEMBER, "1001")
+    await pairings.revoke("telegram:1001", "1001")
+    await speaks(home, "1001", Role.OWNER)
+    assert await told_of(home, "31") == {"1001"}
