@@ -9,8 +9,8 @@ import msgspec
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.runs import RunId, run_of
-from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.session.states import RunState
+from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import RunView
 
 
@@ -29,14 +29,15 @@ async def retry_run(
 
     The new run has the same input.
     """
-    run, background = await run_of(context, caller, id), context.of(BackgroundRuns)
-    request = await background.records.again(run.id)
+    run = await run_of(context, caller, id)
+    request = await context.of(TaskRecords).again(run.id)  # type: ignore[type-abstract]
     if request is None:
         raise NanobotError(f"Run {run.id} answered a message: send the message again instead.")
     if run.state not in (RunState.FAILED, RunState.ABORTED):
         raise NanobotError(f"Run {run.id} is {run.state}: only failed runs can be retried.")
     key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
-    started = await background.starter.start(msgspec.structs.replace(request, key=key))
+    starter = context.of(TaskStarter)  # type: ignore[type-abstract]
+    started = await starter.start(msgspec.structs.replace(request, key=key))
     view = await context.engine.records.run(started)
     if view is None:
         raise NanobotError(f"Run {started} was deleted.")

@@ -23,7 +23,7 @@ from nanobot.seam.offers import Contributions
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
+from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.unit import StoreContext
@@ -51,6 +51,7 @@ def objects(  # noqa: PLR0913 - each is a part of the gateway
         BackgroundRuns: background,
         RunTypes: background.types,
         TaskStarter: background.starter,
+        TaskRecords: stored,
     }
 
 

@@ -13,7 +13,7 @@ from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.operations import operations
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.run_types import TaskResult
-from nanobot.session.tasks import Parent, Report, TaskRequest
+from nanobot.session.tasks import Parent, Report, TaskRecords, TaskRequest, TaskStarter
 from nanobot.session.views import RunView
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text
@@ -24,7 +24,7 @@ CHAT = Address("fake", "1")
 def brings(bot: FakeGateway) -> Brought:
     """What the plugin brings to people."""
     assert isinstance(bot.background, BackgroundRuns)
-    offers = {BackgroundRuns: bot.background}
+    offers = {TaskStarter: bot.background.starter, TaskRecords: bot.background.records}
     return Brought(operations=tuple(operations()), offers=offers)
 
 

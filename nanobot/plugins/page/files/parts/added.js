@@ -24,9 +24,11 @@ async function load(view) {
   loaded.value = { ...loaded.value, [script]: module.default };
 }
 
+/** @typedef {"run" | "step" | "skills" | "memory" | "channels"} Place */
+
 /**
  * What plugins add there, each with these properties.
- * @param {{ place: "run" | "step" | "skills" | "memory" | "channels" } & Record<string, unknown>} props
+ * @param {{ place: Place } & Record<string, unknown>} props
  */
 export function Added({ place, ...rest }) {
   const views = (me.value?.views ?? []).filter((view) => view.place === place);
