@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
-from nanobot.agent.tasks.service import TASK_STORE
 from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.ports import OutboundPart
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.session.inbox import Admission, Consumed
 from nanobot.session.journal import Journal
@@ -28,6 +29,8 @@ from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.service import JOB_STORE, Jobs
 
 _LOOK_SECONDS = 2.0
+TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")
+"""Makes the stored background runs of a store, of its database and its writer."""
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from nanobot.agent.tasks.service import TASK_STORE
 from nanobot.errors import StoreError
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
@@ -18,6 +17,7 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.message_bus import TASK_STORE
 from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations

@@ -12,7 +12,7 @@ from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.ports import Clock
 from nanobot.seam.faces import Interface
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskRecords, TaskStarter
+from nanobot.session.tasks import TaskStarter
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 
@@ -57,8 +57,6 @@ class BackgroundWork(Protocol):
         ...
 
 
-TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")
-"""Makes the stored background runs of a store, of its database and its writer."""
 BACKGROUND_RUNS: Interface[Callable[..., BackgroundWork]] = Interface("background_runs")
 """Makes the background runs of a process, of such a store, with subagents and some types."""
 RUN_TYPE_REGISTRY: Interface[
