@@ -45,8 +45,9 @@ def test_its_end_does_not_wait_for_those_who_hold_its_pipes_and_leaves_nothing_o
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # What is left open shows when it is collected, after its loop was closed.
-        assert asyncio.run(run()) == -9
+        # What is left open shows when it is collected, after its loop was closed. 255: a transport
+        # that is closed looks whether its program has ended, and its watcher then comes too late.
+        assert asyncio.run(run()) in (-9, 255)
         gc.collect()
 
 
