@@ -27,8 +27,8 @@ def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = F
         if not force:
             asyncio.run(check_named({key: configfile.typed_value(key, value)}, environ))
         file = configfile.put(environ, {key: value})
-        lines = [f"{key}: written into {file}. It takes effect when nanobot starts."]
         _, config = survey(environ)
         off = [] if config is None else switched_off([key], config)
-        return " ".join([*lines, *map(without_effect, off)])
+        effects = [*map(without_effect, off)] or ["It takes effect when nanobot starts."]
+        return " ".join([f"{key}: written into {file}.", *effects])
     return changed_text(msgspec.json.decode(raw, type=ChangedSettings))

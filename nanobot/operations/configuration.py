@@ -24,8 +24,9 @@ def changed_text(changed: ChangedSettings, _: Now | None = None) -> Sentence:
     if changed.overridden:
         names = ", ".join(map(variable_of, changed.overridden))
         lines.append(f"It has no effect while the environment variable {names} is set.")
-    lines += map(without_effect, changed.off)
-    if changed.applied and not changed.off:
+    if changed.off:
+        return " ".join([*lines, *map(without_effect, changed.off)])
+    if changed.applied:
         lines.append("It is in effect now.")
     if changed.restart:
         lines.append("Restart the gateway for it to take effect (`restart`).")

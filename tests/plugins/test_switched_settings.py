@@ -37,8 +37,10 @@ def test_without_a_gateway_a_key_of_a_plugin_that_is_off_is_written_and_named(
 ) -> None:
     plugin = plugin_of(table)
     (tmp_path / "config.toml").write_text(f'[plugins]\noff = ["{plugin}"]\n')
-    said = set_key({"NANOBOT_HOME": str(tmp_path)}, *a_key_of(table))
-    assert said.endswith(
+    key, value = a_key_of(table)
+    said = set_key({"NANOBOT_HOME": str(tmp_path)}, key, value)
+    assert said == (
+        f"{key}: written into {tmp_path / 'config.toml'}. "
         f"It has no effect while the plugin {plugin} is off: `plugins on {plugin}`."
     )
 
@@ -56,6 +58,8 @@ async def test_a_gateway_says_it_too_and_not_that_it_is_in_effect(tmp_path: Path
         text = changed_text(changed)
         assert "no effect while the plugin budgets is off: `plugins on budgets`." in text
         assert "in effect now" not in text
+        later = msgspec.structs.replace(changed, applied=[], restart=["budgets.zone"])
+        assert "Restart" not in changed_text(later)
 
 
 async def test_while_it_is_on_nothing_is_said_of_it(tmp_path: Path) -> None:
