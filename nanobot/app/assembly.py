@@ -15,7 +15,7 @@ from nanobot.app.changing import take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_on
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
@@ -150,6 +150,8 @@ class _Assembly:
         self.sharing = sharing_of(self.store, self.plugged)
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
+        pairing = self.plugged.offers.find(Strangers) is not None
+        self.store.writer.owners = partial(owners_on, config, pairing=pairing)
         self._register_tools()
         channels = self.channels
         agent = self._agent()

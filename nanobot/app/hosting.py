@@ -35,6 +35,7 @@ from nanobot.ports import (
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
+from nanobot.session.approvals import ChannelOwners
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 
@@ -273,6 +274,14 @@ def gate_of(
         strangers=strangers if settings.pairing else None,
         able=able,
     )
+
+
+def owners_on(config: Config, channel: str, *, pairing: bool) -> ChannelOwners | None:
+    """Who the gate of a configured channel takes for owners; None for any other channel."""
+    settings = config.channels.get(channel)
+    if settings is None:
+        return None
+    return ChannelOwners(tuple(settings.owners), pairing and settings.pairing)
 
 
 async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:

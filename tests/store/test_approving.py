@@ -345,3 +345,21 @@ async def test_those_who_may_are_asked_where_they_spoke_alone_last(journal: SqlJ
     done = await journal.park(claimed.lane, claimed.run, elsewhere)
     assert isinstance(done, Parked)
     assert done.owes == (CHAT, Address("telegram", "private1"))
+
+
+async def test_an_approver_is_asked_on_their_own_channel_only(journal: SqlJournal) -> None:
+    """Somebody else may have the same id on another platform."""
+    for number, channel in enumerate(("email", "telegram")):
+        said_there = said(f"m{number}", BEN, Address(channel, "private"))
+        await admit(
+            journal, Admission(message=said_there, session_key=f"s{number}", role=Role.MEMBER)
+        )
+    claimed = await begun(journal, "r1")
+    await asked(journal, claimed)
+    await journal.record_reply(claimed.lane, claimed.run, reply())
+    question = msgspec.structs.replace(
+        approval(run_id="r1"), here=False, approvers=("members", f"telegram:{BEN}")
+    )
+    done = await journal.park(claimed.lane, claimed.run, question)
+    assert isinstance(done, Parked)
+    assert done.owes == (CHAT, Address("telegram", "private"))

@@ -17,6 +17,7 @@ from nanobot.session.approvals import (
     AnswerOutcome,
     Approval,
     ApprovalAnswer,
+    ChannelOwners,
     NobodyReached,
     Parked,
     ParkResult,
@@ -55,20 +56,20 @@ _NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
     schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
 )
 _p = access_tables.pairings
-_NO_LONGER = sa.exists().where(
+_LET_IN = sa.exists().where(
     _p.c.channel == _i.c.channel,
     _p.c.sender_id == _i.c.sender_id,
-    sa.not_(sa.and_(_p.c.state == "approved", _p.c.role == Role.OWNER)),
-    sa.func.coalesce(_p.c.decided_at, _p.c.asked_at) >= _i.c.at,
+    _p.c.state == "approved",
+    _p.c.role == Role.OWNER,
 )
-"""Their access was revoked, or another role given, since they spoke. Owners of the configuration
-speak as owners again, however often they are revoked."""
-_OF_OWNERS = (
+_SPOKEN = (
     sa.select(_i.c.id, _i.c.body)
-    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"), ~_NO_LONGER)
+    .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
     .order_by(_i.c.id.desc())
-    .limit(sa.bindparam("n"))
+    .limit(_LOOKED_AT)
 )
+_LISTED = _i.c.sender_id.in_(sa.bindparam("ids", expanding=True))
+_BY_LISTED, _BY_LISTED_OR_LET_IN = _SPOKEN.where(_LISTED), _SPOKEN.where(_LISTED | _LET_IN)
 
 
 def park(
@@ -77,7 +78,7 @@ def park(
     log.fence(connection, lane)
     ruled = not approval.question and not approval.unaccepted
     rule = _allowed_for_good(connection, approval) if ruled else None
-    reached = _reached(connection, approval) if rule is None else ()
+    reached = _reached(connection, writer, approval) if rule is None else ()
     if rule is not None:
         bodies = _entries(msgspec.structs.replace(approval, decided_by=f"rule {rule}"))
         return AllowedForGood(log.append(connection, writer, lane, run.id, bodies))
@@ -132,41 +133,53 @@ def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | No
     return next((row.id for row in rows if labels.read(row.label).serves(now)), None)
 
 
-def _reached(connection: sa.Connection, approval: Approval) -> list[Address]:
+def _reached(connection: sa.Connection, writer: StoreContext, approval: Approval) -> list[Address]:
     """The chats to ask: the one of the call, if a person there may answer or is told who may; and
     private chats with people who may."""
     if approval.here:
         return [approval.address]
-    others = chats_of_approvers(connection, approval.approvers)
+    others = chats_of_approvers(connection, writer, approval.approvers)
     if approval.address in others:
         return [approval.address]
     return [approval.address, *others] if others else []
 
 
-def chats_of_approvers(connection: sa.Connection, approvers: tuple[str, ...] = ()) -> list[Address]:
+def chats_of_approvers(
+    connection: sa.Connection, writer: StoreContext, approvers: tuple[str, ...] = ()
+) -> list[Address]:
     """Private chats with owners and with the people named; the latest first."""
     chats: dict[tuple[str, str], Address] = {}
-    for body in _spoken_by_approvers(connection, approvers):
+    for body in _spoken_by_approvers(connection, writer, approvers):
         spoken = msgspec.json.decode(body, type=InboundMessage)
         if not spoken.group:
             chats.setdefault((spoken.address.channel, spoken.sender.id), spoken.address)
     return list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
 
 
-def _spoken_by_approvers(connection: sa.Connection, approvers: tuple[str, ...]) -> list[bytes]:
+def _spoken_by_approvers(
+    connection: sa.Connection, writer: StoreContext, approvers: tuple[str, ...]
+) -> list[bytes]:
     """The last messages of owners and of the people named, the latest first."""
     rows: list[Any] = []
     channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
-        rows += connection.execute(_OF_OWNERS, {"c": channel, "n": _LOOKED_AT}).all()
+        rows += _of_channel(connection, channel, writer.owners(channel))
         channel = connection.scalar(_NEXT_CHANNEL, {"c": channel})
-    named = [name.partition(":")[2] for name in approvers]
-    if named:
+    keys = [name.partition(":")[::2] for name in approvers]
+    if keys:
         last = connection.scalar(sa.select(sa.func.max(_i.c.id))) or 0
         recent = sa.and_(_i.c.id > last - _RECENT, _i.c.origin == Origin.USER)
-        spoken = sa.select(_i.c.id, _i.c.body).where(recent, _i.c.sender_id.in_(named))
+        named = sa.tuple_(_i.c.channel, _i.c.sender_id).in_(keys)
+        spoken = sa.select(_i.c.id, _i.c.body).where(recent, named)
         rows += connection.execute(spoken.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
     return [body for _, body in sorted(rows, key=lambda row: -row[0])]
+
+
+def _of_channel(connection: sa.Connection, channel: str, owners: ChannelOwners | None) -> list[Any]:
+    if owners is None:
+        return list(connection.execute(_SPOKEN, {"c": channel}))
+    query = _BY_LISTED_OR_LET_IN if owners.by_pairing else _BY_LISTED
+    return list(connection.execute(query, {"c": channel, "ids": owners.ids}))
 
 
 def _load(

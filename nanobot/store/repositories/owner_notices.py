@@ -21,7 +21,7 @@ def tell_owners(
     """Queue a text for the owners, at most once a day about the same subject. Returns the chats it
     is queued for.
     """
-    chats = tuple(approvals.chats_of_approvers(connection))
+    chats = tuple(approvals.chats_of_approvers(connection, writer))
     name = hashlib.sha256(about.encode("utf-8", "replace")).hexdigest()[:16]
     day = int(writer.clock.now() // _DAY)
     for to in chats:

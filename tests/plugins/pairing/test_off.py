@@ -20,6 +20,8 @@ from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.ports import Capabilities
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.inbox import Admitted
+from nanobot.store.opening import Store
+from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 
@@ -29,8 +31,10 @@ WHY = "belongs to the plugin pairing, which is off here"
 
 
 @asynccontextmanager
-async def serving(folder: Path, settings: str = "") -> AsyncIterator[Parts]:
-    (folder / "config.toml").write_text(settings + CHANNEL)
+async def serving(
+    folder: Path, settings: str = "", *, channels: str = CHANNEL
+) -> AsyncIterator[Parts]:
+    (folder / "config.toml").write_text(settings + channels)
     environ = {"NANOBOT_HOME": str(folder)}
     program = Program(provider=OneProvider(ScriptedProvider()))
     gateway = Gateway(load(environ), environ, channels=False, program=program)
@@ -81,6 +85,31 @@ async def test_people_who_were_let_in_have_access_only_while_pairing_is_on(tmp_p
         assert (row.who, row.role) == ("udp:1", "owner")
         await write(parts, "1", "/pair list state=approved")
         assert "udp:1" in (await told(parts, "1"))[0]
+
+
+async def owners_told(parts: Parts) -> set[str]:
+    """The chats that get what owners are told."""
+    store = parts.plugged.offers.get(Store)
+    told = await SqlOwnerNotices(store.database, store.writer).tell("the disk", "It is full.")
+    return {str(address) for address in told}
+
+
+async def test_only_people_who_are_owners_now_are_told_what_owners_are_told(
+    tmp_path: Path,
+) -> None:
+    """Also those whose last words as an owner are in the store: they would be refused."""
+    listed = CHANNEL + 'owners = ["9"]\n'
+    async with serving(tmp_path, channels=listed) as parts:
+        await parts.plugged.offers.get(Pairing).let_in("udp", "1", Role.OWNER, "me")
+        for sender in ("1", "9"):
+            await write(parts, sender, "/help")
+        assert await owners_told(parts) == {"udp:1", "udp:9"}
+    async with serving(tmp_path, OFF, channels=listed) as parts:
+        assert await owners_told(parts) == {"udp:9"}
+    async with serving(tmp_path, channels=listed + "pairing = false\n") as parts:
+        assert await owners_told(parts) == {"udp:9"}
+    async with serving(tmp_path) as parts:  # the configuration names the owner no longer
+        assert await owners_told(parts) == {"udp:1"}
 
 
 @pytest.mark.parametrize("name", ["pair list", "pair approve", "pair revoke"])

@@ -18,6 +18,7 @@ from nanobot.plugins.pairing.pairing import (
 )
 from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
+from nanobot.session.approvals import ChannelOwners
 from nanobot.session.inbox import Admission
 from tests.store.home import Home
 
@@ -236,12 +237,19 @@ async def speaks(home: Home, person: str, role: Role) -> None:
     await home.journal().admit("telegram", [admission], None, 50)
 
 
-async def told_of(home: Home, stranger: str) -> set[str]:
+async def told_of(pairings: SqlPairingStore, home: Home, stranger: str) -> set[str]:
     """The chats whose people hear that somebody new asks."""
     home.clock.advance(2 * VALID_SECONDS)
     chat = Address("telegram", stranger)
-    request = await asked(home.pairings(), chat, Sender(stranger))
+    request = await asked(pairings, chat, Sender(stranger))
     return {address.chat_id for address in request.told}
+
+
+def with_owners(home: Home, *ids: str, by_pairing: bool = True) -> SqlPairingStore:
+    """The pairings of a gateway whose configuration names these owners."""
+    pairings = home.pairings()
+    pairings.writer.owners = lambda _: ChannelOwners(ids, by_pairing)
+    return pairings
 
 
 @pytest.mark.parametrize("then", [None, Role.MEMBER, Role.GUEST])
@@ -249,26 +257,42 @@ async def test_owners_who_are_owners_no_longer_are_not_told_what_owners_are_told
     home: Home, then: Role | None
 ) -> None:
     """Their last words as an owner are still among those that show where owners can be found."""
-    pairings = home.pairings()
+    pairings = with_owners(home, "1001")
     await speaks(home, "1001", Role.OWNER)
     await pairings.let_in("telegram", "666", Role.OWNER, "1001")
     await speaks(home, "666", Role.OWNER)
-    assert await told_of(home, "31") == {"1001", "666"}
+    assert await told_of(pairings, home, "31") == {"1001", "666"}
     if then is None:
         await pairings.revoke("telegram:666", "1001")
     else:
         await pairings.let_in("telegram", "666", then, "1001")
-    assert await told_of(home, "32") == {"1001"}
+    assert await told_of(pairings, home, "32") == {"1001"}
     await pairings.ask(CHAT, EVE)  # somebody who was revoked is a stranger again
-    assert await told_of(home, "33") == {"1001"}
+    assert await told_of(pairings, home, "33") == {"1001"}
     await pairings.let_in("telegram", "666", Role.OWNER, "1001")
-    await speaks(home, "666", Role.OWNER)
-    assert await told_of(home, "34") == {"1001", "666"}
+    assert await told_of(pairings, home, "34") == {"1001", "666"}
 
 
 async def test_an_owner_of_the_configuration_is_told_whatever_was_revoked(home: Home) -> None:
-    pairings = home.pairings()
+    pairings = with_owners(home, "1001")
     await pairings.let_in("telegram", "1001", Role.MEMBER, "1001")
     await pairings.revoke("telegram:1001", "1001")
     await speaks(home, "1001", Role.OWNER)
-    assert await told_of(home, "31") == {"1001"}
+    assert await told_of(pairings, home, "31") == {"1001"}
+
+
+async def test_people_taken_out_of_the_configuration_are_told_no_more(home: Home) -> None:
+    await speaks(home, "1001", Role.OWNER)
+    await speaks(home, "1002", Role.OWNER)
+    assert await told_of(with_owners(home, "1001", "1002"), home, "31") == {"1001", "1002"}
+    assert await told_of(with_owners(home, "1001"), home, "32") == {"1001"}
+    assert await told_of(with_owners(home), home, "33") == set()
+
+
+async def test_owners_by_pairing_are_not_told_on_a_channel_without_pairing(home: Home) -> None:
+    pairings = with_owners(home, "1001")
+    await pairings.let_in("telegram", "666", Role.OWNER, "1001")
+    await speaks(home, "666", Role.OWNER)
+    await speaks(home, "1001", Role.OWNER)
+    assert await told_of(pairings, home, "31") == {"1001", "666"}
+    assert await told_of(with_owners(home, "1001", by_pairing=False), home, "32") == {"1001"}

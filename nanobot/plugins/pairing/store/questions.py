@@ -31,7 +31,7 @@ def tell_owners(
     before = connection.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
     if before > MAX_TOLD:
         return ()
-    chats = tuple(approvals.chats_of_approvers(connection))
+    chats = tuple(approvals.chats_of_approvers(connection, writer))
     for to in chats:
         message = _more_ask(request, to) if before == MAX_TOLD else _question(request, view, to)
         outbox.owe(connection, writer, session_at(to), "", [message])

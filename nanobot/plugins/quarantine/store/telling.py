@@ -83,7 +83,7 @@ def _tell_chat(connection: sa.Connection, writer: StoreContext, row: Any) -> Non
 
 def _tell_owners(connection: sa.Connection, writer: StoreContext, rows: Sequence[Any]) -> None:
     """Tell owners once about rows in quarantine, if they have a chat."""
-    chats = chats_of_approvers(connection) if rows else []
+    chats = chats_of_approvers(connection, writer) if rows else []
     if not chats:
         return
     named = "\n".join(
