@@ -21,7 +21,7 @@ from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import bring_up_to_date, check, sqlite_path
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.repositories import chain
@@ -147,7 +147,9 @@ def check_store(url: str) -> CheckedStore:
 
 
 def vacuum(url: str) -> tuple[int, int]:
-    """Reclaim the space of deleted data. Returns the database's size before and after, in bytes."""
+    """Reclaim the space of deleted data, and give a file of an earlier version the page size of
+    new ones. Returns the database's size before and after, in bytes.
+    """
     path = _present(url)
     if path is None:
         return server_of(url).vacuum()
@@ -155,10 +157,21 @@ def vacuum(url: str) -> tuple[int, int]:
         before = path.stat().st_size
         try:
             with closing(sqlite3.connect(path)) as connection:
+                _set_page_size(connection)
                 connection.execute("VACUUM")
         except sqlite3.Error as error:
             raise StoreUnwritable(f"{path}: {error}; it needs as much room again") from error
         return before, path.stat().st_size
+
+
+def _set_page_size(connection: sqlite3.Connection) -> None:
+    """For the next VACUUM. A file with a WAL keeps its page size, and a reader in another process
+    keeps the WAL (https://www.sqlite.org/pragma.html#pragma_page_size).
+    """
+    if connection.execute("PRAGMA page_size").fetchone() != (PAGE_SIZE,):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+            connection.execute(f"PRAGMA page_size={PAGE_SIZE}")
 
 
 def where(url: str) -> str:

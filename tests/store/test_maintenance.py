@@ -20,7 +20,7 @@ from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store import maintenance
 from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
-from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.inspection import inspect
@@ -245,6 +245,27 @@ def test_a_vacuum_gives_room_back_and_loses_nothing(source: str, postgres: Postg
     url = postgres.empty()
     migrate_to(source, url)
     assert all(maintenance.vacuum(url))
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_vacuum_gives_an_earlier_file_the_pages_of_new_ones(tmp_path: Path, read: bool) -> None:
+    """Unless somebody reads it meanwhile: then it keeps its pages, and is vacuumed all the same."""
+    path = of_revision(OURS.head, tmp_path)
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript("PRAGMA journal_mode=DELETE; PRAGMA page_size=1024; VACUUM")
+    url = f"sqlite:///{path}"
+    with maintenance.at_rest(url) as database:
+        assert database.run_now(columns)
+    before = content(url)
+    with closing(sqlite3.connect(path)) as reader:
+        if read:
+            reader.execute("BEGIN").connection.execute("SELECT * FROM runs").fetchall()
+        maintenance.vacuum(url)
+        reader.rollback()
+    with maintenance.at_rest(url) as database:
+        size = database.run_now(lambda c: c.exec_driver_sql("PRAGMA page_size").scalar())
+    assert size == (1024 if read else PAGE_SIZE)
+    assert content(url) == before
 
 
 @pytest.mark.parametrize("revision", OURS.revisions)

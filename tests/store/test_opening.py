@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.errors import ConfigError, StoreCorrupt, StoreLocked, StoreUnwritable
 from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.sqlite import PAGE_SIZE
 from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -175,8 +176,8 @@ def scribble(home: Path) -> None:
     """Damage one page in the middle of the database."""
     file = home / "state.db"
     content = bytearray(file.read_bytes())
-    middle = len(content) // 2 // 1024 * 1024
-    content[middle : middle + 1024] = b"\xff" * 1024
+    middle = len(content) // 2 // PAGE_SIZE * PAGE_SIZE
+    content[middle : middle + PAGE_SIZE] = b"\xff" * PAGE_SIZE
     file.write_bytes(content)
 
 

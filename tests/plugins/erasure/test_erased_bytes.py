@@ -103,7 +103,7 @@ def test_after_a_vacuum_no_erased_text_is_in_the_file(tmp_path: Path, seed: int)
     maintenance.vacuum(f"sqlite:///{path}")
     content = path.read_bytes()
     assert [text for text in erased if text[:12].encode() in content] == []
-    assert all(text.encode() in content for text in kept)
+    assert all(text[:12].encode() in content for text in kept)
 
 
 async def test_a_memory_that_a_crash_left_half_removed_leaves_no_trace_after_the_next_start(
