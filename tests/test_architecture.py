@@ -240,7 +240,7 @@ def test_nothing_lies_loose_at_the_root() -> None:
 READ_THE_WRITTEN_URL = {
     "nanobot/config/loader.py",
     "nanobot/store/servers.py",
-    "nanobot/app/exposure.py",  # how far it is away
+    "nanobot/plugins/audit/auditor.py",  # how far it is away
     "nanobot/cli/serve.py",  # whether it can be shared
     "nanobot/tools/redact.py",  # its password
     "nanobot/plugins/setup/doctor/optional_parts.py",  # what it needs

@@ -13,7 +13,6 @@ from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.changing import take_changes
 from nanobot.app.engine import facts_of
-from nanobot.app.exposure import SecurityAuditor
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_on
 from nanobot.app.lifecycle import Lifecycle
@@ -28,7 +27,7 @@ from nanobot.app.parts import (
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
-from nanobot.app.plugin_exposure import Exposed
+from nanobot.app.plugin_exposure import Brought
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -41,6 +40,7 @@ from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -151,7 +151,7 @@ class _Assembly:
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
         pairing = self.plugged.offers.find(Strangers) is not None
-        self.store.writer.owners = partial(owners_on, config, pairing=pairing)
+        self.store.writer.owners = partial(owners_on, config.channels, pairing=pairing)
         self._register_tools()
         channels = self.channels
         agent = self._agent()
@@ -201,9 +201,10 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.skills, self.chats, self.channels)
+        offers.add_by_type(self.skills, self.chats, self.channels, self.live)
+        offers.add_by_type(Brought(lambda: self.live.config, self.plugged))
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
-        offers.add({Walls: walls_of(self.config)})
+        offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -215,14 +216,6 @@ class _Assembly:
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)
-
-    def _auditor(self) -> SecurityAuditor:
-        parts = (self.tools, self.records, self.taint)
-
-        def config() -> Config:
-            return self.live.config
-
-        return SecurityAuditor(config, *parts, Exposed(config, self.plugged))
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -277,7 +270,6 @@ class _Assembly:
             jobs=self.jobs,
             tools=self.tools,
             skills=self.skills,
-            security=self._auditor(),
             web=http.access,
             home=LocalHome(
                 self.live,

@@ -276,9 +276,11 @@ def gate_of(
     )
 
 
-def owners_on(config: Config, channel: str, *, pairing: bool) -> ChannelOwners | None:
+def owners_on(
+    channels: Mapping[str, ChannelSettings], channel: str, *, pairing: bool
+) -> ChannelOwners | None:
     """Who the gate of a configured channel takes for owners; None for any other channel."""
-    settings = config.channels.get(channel)
+    settings = channels.get(channel)
     if settings is None:
         return None
     return ChannelOwners(tuple(settings.owners), pairing and settings.pairing)

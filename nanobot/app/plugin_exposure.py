@@ -18,21 +18,24 @@ EXPOSURE_SECONDS = 20.0
 """Time limit for what a plugin tells."""
 
 
-class Exposed:
-    """See exposure.Brought."""
+class Brought:
+    """What the plugins of one gateway bring that others reach."""
 
     def __init__(self, config: Callable[[], Config], plugged: Plugged) -> None:
         self._config = config
         self._plugged = plugged
 
     def takes_deliveries(self) -> bool:
+        """Whether any of them is served over HTTP, also where the page is off."""
         return bool(deliveries_of(self._plugged))
 
     def to_strangers(self, channel: str) -> Sentence:
+        """What strangers reach of a channel whose settings let them ask for access."""
         strangers: Strangers | None = self._plugged.offers.find(Strangers)
         return f"channels.{channel}: nothing" if strangers is None else strangers.reached(channel)
 
     async def exposures(self) -> list[Exposure]:
+        """What plugins say of themselves."""
         found = guests_of_unlimited(self._config(), self._plugged)
 
         def use(_: FoundPlugin, given: Any) -> None:

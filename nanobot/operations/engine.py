@@ -13,7 +13,6 @@ from nanobot.operations.rendering import Now
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.exposures import SecurityAdmin
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices
     from nanobot.operations.spending import Spending
@@ -61,7 +60,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     jobs: JobService | None
     tools: ToolRegistry
     skills: Skills
-    security: SecurityAdmin
     web: WebAdmin
     home: HomeAdmin
     facts: Callable[[], Facts]

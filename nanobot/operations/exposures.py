@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -23,19 +23,3 @@ class Exposure(msgspec.Struct, frozen=True, kw_only=True):
     level: Level
     reaches: Sentence
     remedy: Sentence = ""
-
-
-class SecurityAdmin(Protocol):
-    """Reports on the security of one gateway."""
-
-    async def audit(self) -> list[Exposure]:
-        """What each kind of attacker could reach, attacker by attacker, the worst first."""
-        ...
-
-    async def tainted_files(self) -> list[str]:
-        """Files of the workspace that are marked: they hold content from outside."""
-        ...
-
-    async def trust(self, path: str) -> int:
-        """Take the marks of a file, or of all below a folder, away: how many."""
-        ...

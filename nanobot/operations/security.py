@@ -1,53 +1,34 @@
-"""Operations on the security audit, and on files with content from outside."""
+"""Operations on files with content from outside."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UnknownId
-from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
-from nanobot.operations.rendering import Now
 from nanobot.text import Sentence
+
+
+class UntrustedFiles(Protocol):
+    """The marks of files that hold content from outside."""
+
+    async def listed(self) -> list[str]:
+        """The marked files of the workspace; a folder ends with a slash."""
+        ...
+
+    async def trust(self, path: str) -> int:
+        """Remove the marks of a file, or of all below a folder; returns how many."""
+        ...
 
 
 class TaintedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the workspace that holds content from outside; a folder ends with a slash."""
 
     path: str
-
-
-def _text(exposures: list[Exposure], _: Now) -> Sentence:
-    lines: list[str] = []
-    for attacker, rows in groupby(exposures, lambda exposure: exposure.attacker):
-        lines += ["", f"**{attacker[0].upper()}{attacker[1:]}**"]
-        for row in rows:
-            lines.append(f"- {row.level}: {row.reaches}")
-            if row.remedy:
-                lines.append(f"  {row.remedy}")
-    worst = sum(row.level == "danger" for row in exposures)
-    risks = sum(row.level == "risk" for row in exposures)
-    lines += ["", f"{worst} dangers, {risks} risks."]
-    return "\n".join(lines).strip()
-
-
-@operation(
-    "security audit",
-    reads=True,
-    text=_text,
-    failed=lambda exposures: any(row.level == "danger" for row in exposures),
-)
-async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
-    """Show what each kind of attacker could reach, and how to prevent it.
-
-    Exits with 1 if there is a `danger`: a way to take over, or to take data away.
-    """
-    return await context.engine.security.audit()
 
 
 @operation("security files", reads=True, shows=("tainted_files",))
@@ -58,7 +39,7 @@ async def list_tainted_files(
 
     Reading one taints a conversation.
     """
-    paths = await context.engine.security.tainted_files()
+    paths = await context.of(UntrustedFiles).listed()  # type: ignore[type-abstract]
     return [TaintedFile(path=path) for path in paths[:limit]]
 
 
@@ -72,7 +53,7 @@ async def trust_files(
 
     Its content counts as yours from now on.
     """
-    count = await context.engine.security.trust(path)
+    count = await context.of(UntrustedFiles).trust(path)  # type: ignore[type-abstract]
     if not count:
         raise UnknownId(
             f"{path[:200]} is not marked as untrusted; `security files` lists those that are."

@@ -28,6 +28,7 @@ PLUGINS = "nanobot.plugins"
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
     "anthropic",
+    "audit",
     "budgets",
     "claims",
     "context",

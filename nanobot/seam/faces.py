@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
+from typing import Any, Generic, Literal, NewType, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from nanobot.text import Sentence
 
 T = TypeVar("T")
+
+
+Place: TypeAlias = Literal[
+    "menu", "health", "skills", "memory", "channels", "policy", "run", "step", "palette"
+]
+"""Where a view is shown; see PageView."""
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,12 +29,12 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     `t`, in `zh.js`: the default export is an object with the Chinese by English text. The title is
     a text of the plugin (`Plugin.texts`). Everybody may read these files, like those of the page
     itself. `place`: a view of its own in the menu; a button among the results of doctor (Settings,
-    Health); a part of Skills, in Settings, of Memory or of Channels; a part of the view of each
-    run, which gets `run` and `entries`; a part of each step of a run, which gets `run` and `entry`;
-    or "Go to"
-    (palette): then it is not a component, but an asynchronous function of the typed text and of an
-    AbortSignal, which returns places, each `{ view, what, icon, text, more, seq }`. `order`: its
-    place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40, Usage 50, Settings 60.
+    Health); a part of Skills or of Policy, in Settings, of Memory or of Channels; a part of the
+    view of each run, which gets `run` and `entries`; a part of each step of a run, which gets `run`
+    and `entry`; or "Go to" (palette): then it is not a component, but an asynchronous function of
+    the typed text and of an AbortSignal, which returns places, each `{ view, what, icon, text,
+    more, seq }`. `order`: its place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40,
+    Usage 50, Settings 60.
     `needs`: the operation that a person must be allowed to use; empty: it is for owners. `whole`:
     its address is `#/NAME` without the name of the plugin, which only plugins of nanobot may
     have."""
@@ -38,9 +44,7 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     name: str = "main"
     icon: str = "info"
-    place: Literal["menu", "health", "skills", "memory", "channels", "run", "step", "palette"] = (
-        "menu"
-    )
+    place: Place = "menu"
     order: int = 100
     needs: str = ""
     whole: bool = False
@@ -58,9 +62,7 @@ class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
     script: str
     style: str = ""
     texts: dict[str, str] = {}
-    place: Literal["menu", "health", "skills", "memory", "channels", "run", "step", "palette"] = (
-        "menu"
-    )
+    place: Place = "menu"
     needs: str = ""
     order: int = 100
 

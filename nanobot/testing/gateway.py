@@ -33,7 +33,6 @@ from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
-from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
 from nanobot.ports import Fetching
@@ -107,19 +106,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     brings: Callable[[FakeGateway], Brought] = lambda _: Brought()
     before: Callable[[FakeGateway], Before] = lambda _: Stages()
     check: Check | None = None
-
-
-class Unaudited:
-    """A gateway without a configuration has nothing to describe."""
-
-    async def audit(self) -> list[Exposure]:
-        return []
-
-    async def tainted_files(self) -> list[str]:
-        return []
-
-    async def trust(self, path: str) -> int:
-        return 0
 
 
 class FakeGateway:
@@ -214,7 +200,6 @@ class FakeGateway:
                 restart=None,
                 forget_prompts=self.records.forget_prompts,
             ),
-            security=Unaudited(),
             web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,
             clock=clock,

@@ -31,7 +31,8 @@ async def audited(home: Path, text: str) -> list[Exposure]:
     configured(home, text)
     environ = {"NANOBOT_HOME": str(home), "PATH": "/usr/bin:/bin"}
     async with Gateway(load(environ), environ).at_rest("test") as operations:
-        return await operations.engine.security.audit()
+        found: list[Exposure] = await operations.call("security audit", {})
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ async def test_an_open_home_is_a_danger(tmp_path: Path) -> None:
     async with gateway.at_rest("test") as operations:
         home.chmod(0o755)
         (home / "workspace").chmod(0o777)
-        rows = await operations.engine.security.audit()
+        rows = await operations.call("security audit", {})
     reaches = [row.reaches for row in rows if row.level == "danger"]
     assert any("with keys and conversations" in text for text in reaches)
     assert any("writes into the workspace" in text for text in reaches)

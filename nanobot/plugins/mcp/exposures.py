@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from nanobot.app.exposure import is_local
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.operations.exposures import Exposure
 from nanobot.plugins.mcp.settings import McpSettings
+from nanobot.tools.network.addresses import is_local
 from nanobot.tools.walls import NetworkAccess, Walls
 
 

@@ -65,6 +65,16 @@ _LOOKS_NUMERIC = pattern(r"(.*\.)?(\d+|0x[0-9a-f]*)")
 _CONFUSING = pattern(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\u200b-\u200f\u202a-\u202e\ufeff]")
 
 
+def is_local(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host in ("localhost", ""):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 async def look_up(name: str) -> list[str]:
     """A name's addresses according to this machine. Raises OSError."""
     loop = asyncio.get_running_loop()

@@ -96,7 +96,8 @@ async def test_nothing_is_limited_or_counted_while_it_is_off_and_the_start_says_
         assert "Tokens and cost: no plugin counts them" in moment_text(moment, Now(0.0, "UTC"))
         (run, _) = await parts.operations.call("runs list", {})
         assert run.usage.model_calls == 1  # from its log
-        rows = [row for row in await parts.engine.security.audit() if row.attacker == "guest"]
+        exposures = await parts.operations.call("security audit", {})
+        rows = [row for row in exposures if row.attacker == "guest"]
         assert [(row.level, row.remedy) for row in rows] == [
             ("risk", "Switch the plugin on: `nanobot plugins on budgets`")
         ]

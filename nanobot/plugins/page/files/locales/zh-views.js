@@ -129,7 +129,6 @@ export default {
   "Allowed permanently": "永久允许",
   "Take it back": "撤回",
   "Nothing: each such call is asked about.": "无：每次此类调用都会询问。",
-  "What attackers could reach": "攻击者可触及的内容",
   "{name} is saved. New conversations have it.": "{name} 已保存，新会话将使用它。",
   "not there yet": "尚不存在",
   "This holds for this browser alone.": "只对这个浏览器有效。",

@@ -24,7 +24,7 @@ async function load(view) {
   loaded.value = { ...loaded.value, [script]: module.default };
 }
 
-/** @typedef {"run" | "step" | "skills" | "memory" | "channels"} Place */
+/** @typedef {"run" | "step" | "skills" | "memory" | "channels" | "policy"} Place */
 
 /**
  * What plugins add there, each with these properties.

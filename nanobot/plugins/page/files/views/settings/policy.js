@@ -3,6 +3,7 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
+import { Added } from "../../parts/added.js";
 import {
   Button,
   Fetched,
@@ -78,7 +79,6 @@ function Explain() {
 
 export function Policy() {
   const rules = useFetched((signal) => read("policy rules", {}, { signal }), []);
-  const audit = useFetched((signal) => read("security audit", {}, { signal }), []);
   const forget = (/** @type {number} */ id) => async () => (
     await change("policy forget", { id }),
     rules.again()
@@ -112,24 +112,6 @@ export function Policy() {
       <//>
       <${Unreadable} of="policy rules" />
     </section>
-    <section>
-      <h2>${t("What attackers could reach")}</h2>
-      <${Fetched} of=${audit}>
-        ${(list) => html`
-          <ul class="card flush findings">
-            ${list.map((row) => html`
-              <li>
-                <${State} state=${row.level} />
-                <b>${t(row.attacker)}</b>
-                <span>
-                  ${row.reaches}
-                  ${row.remedy && html`<small>${row.remedy}</small>`}
-                </span>
-              </li>
-            `)}
-          </ul>
-        `}
-      <//>
-    </section>
+    <${Added} place="policy" />
   `;
 }

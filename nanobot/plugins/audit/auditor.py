@@ -7,21 +7,22 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from nanobot.app.live_settings import LiveSettings
+from nanobot.app.plugin_exposure import Brought
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.session.views import Records
 from nanobot.text import Sentence
+from nanobot.tools.network.addresses import is_local
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
-from nanobot.workspace.taint import TaintedFiles
 
 _SHORTEST_SECRET = 16
 _ORDER: tuple[Attacker, ...] = (
@@ -62,71 +63,36 @@ _CALLS = (
 )
 
 
-class Brought(Protocol):
-    """What plugins bring that others reach."""
-
-    def takes_deliveries(self) -> bool:
-        """Whether any of them is served over HTTP, also where the page is off."""
-
-    def to_strangers(self, channel: str) -> Sentence:
-        """What strangers reach of a channel whose settings let them ask for access."""
-
-    async def exposures(self) -> list[Exposure]:
-        """What plugins say of themselves."""
-
-
-def is_local(host: str) -> bool:
-    """Whether a host is this machine."""
-    if host in ("localhost", ""):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 class SecurityAuditor:
-    """See operations.SecurityAdmin."""
+    """Audits one gateway; `brought`: what its plugins bring that others reach."""
 
     def __init__(
-        self,
-        config: Callable[[], Config],
-        tools: ToolRegistry,
-        records: Records,
-        taint: TaintedFiles,
-        brought: Brought,
+        self, live: LiveSettings, tools: ToolRegistry, records: Records, brought: Brought
     ) -> None:
         self._brought = brought
-        self._config = config
+        self._live = live
         self._tools = tools
         self._records = records
-        self._taint = taint
 
     async def audit(self) -> list[Exposure]:
         """What each kind of attacker could reach, grouped by attacker, the most severe first."""
         bare = await self._bare()
-        config = self._config()
+        current = self._live.config
         exposures = [
-            *_strangers(config, self._brought.to_strangers),
-            *_http(config, deliveries=self._brought.takes_deliveries()),
+            *_strangers(current, self._brought.to_strangers),
+            *_http(current, deliveries=self._brought.takes_deliveries()),
             *await self._brought.exposures(),
-            *_rules(config),
+            *_rules(current),
             *self._unasked("member", Role.MEMBER, bare),
-            *_members(config),
+            *_members(current),
             *self._unasked("web page", Role.OWNER, bare, tainted=True),
             *await self._allowed_for_good(),
-            *_pages(config, bare),
-            *_machine(config),
+            *_pages(current, bare),
+            *_machine(current),
         ]
         return sorted(
             exposures, key=lambda row: (_ORDER.index(row.attacker), _LEVELS.index(row.level))
         )
-
-    async def tainted_files(self) -> list[str]:
-        return await self._taint.listed()
-
-    async def trust(self, path: str) -> int:
-        return await self._taint.trust(path)
 
     async def _bare(self) -> str | None:
         """Why commands run without a sandbox; None if they do not."""
@@ -171,9 +137,9 @@ class SecurityAuditor:
         ]
 
 
-def _rules(config: Config) -> Iterator[Exposure]:
+def _rules(current: Config) -> Iterator[Exposure]:
     """What the rules of the configuration allow."""
-    for number, rule in enumerate(config.policy.rules, 1):
+    for number, rule in enumerate(current.policy.rules, 1):
         calls = [call for call in _CALLS if fnmatchcase(call.tool, rule.tool)]
         if rule.verdict != "allow":
             continue
@@ -197,8 +163,8 @@ def _rules(config: Config) -> Iterator[Exposure]:
             )
 
 
-def _strangers(config: Config, asking: Callable[[str], Sentence]) -> Iterator[Exposure]:
-    for name, channel in config.channels.items():
+def _strangers(current: Config, asking: Callable[[str], Sentence]) -> Iterator[Exposure]:
+    for name, channel in current.channels.items():
         if channel.enabled:
             yield _stranger(name, channel, asking)
             yield from _udp(name, channel)
@@ -239,8 +205,8 @@ def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
         )
 
 
-def _http(config: Config, *, deliveries: bool) -> Iterator[Exposure]:
-    web = config.web
+def _http(current: Config, *, deliveries: bool) -> Iterator[Exposure]:
+    web = current.web
     if not web.enabled and not deliveries:
         return
     if is_local(web.host):
@@ -256,14 +222,14 @@ def _http(config: Config, *, deliveries: bool) -> Iterator[Exposure]:
         )
 
 
-def _members(config: Config) -> Iterator[Exposure]:
+def _members(current: Config) -> Iterator[Exposure]:
     yield Exposure(
         attacker="member",
         level="note",
-        reaches=f"files of {config.workspace} but the owners' own, the web, their own memory",
+        reaches=f"files of {current.workspace} but the owners' own, the web, their own memory",
         remedy="Keep files that members must not read out of the workspace.",
     )
-    others = [name for name in config.policy.approvers if name]
+    others = [name for name in current.policy.approvers if name]
     if "members" in others:
         yield Exposure(
             attacker="member",
@@ -273,7 +239,7 @@ def _members(config: Config) -> Iterator[Exposure]:
         )
 
 
-def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
+def _pages(current: Config, bare: str | None) -> Iterator[Exposure]:
     if bare is not None:
         yield Exposure(
             attacker="web page",
@@ -281,7 +247,7 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
             reaches=f"commands run without a sandbox after an approval ({bare})",
             remedy="Install bubblewrap; `nanobot doctor` explains how.",
         )
-    wide = [host for host in config.policy.hosts if host.lstrip("*.").count(".") < 1]
+    wide = [host for host in current.policy.hosts if host.lstrip("*.").count(".") < 1]
     if wide:
         yield Exposure(
             attacker="web page",
@@ -289,7 +255,7 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
             reaches=f"policy.hosts lets tainted conversations ask {', '.join(wide)} anything",
             remedy="Name hosts whose owners you trust.",
         )
-    private = config.tools.web.allow_private
+    private = current.tools.web.allow_private
     if private:
         yield Exposure(
             attacker="web page",
@@ -304,10 +270,10 @@ def _pages(config: Config, bare: str | None) -> Iterator[Exposure]:
     )
 
 
-def _machine(config: Config) -> Iterator[Exposure]:
-    open_ones = [config.home] if _mode(config.home) & 0o077 else []
-    if open_ones or not config.file.is_relative_to(config.home):
-        open_ones += [config.file] if _mode(config.file) & 0o077 else []
+def _machine(current: Config) -> Iterator[Exposure]:
+    open_ones = [current.home] if _mode(current.home) & 0o077 else []
+    if open_ones or not current.file.is_relative_to(current.home):
+        open_ones += [current.file] if _mode(current.file) & 0o077 else []
     for path in open_ones:
         yield Exposure(
             attacker="other user of the machine",
@@ -315,19 +281,19 @@ def _machine(config: Config) -> Iterator[Exposure]:
             reaches=f"{path} (mode {_mode(path):o}), with keys and conversations",
             remedy=f"Run: chmod go= {path}",
         )
-    if _mode(config.workspace) & 0o002:
+    if _mode(current.workspace) & 0o002:
         yield Exposure(
             attacker="other user of the machine",
             level="danger",
-            reaches=f"writes into the workspace {config.workspace}, and so steers the assistant",
-            remedy=f"Run: chmod go= {config.workspace}",
+            reaches=f"writes into the workspace {current.workspace}, and so steers the assistant",
+            remedy=f"Run: chmod go= {current.workspace}",
         )
-    elif _mode(config.workspace) & 0o055 and not config.workspace.is_relative_to(config.home):
+    elif _mode(current.workspace) & 0o055 and not current.workspace.is_relative_to(current.home):
         yield Exposure(
             attacker="other user of the machine",
             level="risk",
-            reaches=f"reads the workspace {config.workspace}",
-            remedy=f"Run: chmod go= {config.workspace}",
+            reaches=f"reads the workspace {current.workspace}",
+            remedy=f"Run: chmod go= {current.workspace}",
         )
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         yield Exposure(
@@ -336,7 +302,7 @@ def _machine(config: Config) -> Iterator[Exposure]:
             reaches="nothing more; but nanobot runs as root, so that every mistake costs all",
             remedy="Run nanobot as a separate user, as `nanobot service install` does.",
         )
-    database = urlsplit(config.database_url)
+    database = urlsplit(current.database_url)
     if database.hostname and not is_local(database.hostname):
         yield Exposure(
             attacker="other user of the machine",
@@ -348,7 +314,7 @@ def _machine(config: Config) -> Iterator[Exposure]:
         yield Exposure(
             attacker="other user of the machine",
             level="ok",
-            reaches=f"{config.home} is closed to them",
+            reaches=f"{current.home} is closed to them",
         )
 
 

@@ -1,0 +1,16 @@
+"""The security audit: what attackers of each kind could reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="audit",
+    summary="Shows what attackers could reach, and how to prevent it.",
+    texts=Path(__file__).parent,
+    objects="nanobot.plugins.audit.service:objects",
+    operations="nanobot.plugins.audit.operations:operations",
+    page="nanobot.plugins.audit.view:views",
+)

@@ -1,0 +1,39 @@
+"""A gateway whose security audit is off names the plugin; nothing is less safe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanobot.errors import UsageError
+from nanobot.workspace.taint import TaintedFiles
+from tests.plugins.switching import asked, serving
+from tests.server.housing import house
+
+OFF = '[plugins]\noff = ["audit"]\n'
+
+
+async def test_while_it_is_off_its_command_names_it_and_marks_of_files_hold(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    async with serving(home, OFF) as parts:
+        assert await asked(parts, "hello") == "completed"
+        with pytest.raises(UsageError, match=r"plugin audit, which is off here.*plugins on"):
+            await parts.operations.call("security audit", {})
+        said = parts.operations.unknown("/security audit")
+        assert said.startswith("/security audit belongs to the plugin audit, which is off here")
+        await parts.plugged.offers.get(TaintedFiles).mark("page.md", "")
+        (row,) = await parts.operations.call("security files", {})
+        assert row.path == "page.md"
+        assert "1 mark" in await parts.operations.call("security trust", {"path": "page.md"})
+        assert await parts.operations.call("security files", {}) == []
+
+
+async def test_the_page_has_the_audit_only_while_it_is_on(tmp_path: Path) -> None:
+    for web, shown in (("", ["security audit"]), (OFF, [])):
+        async with house(tmp_path / "home", web=web) as served:
+            _, me = await (await served.owner()).get("/api/me")
+            needs = [view["needs"] for view in me["views"] if view["place"] == "policy"]
+            assert needs == shown
