@@ -69,7 +69,6 @@ from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
@@ -293,10 +292,7 @@ class _Assembly:
     def _register_tools(self) -> None:
         """Register the built-in tools, then those of packages and plugins. All other files of the
         home (keys, the log) stay hidden from files, even if the workspace contains the home."""
-        readers = self.plugged.offers.get(FileReaders)
-        for tool in builtin_tools(
-            self.files, self.taint, self.blobs, self.chats, self.skills, readers
-        ):
+        for tool in builtin_tools(self.files, self.blobs, self.chats, self.skills):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)

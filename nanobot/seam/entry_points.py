@@ -39,6 +39,7 @@ BUILT_IN = (
     "erasure",
     "evals",
     "events",
+    "file_tools",
     "fork",
     "gemini",
     "heartbeat",

@@ -10,6 +10,7 @@ import msgspec
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
+from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.providers.base import Completion, ModelRequest
@@ -17,7 +18,6 @@ from nanobot.session.entries import RecallEntry, TriageEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
-from nanobot.tools.files.tools import file_tools
 from nanobot.tools.skill import skill_tool
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.confinement import ConfinedFiles

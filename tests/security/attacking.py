@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
-from nanobot.tools.files.tools import file_tools
+from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.tools.browsing import CALL

@@ -8,13 +8,15 @@ import msgspec
 import pytest
 
 from nanobot.app.parts import private_paths
-from nanobot.app.tools import workspace_tools
+from nanobot.app.tools import sending_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.file_tools.service import tools as gateway_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
+from nanobot.tools.parsing.kinds import installed_readers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -49,7 +51,8 @@ def tools(tmp_path: Path) -> ToolRegistry:
     (workspace / "common.txt").write_text("for everybody")
     registry = ToolRegistry()
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
-    for tool in workspace_tools(files, taint, Blobs(tmp_path / "blobs"), {"telegram"}):
+    sending = sending_tools(files, Blobs(tmp_path / "blobs"), {"telegram"})
+    for tool in (*gateway_tools(files, taint, installed_readers()), *sending):
         registry.register(tool)
     sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))
     registry.register(exec_tool(sandbox, workspace, ExecOptions()))

@@ -29,30 +29,7 @@ class ToolExample(msgspec.Struct, frozen=True, kw_only=True):
 
 TEXT = "{text}"
 """Stands for what leaves, in `leaving`."""
-_READS = "reads the workspace"
 CORE: dict[str, ToolExample] = {
-    "read_file": ToolExample(
-        good={"path": "a.txt"},
-        failing={"path": "no such file"},
-        brings="nothing",
-        inside=_READS,
-    ),
-    "list_dir": ToolExample(
-        good={"path": "."}, failing={"path": "no such folder"}, brings="nothing", inside=_READS
-    ),
-    "search_files": ToolExample(good={"pattern": "hello"}, brings="nothing", inside=_READS),
-    "write_file": ToolExample(
-        good={"path": "b.txt", "content": "b"},
-        failing={"path": "../b.txt", "content": "b"},
-        brings="nothing",
-        leaving={"path": "AGENTS.md", "content": TEXT},
-    ),
-    "edit_file": ToolExample(
-        good={"path": "c.txt", "old_text": "old", "new_text": "old old"},
-        failing={"path": "a.txt", "old_text": "not there", "new_text": "x"},
-        brings="nothing",
-        leaving={"path": "skills/a/SKILL.md", "old_text": "a", "new_text": TEXT},
-    ),
     "message": ToolExample(
         good={"content": "hello"},
         failing={"content": "hello", "channel": "nowhere", "chat_id": "1"},

@@ -14,7 +14,7 @@ from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.commands import COMMANDS, CommandPlace
-from nanobot.tools.files.tools import file_tools
+from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.skill import skill_tool
@@ -58,7 +58,7 @@ def default_tools(
     )
     tools = ToolRegistry()
     for tool in (
-        *file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
+        *_file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
         skill_tool(Skills(workspace, environ)),
         *_commands(place),
         *_web_tools(WebToolSettings(brave_api_key=brave_api_key)),
@@ -66,6 +66,12 @@ def default_tools(
     ):
         tools.register(tool)
     return tools
+
+
+def _file_tools(roots: ConfinedFiles) -> list[AnyTool]:
+    """None if no plugin provides them."""
+    make = provided(FILE_TOOLS)
+    return [] if make is None else make(FilePlace(roots=roots))
 
 
 def _commands(place: CommandPlace) -> list[AnyTool]:

@@ -23,7 +23,7 @@ from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.commands import COMMANDS, CommandPlace
-from nanobot.tools.files.tools import file_tools
+from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
@@ -106,12 +106,19 @@ class Bench:
             registry.register(tool)
         return registry
 
+    def _file_tools(
+        self, roots: ConfinedFiles, taint: TaintedFiles, apart: tuple[Path, ...]
+    ) -> list[AnyTool]:
+        make = provided(FILE_TOOLS)
+        if make is None or self._gateway.effect("read_file") is None:
+            return []
+        place = FilePlace(roots=roots, taint=taint, readers=self._place.readers)
+        return kept_apart(lambda over: make(replace(place, roots=over)), roots, apart)
+
     def _tools_over(self, workspace: Path, roots: ConfinedFiles) -> list[AnyTool]:
         taint = TaintedFiles(workspace, MemoryMarks(), expected=STEERING)
         apart = private_paths(workspace)
-        files = kept_apart(
-            lambda over: file_tools(over, taint=taint, readers=self._place.readers), roots, apart
-        )
+        files = self._file_tools(roots, taint, apart)
         make = provided(COMMANDS)
         if make is None or self._gateway.effect("exec") is None:
             return files

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
+from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
 from nanobot.system import Installation
-from nanobot.tools.files.tools import file_tools
 from nanobot.tools.parsing import worker as parsing
 from nanobot.tools.parsing.job import ParseJob
 from nanobot.tools.parsing.kinds import FileReaders, installed_readers

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.file_tools.tools import MAX_ENTRIES, file_tools
 from nanobot.tools.base import CallContext, Effect
-from nanobot.tools.files.tools import MAX_ENTRIES, file_tools
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
 

@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolError
+from nanobot.plugins.file_tools.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.files.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.tools.worker import working
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
@@ -72,7 +72,7 @@ class _Search:
             async with (
                 asyncio.timeout(self._seconds),
                 working(
-                    "nanobot.tools.files.search_worker", job, keep=(descriptor,), errors=True
+                    "nanobot.plugins.file_tools.search_worker", job, keep=(descriptor,), errors=True
                 ) as process,
             ):
                 await matches.read(process)

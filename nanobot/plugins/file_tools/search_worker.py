@@ -1,4 +1,4 @@
-"""The process that searches files: `python -m nanobot.tools.files.search_worker`.
+"""The process that searches files: `python -m nanobot.plugins.file_tools.search_worker`.
 
 It is given an open folder (or one file) and never leaves it. It writes a line for each matching
 line: path, NUL, number, colon, text. A pattern that takes forever blocks only this process, which
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.tools.files.textfile import decode
+from nanobot.plugins.file_tools.text_file import decode
 from nanobot.tools.worker_limits import limit_self
 from nanobot.workspace.globs import Glob
 from nanobot.workspace.tree import walk

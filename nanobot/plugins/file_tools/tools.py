@@ -11,10 +11,10 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.file_tools.search import search_files_tool
+from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.files.search import search_files_tool
-from nanobot.tools.files.textfile import decode, read_page, replace_once
 from nanobot.tools.parsing.job import ParseJob
 from nanobot.tools.parsing.kinds import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.tools.parsing.reading import read_document

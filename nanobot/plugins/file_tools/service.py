@@ -1,0 +1,26 @@
+"""The file tools of a gateway, and those of other places."""
+
+from __future__ import annotations
+
+from nanobot.app.parts import private_paths
+from nanobot.plugins.file_tools.tools import file_tools
+from nanobot.tools.base import AnyTool
+from nanobot.tools.files import FilePlace
+from nanobot.tools.parsing.kinds import FileReaders
+from nanobot.tools.privacy import kept_apart
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.taint import TaintedFiles
+
+
+def tools(roots: ConfinedFiles, taint: TaintedFiles, readers: FileReaders) -> list[AnyTool]:
+    """Those of a gateway. Unless only an owner reads, they cannot reach private files."""
+
+    def over(reached: ConfinedFiles) -> list[AnyTool]:
+        return file_tools(reached, taint=taint, readers=readers)
+
+    return kept_apart(over, roots, private_paths(roots.workspace))
+
+
+def file_tools_at(place: FilePlace) -> list[AnyTool]:
+    """Those of another place, for everybody there."""
+    return file_tools(place.roots, taint=place.taint, readers=place.readers)
