@@ -1,15 +1,9 @@
 # The public names of __init__.py, for type checkers; a test holds the two together.
-from nanobot.agent.library.agent_loop import AgentLoop as AgentLoop
-from nanobot.agent.library.agent_loop import CancelToken as CancelToken
-from nanobot.agent.library.context_builder import ContextBuilder as ContextBuilder
-from nanobot.agent.library.persona import MemoryStore as MemoryStore
-from nanobot.agent.library.persona import PersonaConfig as PersonaConfig
-from nanobot.agent.library.run_input import RunInput as RunInput
-from nanobot.agent.library.run_input import RunLimits as RunLimits
-from nanobot.agent.library.run_input import RunResult as RunResult
-from nanobot.agent.library.run_input import ToolPolicy as ToolPolicy
-from nanobot.agent.library.sessions import SessionManager as SessionManager
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
+from nanobot.agent.service.run_input import RunInput as RunInput
+from nanobot.agent.service.run_input import RunLimits as RunLimits
+from nanobot.agent.service.run_input import RunResult as RunResult
+from nanobot.agent.service.run_input import ToolPolicy as ToolPolicy
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
 from nanobot.errors import RunFailed as RunFailed
@@ -20,6 +14,12 @@ from nanobot.messages import InboundMessage as InboundMessage
 from nanobot.messages import OutboundMessage as OutboundMessage
 from nanobot.messages import RunEvent as RunEvent
 from nanobot.messages import Sender as Sender
+from nanobot.plugins.library.agent_loop import AgentLoop as AgentLoop
+from nanobot.plugins.library.agent_loop import CancelToken as CancelToken
+from nanobot.plugins.library.context_builder import ContextBuilder as ContextBuilder
+from nanobot.plugins.library.persona import MemoryStore as MemoryStore
+from nanobot.plugins.library.persona import PersonaConfig as PersonaConfig
+from nanobot.plugins.library.sessions import SessionManager as SessionManager
 from nanobot.providers.base import LLMProvider as LLMProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider as LiteLLMProvider
 from nanobot.tools.base import Effect as Effect

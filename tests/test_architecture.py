@@ -80,7 +80,7 @@ PLUGIN_STORES = tuple(
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
-    *("nanobot.api", "nanobot.testing"),
+    "nanobot.testing",
     *(
         "nanobot.app.admin.setting_changes",
         "nanobot.config.file",

@@ -9,7 +9,7 @@ import pytest
 
 MOVED = {
     "nanobot.cron.service": "nanobot.triggers.cron.service",
-    "nanobot.session.manager": "nanobot.agent.library.sessions",
+    "nanobot.session.manager": "nanobot.plugins.library.sessions",
     "nanobot.tasks.port": "nanobot.session.tasks",
     "nanobot.tasks.types": "nanobot.agent.tasks.types",
 }

@@ -17,17 +17,17 @@ import pytest
 
 import nanobot
 from nanobot import Agent, AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
-from nanobot.agent.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
-from nanobot.agent.library.default_tools import default_tools
-from nanobot.agent.library.events import CLASSES, AnyRunEvent
-from nanobot.agent.library.persona import SkillsLoader
-from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.config.settings.triggers import LifecycleSettings
 from nanobot.messages import EventKind, RunPayload
+from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
+from nanobot.plugins.library.default_tools import default_tools
+from nanobot.plugins.library.events import CLASSES, AnyRunEvent
+from nanobot.plugins.library.persona import SkillsLoader
+from nanobot.plugins.library.sessions import SessionManager
 from nanobot.plugins.triage.decision import parse
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState

@@ -23,7 +23,7 @@ from nanobot.troubles import TROUBLES, Troubles
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
     *("testing/", "plugins/terminal/", "plugins/setup/"),
-    *("plugins/mcp/serving", "api.py", "agent/library/"),
+    *("plugins/mcp/serving", "plugins/library/", "agent/service/requests.py"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""
 

@@ -1,5 +1,7 @@
-"""The public import path of the AgentLoop. Runs are driven in `runner` and `worker`."""
+"""The promised import path of the AgentLoop. Runs are driven in `runner` and `worker`."""
 
-from nanobot.agent.library.agent_loop import AgentLoop, CancelToken
+from __future__ import annotations
 
-__all__ = ["AgentLoop", "CancelToken"]
+from nanobot.seam.promised import from_plugin
+
+__getattr__ = from_plugin(__name__, "library", "nanobot.plugins.library.agent_loop")

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import msgspec
 
 from nanobot.agent.compaction import Compaction
-from nanobot.agent.library.accompanying import accompanied
-from nanobot.agent.library.requests import RunClient
-from nanobot.agent.library.run_service import RunService
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.runner import Before, Check, Runner
+from nanobot.agent.service.accompanying import accompanied
+from nanobot.agent.service.requests import RunClient
+from nanobot.agent.service.run_service import RunService
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from nanobot.agent.library.accompanying import with_kept
+from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing

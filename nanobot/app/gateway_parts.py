@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.agent.library.run_service import RunService
+from nanobot.agent.service.run_service import RunService
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.lifecycle import Lifecycle

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from loguru import logger
 
-from nanobot.agent.library.requests import RunClient
+from nanobot.agent.service.requests import RunClient
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus

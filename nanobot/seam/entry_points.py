@@ -47,6 +47,7 @@ BUILT_IN = (
     "http_api",
     "jobs",
     "language",
+    "library",
     "litellm",
     "mcp",
     "memory",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import (
     ConfigError,
     Disconnected,

@@ -18,8 +18,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.library.run_input import RunResult, said_by_program
-from nanobot.agent.library.run_service import RunService
+from nanobot.agent.service.run_input import RunResult, said_by_program
+from nanobot.agent.service.run_service import RunService
 from nanobot.boundary import boundary
 from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.messages import Choice, OutboundKind, RunEvent
 from nanobot.session.quarantine import Quarantined
 
@@ -56,7 +56,7 @@ class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Request a run as a program does (agent.library): its events are sent, then `answered`.
+    """Request a run as a program does (agent.service): its events are sent, then `answered`.
     `program`: another program sends it, not the owner.
     """
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunResult
 from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import INTERRUPTED, StepLimits
 from nanobot.errors import (

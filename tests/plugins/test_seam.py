@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from nanobot.agent.library.run_input import RunInput
+from nanobot.agent.service.run_input import RunInput
 from nanobot.app import plugged
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts

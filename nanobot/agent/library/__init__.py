@@ -1,1 +1,1 @@
-"""The library: an AgentLoop over a bus, and runs requested by an input."""
+"""Promised import paths of the library, which is in `nanobot.plugins.library`."""

@@ -16,8 +16,8 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
 from nanobot import __version__
-from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.library.run_service import RunService
+from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
+from nanobot.agent.service.run_service import RunService
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.dispatcher import Dispatcher

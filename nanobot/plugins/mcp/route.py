@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from nanobot.agent.library.run_service import RunService
+from nanobot.agent.service.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.optional import lack

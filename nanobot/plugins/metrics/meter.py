@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from nanobot.agent.library.requests import ENDED
+from nanobot.agent.service.requests import ENDED
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent, RunPayload
 from nanobot.plugins.metrics import families

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.agent.library.run_input import RunInput
+from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import UnknownId, UsageError
 from nanobot.ports import Ids
 from nanobot.server.wire import Problem

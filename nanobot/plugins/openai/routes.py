@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import BodyPartReader, web
 
-from nanobot.agent.library.requests import ENDED
-from nanobot.agent.library.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.library.run_service import RunService, result_of
+from nanobot.agent.service.requests import ENDED
+from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
+from nanobot.agent.service.run_service import RunService, result_of
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.library.run_input import RunInput
+from nanobot.agent.service.run_input import RunInput
 from nanobot.agent.settings import RunSettings
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import aiohttp
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program

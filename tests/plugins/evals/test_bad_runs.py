@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.providers.base import ModelProfile

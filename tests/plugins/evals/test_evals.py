@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.api import Agent
 from nanobot.errors import ConfigError, ModelUnreachable, UsageError
 from nanobot.plugins.evals.report import as_text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.evals.home import EvalHome, text_of

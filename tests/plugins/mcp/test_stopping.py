@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from nanobot.agent.library.run_input import RunInput
+from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import NanobotError
 from tests.plugins.mcp.test_pictures import World, world
 

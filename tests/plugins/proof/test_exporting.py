@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.operations.operation import Caller

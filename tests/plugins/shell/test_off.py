@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.library.default_tools import default_tools
-from nanobot.agent.library.run_input import RunInput, RunResult
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.plugin_checks import checked
@@ -22,6 +21,7 @@ from nanobot.config.loader import load
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, RuleSettings
 from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
+from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.program import started

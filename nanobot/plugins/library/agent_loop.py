@@ -11,17 +11,10 @@ import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.compaction import Compaction
-from nanobot.agent.library.background import Background
-from nanobot.agent.library.context_builder import ContextBuilder
-from nanobot.agent.library.default_tools import add_managed, default_tools, keeper
-from nanobot.agent.library.failures import raise_failure
-from nanobot.agent.library.log_ids import begin_log_of
-from nanobot.agent.library.requests import RunClient
-from nanobot.agent.library.sessions import SessionManager
-from nanobot.agent.library.shared_bus import shared_bus
-from nanobot.agent.library.streamed_text import StreamedText
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
+from nanobot.agent.service.log_ids import begin_log_of
+from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.tasks.service import SUBAGENTS, Subagents
@@ -44,6 +37,13 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
+from nanobot.plugins.library.background import Background
+from nanobot.plugins.library.context_builder import ContextBuilder
+from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper
+from nanobot.plugins.library.failures import raise_failure
+from nanobot.plugins.library.sessions import SessionManager
+from nanobot.plugins.library.shared_bus import shared_bus
+from nanobot.plugins.library.streamed_text import StreamedText
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.vision import VisionModels

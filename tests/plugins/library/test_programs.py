@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.library.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
 from nanobot.agent.loop import AgentLoop
+from nanobot.agent.service.run_input import RunInput, RunLimits, RunResult, ToolPolicy, checked
 from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.loop import AgentLoop
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage
+from nanobot.plugins.library.sessions import SessionManager
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nanobot.agent.library.sessions import SessionManager
 from nanobot.agent.tasks.service import Subagents
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
+from nanobot.plugins.library.sessions import SessionManager
 from nanobot.triggers.service import JobService
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nanobot.agent.library.sending import kept_of
+from nanobot.agent.service.sending import kept_of
 from nanobot.log_context import LOG_IDS, Ids
 
 if TYPE_CHECKING:

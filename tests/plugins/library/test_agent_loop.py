@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.library.context_builder import ContextBuilder
-from nanobot.agent.library.streamed_text import StreamedText
 from nanobot.agent.loop import AgentLoop, CancelToken
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
+from nanobot.plugins.library.context_builder import ContextBuilder
+from nanobot.plugins.library.streamed_text import StreamedText
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
 from nanobot.providers.openai_messages import ContentPart, OpenAIMessage
 from nanobot.session.entries import CancelEntry, UserEntry

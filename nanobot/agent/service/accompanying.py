@@ -6,9 +6,9 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.library.log_ids import begin_log_of
-from nanobot.agent.library.sending import begin_sending_of
 from nanobot.agent.runner import Begun
+from nanobot.agent.service.log_ids import begin_log_of
+from nanobot.agent.service.sending import begin_sending_of
 from nanobot.propagation import Propagation, received
 from nanobot.session.inbox import Admission
 

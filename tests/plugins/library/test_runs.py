@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.library.run_service import WHERE, RunService
 from nanobot.agent.loop import AgentLoop
+from nanobot.agent.service.run_service import WHERE, RunService
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
@@ -36,7 +36,7 @@ from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "library.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.library.requests import RunClient
-from nanobot.agent.library.run_input import Content, RunInput, RunResult, checked, read
+from nanobot.agent.service.requests import RunClient
+from nanobot.agent.service.run_input import Content, RunInput, RunResult, checked, read
 from nanobot.errors import UsageError
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import (

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from loguru import logger
 
-from nanobot.agent.library.context_builder import ContextBuilder
-from nanobot.agent.library.persona import MemoryStore, PersonaConfig, SkillsLoader
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.loop import AgentLoop
 from nanobot.errors import ModelRefused, RunFailed, StoreError, ToolError, UsageError
 from nanobot.messages import Address, InboundMessage
+from nanobot.plugins.library.context_builder import ContextBuilder
+from nanobot.plugins.library.persona import MemoryStore, PersonaConfig, SkillsLoader
 from nanobot.providers.base import Completion, ModelRequest, ToolCall
 from nanobot.store.message_bus import MessageBus
 from nanobot.testing.gateway import MemoryHome, Process

@@ -1,0 +1,1 @@
+from nanobot.plugins.library.context_builder import ContextBuilder as ContextBuilder

@@ -1,0 +1,1 @@
+from nanobot.plugins.library.sessions import SessionManager as SessionManager
