@@ -269,7 +269,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("xllamacpp", "nanobot/plugins/embedded/"),
         ("sqlalchemy", ("nanobot/store/", *PLUGIN_STORES)),
         ("alembic", "nanobot/store/database/"),
-        ("sqlite3", "nanobot/store/"),
+        ("sqlite3", ("nanobot/store/", "nanobot/plugins/maintenance/store/")),
         ("psycopg", "nanobot/plugins/postgres/store/"),
         ("telegram", "channels/nanobot_channels/telegram/"),
         ("discord", "channels/nanobot_channels/discord/"),

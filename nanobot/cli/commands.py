@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin, database, plugin_commands
+from nanobot.cli import admin, plugin_commands
 from nanobot.cli import generated as faces
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.output import say
@@ -84,5 +84,4 @@ def top(
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
 admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
-database.add(app, groups)
 TopLevel.leading = plugin_commands.add(app, groups)

@@ -37,6 +37,7 @@ _GROUPS = {
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
     "audit": "Proof that no one changed the log.",
+    "db": "The store: move it, back it up, restore, check and vacuum it.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"

@@ -49,6 +49,7 @@ BUILT_IN = (
     "language",
     "library",
     "litellm",
+    "maintenance",
     "mcp",
     "memory",
     "metrics",

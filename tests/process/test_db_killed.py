@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store import maintenance
+from nanobot.store.at_rest import at_rest
+from tests.plugins.maintenance.test_maintenance import source  # noqa: F401 - a fixture
 from tests.store.conftest import Postgres
 from tests.store.filling import everything
-from tests.store.test_maintenance import source  # noqa: F401 - a fixture
 
 MOVING = """
 import os, signal, sys
 import sqlalchemy as sa
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store import maintenance
+from nanobot.plugins.maintenance.store import maintenance
 
 source, target, words, nth = sys.argv[1:]
 seen = 0
@@ -48,7 +49,7 @@ TO_A_FILE = (("CREATE TABLE", 9), ("INSERT INTO entries", 1))
 
 
 def content(url: str) -> dict[str, object]:
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         return database.run_now(everything)
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store import maintenance
+from nanobot.store.at_rest import at_rest
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.database.tables import is_numbered
@@ -80,7 +80,7 @@ async def test_of_these_no_id_is_used_again(home: Home, table: sa.Table) -> None
 def test_a_store_with_such_a_row_is_not_moved_and_the_row_is_named(tmp_path: Path) -> None:
     source = f"sqlite:///{tmp_path / 'a.db'}"
     values = {"id": HUGE, "channel": "telegram", "platform_id": "1", "chat_id": "1"}
-    with maintenance.at_rest(source) as database:
+    with at_rest(source) as database:
         database.run_now(migrate.prepare)
         database.run_now(lambda c: c.execute(sa.insert(schema.moved_chats).inline(), values))
     with pytest.raises(StoreCorrupt, match=r"moved_chats .*start nanobot once"):
@@ -91,10 +91,10 @@ def test_a_store_moves_without_an_absurd_counter(tmp_path: Path) -> None:
     source, target = (f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db"))
     absurd = f"INSERT INTO sqlite_sequence (name, seq) VALUES ('memories', {HUGE - 1})"
     counter = "SELECT seq FROM sqlite_sequence WHERE name = 'memories'"
-    with maintenance.at_rest(source) as database:
+    with at_rest(source) as database:
         database.run_now(migrate.prepare)
         database.run_now(lambda connection: connection.exec_driver_sql(absurd).close())
     migrate_to(source, target)
-    with maintenance.at_rest(target) as database:
+    with at_rest(target) as database:
         seq = database.run_now(lambda connection: connection.exec_driver_sql(counter).scalar())
     assert (seq or 0) <= LARGEST_INTEGER

@@ -12,11 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.app.plugin_revisions import plugin_revisions, revision
+from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
-from nanobot.store import maintenance
+from nanobot.store.at_rest import at_rest
 from nanobot.store.plugin_tables import Revisions, numbers, upgrade
 from tests.store.conftest import Postgres
 
@@ -68,7 +69,7 @@ def contents(url: str) -> dict[str, list[Any]]:
             for table in tables_of(connection, name)
         }
 
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         return database.run_now(read)
 
 
@@ -81,7 +82,7 @@ def filled(url: str, known: Mapping[str, Revisions]) -> None:
             for table in tables_of(connection, name):
                 made(connection, table, {})
 
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         database.run_now(fill)
 
 
@@ -112,7 +113,7 @@ def test_of_two_plugins_whose_names_begin_alike_each_table_is_moved_once(tmp_pat
     }
     source, target = (f"sqlite:///{tmp_path / name}.db" for name in ("source", "target"))
     filled(source, known)
-    with maintenance.at_rest(source) as database:
+    with at_rest(source) as database:
         assert database.run_now(lambda connection: tables_of(connection, "mcp")) == ["mcp_seen"]
     migrate_to(source, target, known)
     assert contents(target) == contents(source)
@@ -162,5 +163,5 @@ def test_what_a_plugin_keeps_of_a_conversation_goes_when_it_is_erased(
                 hook.erases(connection, session)
             assert connection.scalar(count) == 0
 
-    with maintenance.at_rest(f"sqlite:///{tmp_path / 'state.db'}") as database:
+    with at_rest(f"sqlite:///{tmp_path / 'state.db'}") as database:
         database.run_now(erase)

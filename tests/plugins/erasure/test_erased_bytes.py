@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.memory.records import Draft
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import OWNER
-from nanobot.store import maintenance
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase
 from tests.store.home import Home

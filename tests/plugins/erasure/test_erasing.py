@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, Attachment, Choice, RunOptions, Sender
 from nanobot.plugins.erasure.store import session_removal
+from nanobot.plugins.maintenance.store import maintenance
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
-from nanobot.store import maintenance
 from nanobot.store.database import schema
 from nanobot.store.unit import StoreContext
 from nanobot.workspace.blobs import Blobs

@@ -14,7 +14,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, StoreError
 from nanobot.seam.installed import installed
-from nanobot.store import maintenance
+from nanobot.store.at_rest import at_rest, where
 from nanobot.store.opening import Store, in_memory_database
 from nanobot.store.servers import server_of
 from nanobot.store.unit import StoreContext
@@ -114,8 +114,8 @@ def test_a_package_brings_a_database_by_what_its_url_begins_with(
 ) -> None:
     site.bring("mydb", MINE.replace("DATABASE", "Server"))
     config = load(home_of(tmp_path, "mydb://me:secret@there/it"))
-    assert maintenance.where(config.database_url) == "mydb://me:***@there/it"
-    with pytest.raises(StoreError, match="is asleep"), maintenance.at_rest(config.database_url):
+    assert where(config.database_url) == "mydb://me:***@there/it"
+    with pytest.raises(StoreError, match="is asleep"), at_rest(config.database_url):
         pass
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nanobot.errors import UsageError
 from nanobot.plugins.postgres.store.transfer import Moved, head_of, move
-from nanobot.store.maintenance import at_rest, where
+from nanobot.store.at_rest import at_rest, where
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 
 

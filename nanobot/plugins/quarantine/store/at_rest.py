@@ -14,8 +14,8 @@ from nanobot.plugins.quarantine.content import QuarantinedContent
 from nanobot.plugins.quarantine.store import rows, survey
 from nanobot.plugins.quarantine.store.survey import Unreadable
 from nanobot.session.quarantine import Quarantined
+from nanobot.store.at_rest import at_rest, reading
 from nanobot.store.database import migrate
-from nanobot.store.maintenance import at_rest, reading
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 

@@ -16,8 +16,9 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreError, StoreForeign, StoreLocked, UsageError
+from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store import maintenance
+from nanobot.store.at_rest import at_rest, where
 from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
@@ -54,7 +55,7 @@ async def source(tmp_path: Path) -> str:
 
 
 def content(url: str) -> dict[str, Any]:
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         return database.run_now(everything)
 
 
@@ -78,13 +79,13 @@ def test_what_comes_after_a_move_has_ids_that_nothing_had(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
     remove = sa.delete(schema.memories).returning(schema.memories.c.id)
-    with maintenance.at_rest(source) as database:
+    with at_rest(source) as database:
         last = database.run_now(lambda connection: connection.execute(remove).scalar_one())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
     migrate_to(source, there)
     migrate_to(there, back)
     for url in (there, back):
-        with maintenance.at_rest(url) as database:
+        with at_rest(url) as database:
             assert database.run_now(remember) > last
 
 
@@ -99,7 +100,7 @@ def remember(connection: sa.Connection) -> int:
 
 def test_a_target_that_holds_something_is_left_alone(source: str, tmp_path: Path) -> None:
     target = tmp_path / "target.db"
-    shutil.copy(maintenance.where(source), target)
+    shutil.copy(where(source), target)
     before = content(f"sqlite:///{target}")
     with pytest.raises(UsageError, match="not empty"):
         migrate_to(source, f"sqlite:///{target}")
@@ -109,7 +110,7 @@ def test_a_target_that_holds_something_is_left_alone(source: str, tmp_path: Path
 
 
 def test_a_log_that_does_not_hold_is_not_moved(source: str, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(maintenance.where(source))) as connection:
+    with closing(sqlite3.connect(where(source))) as connection:
         connection.execute("UPDATE entries SET at = at + 1 WHERE seq = 2")
         connection.commit()
     target = f"sqlite:///{tmp_path / 'target.db'}"
@@ -123,7 +124,7 @@ def test_a_store_that_others_work_on_is_not_moved(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
     with (
-        maintenance.at_rest(source),
+        at_rest(source),
         pytest.raises(StoreLocked),
     ):
         migrate_to(source, f"sqlite:///{tmp_path / 'target.db'}")
@@ -141,7 +142,7 @@ async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
 ) -> None:
     before = content(source)
     file = tmp_path / "kept.db"
-    path = Path(maintenance.where(source))
+    path = Path(where(source))
     gateway = SqliteDatabase(path)
     maintenance.back_up(source, file)
     delete = sa.delete(schema.entries)
@@ -207,7 +208,7 @@ def test_a_backup_ends_beside_a_writer_that_never_pauses(source: str, tmp_path: 
 
 
 def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_path: Path) -> None:
-    before, file, path = content(source), tmp_path / "kept.db", Path(maintenance.where(source))
+    before, file, path = content(source), tmp_path / "kept.db", Path(where(source))
     maintenance.back_up(source, file)
     damaged = path.read_bytes()[:5_000] + b"\xff" * 20_000
     path.write_bytes(damaged)
@@ -234,7 +235,7 @@ def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None
 
 def test_a_vacuum_gives_room_back_and_loses_nothing(source: str, postgres: Postgres) -> None:
     before = content(source)
-    with maintenance.at_rest(source) as database:
+    with at_rest(source) as database:
         table = "CREATE TABLE much AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 "
         table += "FROM n WHERE x < 500) SELECT hex(randomblob(1000)) FROM n"
         database.run_now(lambda connection: connection.exec_driver_sql(table).close())
@@ -254,7 +255,7 @@ def test_a_vacuum_gives_an_earlier_file_the_pages_of_new_ones(tmp_path: Path, re
     with closing(sqlite3.connect(path)) as file:
         file.executescript("PRAGMA journal_mode=DELETE; PRAGMA page_size=1024; VACUUM")
     url = f"sqlite:///{path}"
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         assert database.run_now(columns)
     before = content(url)
     with closing(sqlite3.connect(path)) as reader:
@@ -262,7 +263,7 @@ def test_a_vacuum_gives_an_earlier_file_the_pages_of_new_ones(tmp_path: Path, re
             reader.execute("BEGIN").connection.execute("SELECT * FROM runs").fetchall()
         maintenance.vacuum(url)
         reader.rollback()
-    with maintenance.at_rest(url) as database:
+    with at_rest(url) as database:
         size = database.run_now(lambda c: c.exec_driver_sql("PRAGMA page_size").scalar())
     assert size == (1024 if read else PAGE_SIZE)
     assert content(url) == before

@@ -18,16 +18,15 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
+from nanobot.store.at_rest import COMMAND, begin_reading, file_of, present, reading, where
 from nanobot.store.database import migrate, schema
-from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
-from nanobot.store.opening import bring_up_to_date, check, sqlite_path
+from nanobot.store.opening import check
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.repositories import chain
-from nanobot.store.servers import DatabaseAtRest, server_of
+from nanobot.store.servers import server_of
 
-COMMAND = "nanobot db"
 _MOST_PROBLEMS = 20
 _s = schema.sessions
 
@@ -53,7 +52,7 @@ def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
         raise UsageError(f"{file} exists: name a file that does not")
     if not file.parent.is_dir():
         raise UsageError(f"there is no folder {file.parent}: make it first")
-    path = _present(url)
+    path = present(url)
     unfinished = file.with_name(f".{file.name}.part")
     try:
         _remove(unfinished)
@@ -80,7 +79,7 @@ def restore(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
     store went ("": there was none). The backup is migrated and checked before anything is touched.
     """
     check_backup(file)
-    path = _file(url)
+    path = file_of(url)
     if path is None:
         with tempfile.TemporaryDirectory() as folder:
             server_of(url).restore(_working_copy(file, Path(folder)), plugins)
@@ -114,7 +113,7 @@ def _keep_as_it_is(path: Path, kept: Path) -> None:
 
 def check_store(url: str) -> CheckedStore:
     """Check everything: the database's own integrity check, and the chain of every log."""
-    path = _present(url)
+    path = present(url)
     problems: list[str] = []
     if path is not None:
         with _noting(problems):
@@ -132,7 +131,7 @@ def check_store(url: str) -> CheckedStore:
         for key in keys:
             # One snapshot per log: a single one over all logs would keep SQLite from writing the
             # WAL back for as long as the check takes.
-            _begin_reading(connection)
+            begin_reading(connection)
             if connection.scalar(sa.select(_s.c.key).where(_s.c.key == key)) is None:
                 continue  # removed meanwhile
             with _noting(problems):
@@ -150,7 +149,7 @@ def vacuum(url: str) -> tuple[int, int]:
     """Reclaim the space of deleted data, and give a file of an earlier version the page size of
     new ones. Returns the database's size before and after, in bytes.
     """
-    path = _present(url)
+    path = present(url)
     if path is None:
         return server_of(url).vacuum()
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
@@ -172,31 +171,6 @@ def _set_page_size(connection: sqlite3.Connection) -> None:
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode=DELETE").fetchall()
             connection.execute(f"PRAGMA page_size={PAGE_SIZE}")
-
-
-def where(url: str) -> str:
-    """The location of a store, without its password."""
-    path = _file(url)
-    return str(path) if path is not None else server_of(url).where
-
-
-@contextmanager
-def at_rest(url: str) -> Iterator[DatabaseAtRest]:
-    """Open the database of a URL for exclusive use, with the tables of this version. Raises
-    StoreLocked, and StoreError while other processes work on it.
-    """
-    path = _file(url)
-    if path is None:
-        with server_of(url).at_rest() as database:
-            yield database
-        return
-    with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
-        file = SqliteDatabase(path)
-        try:
-            bring_up_to_date(file, path.with_name(f"{path.name}.{int(time.time())}.bak"))
-            yield file
-        finally:
-            file.shut()
 
 
 def check_backup(file: Path) -> None:
@@ -246,54 +220,6 @@ def _copy_sqlite(path: Path, target: Path) -> None:
             source.backup(copy, pages=-1)
     except (sqlite3.Error, OSError) as error:
         raise StoreUnwritable(f"no copy of {path} could be made ({error})") from error
-
-
-def _file(url: str) -> Path | None:
-    """The file of a SQLite store; None: the store is in PostgreSQL. Raises UsageError for a store
-    in memory.
-    """
-    if not url.startswith("sqlite"):
-        return None
-    path = sqlite_path(url)
-    if path is None:
-        raise UsageError("a store in memory ends with its gateway: set database_url to keep one")
-    return path
-
-
-def _present(url: str) -> Path | None:
-    """The file of an existing SQLite store; see `_file`. Raises UsageError if it does not exist."""
-    path = _file(url)
-    if path is not None and not path.exists():
-        raise UsageError(f"there is no store at {path} yet: the first start makes it")
-    return path
-
-
-@contextmanager
-def reading(url: str) -> Iterator[sa.Connection]:
-    """A read-only connection, which also works while a gateway runs. It sees one snapshot until
-    `_begin_reading`.
-    """
-    path = _file(url)
-    if path is None:
-        with server_of(url).reading() as connection:
-            _begin_reading(connection)
-            yield connection
-        return
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
-    try:
-        with engine.connect() as connection:
-            _begin_reading(connection)
-            yield connection
-    finally:
-        engine.dispose()
-
-
-def _begin_reading(connection: sa.Connection) -> None:
-    """Begin a new snapshot: read what is committed now."""
-    connection.rollback()
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN")
-    one_snapshot(connection)
 
 
 @contextmanager

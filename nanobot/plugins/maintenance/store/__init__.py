@@ -1,0 +1,1 @@
+"""Everything of the store that backups, checks and vacuums need."""
