@@ -211,9 +211,27 @@ async def _open_once(environ: Mapping[str, str]) -> None:
         pass
 
 
+def _live() -> None:
+    """Be the command, and end as Python does, but without freeing each object at the end. A fork
+    would copy the memory that it shares with the nest for that: 0.1 s of a processor."""
+    code: object = None
+    try:
+        importlib.import_module("nanobot.cli").main()
+    except SystemExit as end:
+        code = end.code
+    if code is None or isinstance(code, int):
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        with suppress(OSError):  # nobody reads it: Python says so, below
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code or 0)
+    raise SystemExit(code)
+
+
 if __name__ == "__main__":
     _prepare()
     gc.collect()
     gc.freeze()
     if _hatch(socket.socket(fileno=int(sys.argv[1]))):
-        importlib.import_module("nanobot.cli").main()
+        _live()
