@@ -21,7 +21,7 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
@@ -34,6 +34,8 @@ from loguru import logger
 from nanobot import plugins
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
+from tests.process import hatched_readers
+from tests.process.hatched_readers import HatchedReaders
 
 _ROOT = Path(__file__).resolve().parents[2]
 _MESSAGE = 65_536
@@ -114,46 +116,63 @@ def the_nest() -> Nest:
     return nest
 
 
-def _hatch(line: socket.socket) -> bool:
-    """Fork for every request; True in each new process, False in the nest at its end."""
+def _hatch(line: socket.socket, readers: HatchedReaders) -> Callable[[], None] | None:
+    """Fork for every request. In each new process, what it has to do; in the nest, None at its
+    end."""
     wakes, wakened = os.pipe()
     os.set_blocking(wakened, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakened)
     alive: set[int] = set()
-    watched: list[int | socket.socket] = [line, wakes]
+    own: list[int | socket.socket] = [line, wakes]
     while True:
-        ready, _, _ = select.select(watched, [], [])
+        ready, _, _ = select.select([*own, *readers.watched], [], [])
         if wakes in ready:
             os.read(wakes, _MESSAGE)
-            _bury(line, alive)
+            _bury(line, alive, readers)
+            continue
+        for other in readers.watched:
+            if other in ready and (work := readers.heard(other)):
+                _leave(line, wakes, wakened)
+                return work
         if line not in ready:
             continue
         wanted, streams, _, _ = socket.recv_fds(line, _MESSAGE, 3)
         if not wanted:
-            for pid in alive:
+            for pid in (*alive, *readers.alive):
                 os.kill(pid, signal.SIGKILL)
-            return False
+            return None
         pid = os.fork()
         if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for descriptor in (line.detach(), wakes, wakened):
-                os.close(descriptor)
+            _leave(line, wakes, wakened)
+            readers.close()
+            readers.stand_in()
             _become(json.loads(wanted), streams)
-            return True
+            main: Callable[[], None] = importlib.import_module("nanobot.cli").main
+            return main
         for stream in streams:
             os.close(stream)
         alive.add(pid)
         _tell(line, pid, None)
 
 
-def _bury(line: socket.socket, alive: set[int]) -> None:
-    for pid in tuple(alive):
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            alive.discard(pid)
-            _tell(line, pid, os.waitstatus_to_exitcode(status))
+def _leave(line: socket.socket, *descriptors: int) -> None:
+    """In a fork: these are the nest's."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for descriptor in (line.detach(), *descriptors):
+        os.close(descriptor)
+
+
+def _bury(line: socket.socket, alive: set[int], readers: HatchedReaders) -> None:
+    with suppress(ChildProcessError):  # none is left
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, code = ended[0], os.waitstatus_to_exitcode(ended[1])
+            if pid in alive:
+                alive.discard(pid)
+                _tell(line, pid, code)
+            else:
+                readers.ended(pid, code)
 
 
 def _tell(line: socket.socket, pid: int, code: int | None) -> None:
@@ -200,6 +219,7 @@ def _prepare() -> None:
     for module in pkgutil.walk_packages(plugins.__path__, f"{plugins.__name__}."):
         with suppress(ImportError):  # an optional part is missing
             importlib.import_module(module.name)
+    hatched_readers.prepare()
     logger.disable("nanobot")
     with TemporaryDirectory() as home:
         asyncio.run(_open_once({"NANOBOT_HOME": home}))
@@ -211,12 +231,12 @@ async def _open_once(environ: Mapping[str, str]) -> None:
         pass
 
 
-def _live() -> None:
-    """Be the command, and end as Python does, but without freeing each object at the end. A fork
+def _live(work: Callable[[], None]) -> None:
+    """Do the work, and end as Python does, but without freeing each object at the end. A fork
     would copy the memory that it shares with the nest for that: 0.1 s of a processor."""
     code: object = None
     try:
-        importlib.import_module("nanobot.cli").main()
+        work()
     except SystemExit as end:
         code = end.code
     if code is None or isinstance(code, int):
@@ -233,5 +253,5 @@ if __name__ == "__main__":
     _prepare()
     gc.collect()
     gc.freeze()
-    if _hatch(socket.socket(fileno=int(sys.argv[1]))):
-        _live()
+    if to_do := _hatch(socket.socket(fileno=int(sys.argv[1])), HatchedReaders()):
+        _live(to_do)
