@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import sqlalchemy as sa
@@ -126,13 +126,21 @@ class EraseHook(Protocol):
         ...
 
 
+class Head(NamedTuple):
+    """The end of a session's log, as the holder of its lane left it."""
+
+    head_seq: int
+    head_hash: bytes
+
+
 class Hold:
     """A caller's hold on a lane, from its call until it releases the lane."""
 
-    __slots__ = ("_lanes", "ended", "lane")
+    __slots__ = ("_lanes", "ended", "head", "lane")
 
     def __init__(self, lanes: HeldLanes) -> None:
         self.lane: Lane | None = None
+        self.head: Head | None = None
         self.ended = False
         self._lanes = lanes
 
@@ -182,6 +190,17 @@ class HeldLanes:
         """Whether a caller here holds the lane with that token."""
         hold = self._holds.get(session_key)
         return hold is not None and hold.lane == Lane(session_key, token)
+
+    def head(self, lane: Lane) -> Head | None:
+        """The head noted for a lane where processes share the store. It may have moved on."""
+        hold = self._holds.get(lane.session_key)
+        return hold.head if hold is not None and hold.lane == lane else None
+
+    def note(self, lane: Lane, head: Head | None) -> None:
+        """Note the head of the lane's log, if a caller here holds the lane; None: unknown."""
+        hold = self._holds.get(lane.session_key)
+        if hold is not None and hold.lane == lane:
+            hold.head = head
 
     def drives(self, session_key: str) -> bool:
         """Whether a caller here holds the session's lane."""

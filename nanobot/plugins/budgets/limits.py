@@ -193,7 +193,11 @@ class Budgets:
 
     def soft(self, limit: BudgetLimit, used: UsageSum) -> bool:
         """Whether so much is used that people should be warned."""
-        return limit.used(used) >= self._settings.soft * limit.amount
+        return limit.used(used) >= self.warned(limit)
+
+    def warned(self, limit: BudgetLimit) -> float:
+        """The usage from which people should be warned."""
+        return self._settings.soft * limit.amount
 
     def allowed(
         self,

@@ -7,7 +7,7 @@ was a quarter of the store's cost on SQLite, and much more on PostgreSQL: see Pi
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import sqlalchemy as sa
@@ -20,6 +20,14 @@ Values: TypeAlias = Mapping[str, Any]
 PIPELINE = "pipeline"
 """The key in a connection's `info` of what queues its statements, where something does."""
 _MOST_TOGETHER = 8
+
+
+class Stale(Exception):
+    """What a transaction relied on without reading it is not so. `forget` it, then repeat."""
+
+    def __init__(self, forget: Callable[[], None]) -> None:
+        super().__init__("a transaction relied on what has changed")
+        self.forget = forget
 
 
 class Queue(Protocol):
@@ -86,8 +94,8 @@ class Prepared:
         /,
         **named: Any,
     ) -> None:
-        """Change exactly one row, or raise `refusal`. On PostgreSQL it is raised once the statement
-        is sent, and everything executed in the meantime is rolled back with it.
+        """Change (or find) exactly one row, or raise `refusal`. On PostgreSQL it is raised once the
+        statement is sent, and everything executed in the meantime is rolled back with it.
         """
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":

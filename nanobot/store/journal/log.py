@@ -13,9 +13,9 @@ from nanobot.session import entries as log
 from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Head, StoreContext
 from nanobot.text import title_of
 
 _s = schema.sessions
@@ -41,6 +41,7 @@ _ADVANCE = Prepared(
         _s.c.key == sa.bindparam("k"),
         _s.c.token == sa.bindparam("t"),
         _s.c.head_seq == sa.bindparam("was"),
+        _s.c.head_hash == sa.bindparam("linked"),
     )
     .values(
         head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), updated_at=sa.bindparam("now")
@@ -112,7 +113,7 @@ def append(
     Verbs that append nothing use it as a fence too. It comes first in a verb, so that all other
     writes happen under the session's lock.
     """
-    head = head or fence(connection, lane)
+    head = head or writer.held.head(lane) or fence(connection, lane)
     now = writer.clock.now()
     seq, chain = int(head.head_seq), bytes(head.head_hash)
     rows, entries = [], []
@@ -140,18 +141,22 @@ def append(
             }
         )
         entries.append(log.Entry(seq, run_id, now, body))
-    if rows:
-        _INSERT.many(connection, rows)
+    noted = isinstance(head, Head)  # so it may have changed
     _ADVANCE.change_one(
         connection,
-        _fenced(lane),
+        Stale(lambda: writer.held.note(lane, None)) if noted else _fenced(lane),
         k=lane.session_key,
         t=lane.token,
         was=head.head_seq,
+        linked=head.head_hash,
         seq=seq,
         hash=chain,
         now=now,
     )
+    if rows:
+        _INSERT.many(connection, rows)
+    if writer.lease is not None:
+        writer.held.note(lane, Head(seq, chain))
     return tuple(entries)
 
 

@@ -139,7 +139,7 @@ def start_model(
     locked = log.HEAD.execute(connection, k=lane.session_key)
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
         call = writer.ledger.reserve(connection, run, call)
-    head = log.fence(connection, lane, locked)
+    head = writer.held.head(lane) or log.fence(connection, lane, locked)
     entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call], head)
     transition(connection, run, RunState.MODEL_RUNNING)
     for body in bodies:
@@ -241,7 +241,7 @@ def _end(
 ) -> None:
     locked = log.HEAD.execute(connection, k=lane.session_key)
     calls = None if writer.ledger is None else writer.ledger.open_calls(connection, run)
-    head = log.fence(connection, lane, locked)
+    head = writer.held.head(lane) or log.fence(connection, lane, locked)
     log.append(connection, writer, lane, run.id, ending.bodies, head)
     _ENDS[ending.state].change_one(
         connection,

@@ -89,10 +89,10 @@ async def trips(
     return dict(turns.trips)
 
 
-async def test_a_plain_turn_waits_seven_times_for_the_server(postgres_url: str) -> None:
+async def test_a_plain_turn_waits_six_times_for_the_server(postgres_url: str) -> None:
     assert await trips(postgres_url, together=True) == {
         "admit+claim": 2,
-        "start_model": 2,
+        "start_model": 1,
         "finish+begin_send": 2,
         "receipt": 1,
     }

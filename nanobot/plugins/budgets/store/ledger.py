@@ -22,6 +22,7 @@ from nanobot.plugins.budgets.limits import (
 )
 from nanobot.plugins.budgets.reservations import CallEstimate, CallOutcome, UsageSum
 from nanobot.plugins.budgets.store import settlement, totals
+from nanobot.plugins.budgets.store.distance import check_far
 from nanobot.plugins.budgets.store.jobs import job_name, job_of
 from nanobot.plugins.budgets.store.lost_calls import with_lost
 from nanobot.plugins.budgets.store.turns import BudgetTurns
@@ -33,7 +34,7 @@ from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.database.prepared import Prepared
+from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
 from nanobot.store.repositories.run_roots import beginning
@@ -62,6 +63,7 @@ class SqlCallLedger:
         self._clock = clock
         self._turns = BudgetTurns(clock)
         self._far: dict[str, None] = {}
+        self._doubted: set[str] = set()
 
     def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """Check the limits and reserve, atomically: see BudgetTurns.
@@ -72,11 +74,37 @@ class SqlCallLedger:
         """
         price = call.profile.price
         estimate = CallEstimate(tokens_in=call.estimate, tokens_out=call.max_tokens, price=price)
-        mine = self._fitting(connection, run, call.call, call.profile, estimate)
+        mine = self._at_once(connection, run, call, estimate)
+        mine = mine or self._fitting(connection, run, call.call, call.profile, estimate)
         _RESERVE.execute(connection, mine)
         if mine["tokens_out"] < call.max_tokens:
             call = msgspec.structs.replace(call, max_tokens=mine["tokens_out"])
         return call
+
+    def _at_once(
+        self, connection: sa.Connection, run: Run, call: ModelCallEntry, estimate: CallEstimate
+    ) -> dict[str, Any] | None:
+        """The row of a call that is far from every limit, as the server checks in this transaction
+        (see `check_far`). None: look.
+        """
+        if connection.dialect.name != "postgresql" or run.id in self._doubted:
+            self._doubted.discard(run.id)
+            return None
+        first = beginning(connection, run)
+        who = account_of(first, call.profile.label, *job_of(connection, first))
+        own = self.budgets.run_limit()
+        limits = [*limits_of(self.budgets, who, priced=estimate.price is not None), *own]
+        most = estimate.at_most
+        bounds = self._turns.bounds(
+            limits, estimate.used, lambda limit: self.budgets.warned(limit) - limit.used(most)
+        )
+        if bounds is None:
+            return None
+        mine = self._row(run, call.call, first.run_id, who, estimate)
+        doubt = Stale(lambda: self._doubted.add(run.id))
+        check_far(connection, mine, who, dict(zip(limits, bounds, strict=True)), doubt)
+        self._note(run, (), {}, most)
+        return mine
 
     def aside(
         self, connection: sa.Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
@@ -194,12 +222,17 @@ class SqlCallLedger:
             estimate = msgspec.structs.replace(estimate, tokens_out=most)
         if not apart:
             self._note(run, limits, used, estimate.at_most)
+        return self._row(run, number, _after(run) if apart else first.run_id, who, estimate)
+
+    def _row(
+        self, run: Run, number: int, root: str, who: Account, estimate: CallEstimate
+    ) -> dict[str, Any]:
         return {
             "run_id": run.id,
             "call": number,
-            "root": _after(run) if apart else first.run_id,
+            "root": root,
             "session_key": run.session_key,
-            "day": period.day,
+            "day": self.budgets.period(self._clock.now()).day,
             "at": self._clock.now(),
             "person": who.person,
             "chat": who.chat,

@@ -18,7 +18,7 @@ from nanobot.plugins.budgets.reservations import UsageSum
 from nanobot.ports import Clock
 from nanobot.store.database.dialect import alone, together
 
-_PLACE = "budgets"
+PLACE = "budgets"
 _NEAR_SECONDS = 60.0
 _MOST_KEPT = 1_000
 _NOTHING = UsageSum()
@@ -48,15 +48,31 @@ class BudgetTurns:
             return read()
         key, now = tuple(limit.key for limit in limits), self._clock.monotonic()
         if self._near.get(key, 0.0) <= now:
-            together(connection, _PLACE)
+            together(connection, PLACE)
             used = read()
             if _far(limits, used, more, self._most_connections(connection)):
                 return used
             self._near[key] = now + _NEAR_SECONDS
             if len(self._near) > _MOST_KEPT:
                 del self._near[next(iter(self._near))]
-        alone(connection, _PLACE)
+        alone(connection, PLACE)
         return read()
+
+    def bounds(
+        self, limits: Sequence[BudgetLimit], more: UsageSum, warned: Callable[[BudgetLimit], float]
+    ) -> list[float] | None:
+        """Below which usage of each limit a call of `more` is far from them all, and stays below
+        what `warned` gives. None: it may be near.
+        """
+        key = tuple(limit.key for limit in limits)
+        if limits and not (
+            self._connections
+            and self._near.get(key, 0.0) <= self._clock.monotonic()
+            and _small(limits, more, self._connections)
+        ):
+            return None
+        bounds = [min(limit.amount / 2, warned(limit)) for limit in limits]
+        return bounds if all(bound > 0 for bound in bounds) else None
 
     def _most_connections(self, connection: sa.Connection) -> int:
         if not self._connections:
@@ -70,8 +86,10 @@ def _far(
     more: UsageSum,
     connections: int,
 ) -> bool:
-    return all(
-        limit.used(used.get(limit.level, _NOTHING)) <= limit.amount / 2
-        and limit.used(more) <= limit.amount / (2 * connections)
-        for limit in limits
+    return _small(limits, more, connections) and all(
+        limit.used(used.get(limit.level, _NOTHING)) <= limit.amount / 2 for limit in limits
     )
+
+
+def _small(limits: Sequence[BudgetLimit], more: UsageSum, connections: int) -> bool:
+    return all(limit.used(more) <= limit.amount / (2 * connections) for limit in limits)

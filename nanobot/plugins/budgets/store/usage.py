@@ -42,8 +42,7 @@ def _of(table: sa.Table, level: Level) -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-@cache
-def _standing(dialect: str, levels: tuple[Level, ...]) -> Prepared:
+def everything(dialect: str, levels: Collection[Level]) -> sa.CompoundSelect[Any]:
     """The settled usage of the account at each level, folded and unfolded, and every open call: in
     one statement, so that no call is settled or folded in between. With SQLite everything is
     folded.
@@ -57,7 +56,12 @@ def _standing(dialect: str, levels: tuple[Level, ...]) -> Prepared:
         (_c.c.tokens_in + _c.c.tokens_out).label("tokens"),
         _c.c.cost,
     ).where(_c.c.day == sa.bindparam("day"), schema.CALL_OPEN)
-    return Prepared(sa.union_all(*settled, waiting))
+    return sa.union_all(*settled, waiting)
+
+
+@cache
+def _standing(dialect: str, levels: tuple[Level, ...]) -> Prepared:
+    return Prepared(everything(dialect, levels))
 
 
 def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:

@@ -52,11 +52,12 @@ class NumberedStatement:
             return "%" if name is None else f"${order.setdefault(name, len(order) + 1)}"
 
         sql = _NAME.sub(numbered, str(compiled))
-        if must_change:  # divides by zero if no row changed: so nobody has to read a count
-            sql = f"WITH changed AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM changed"  # noqa: S608 - ours
-        self.sql = sql.encode()
         selects = isinstance(statement, sa.Select | sa.CompoundSelect)
-        self.reads = selects and statement._for_update_arg is None  # type: ignore[attr-defined]  # noqa: SLF001
+        if must_change:  # divides by zero if no row changed: so nobody has to read a count
+            rows = sql if selects else f"{sql} RETURNING 1"
+            sql = f"WITH changed AS ({rows}) SELECT 1 / count(*) FROM changed"  # noqa: S608 - ours
+        self.sql = sql.encode()
+        self.reads = selects and not must_change and statement._for_update_arg is None  # type: ignore[attr-defined]  # noqa: SLF001
         """It takes a lock and changes nothing, so it needs no transaction: as the only statement it
         sees the same state without one.
         """

@@ -21,7 +21,7 @@ from nanobot.plugins.postgres.store.pipeline import Pipeline
 from nanobot.store.database.database import Work
 from nanobot.store.database.errors import as_store_error, code_of
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.prepared import PIPELINE
+from nanobot.store.database.prepared import PIPELINE, Stale
 from nanobot.store.database.strict_types import number
 
 T = TypeVar("T")
@@ -254,13 +254,16 @@ class PostgresDatabase:
         pipeline: Pipeline = connection.info[PIPELINE]
         try:
             return _done(connection, work)
+        except Stale as stale:
+            stale.forget()  # so the next try reads it, and cannot fail like this
         except DBAPIError as error:
             undone = connection.invalidated and not pipeline.committing
             if tries == 1 or not (undone or code_of(error.orig) in _AGAIN):
                 raise
             if undone:
                 tries = min(tries, 2)  # a silent server gets two waits
-        return self._tried(connection, work, begin, tries - 1)
+            tries -= 1
+        return self._tried(connection, work, begin, tries)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
