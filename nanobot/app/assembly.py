@@ -14,7 +14,7 @@ from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.changing import take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_on
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
@@ -64,6 +64,7 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.conversations import SqlConversations
+from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
@@ -150,7 +151,7 @@ class _Assembly:
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
         pairing = self.plugged.offers.find(Strangers) is not None
-        self.store.writer.owners = partial(owners_on, config.channels, pairing=pairing)
+        self.store.writer.owners = owners_among(owners_of(config.channels, pairing=pairing))
         self._register_tools()
         channels = self.channels
         agent = self._agent()

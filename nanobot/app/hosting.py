@@ -35,7 +35,7 @@ from nanobot.ports import (
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
-from nanobot.session.approvals import ChannelOwners
+from nanobot.store.repositories.current_owners import ChannelOwners
 from nanobot.supervision import supervised
 from nanobot.workspace.received import Received
 
@@ -276,14 +276,14 @@ def gate_of(
     )
 
 
-def owners_on(
-    channels: Mapping[str, ChannelSettings], channel: str, *, pairing: bool
-) -> ChannelOwners | None:
-    """Who the gate of a configured channel takes for owners; None for any other channel."""
-    settings = channels.get(channel)
-    if settings is None:
-        return None
-    return ChannelOwners(tuple(settings.owners), pairing and settings.pairing)
+def owners_of(
+    channels: Mapping[str, ChannelSettings], *, pairing: bool
+) -> dict[str, ChannelOwners]:
+    """Who the gate of each configured channel takes for owners."""
+    return {
+        name: ChannelOwners(tuple(settings.owners), pairing and settings.pairing)
+        for name, settings in channels.items()
+    }
 
 
 async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:

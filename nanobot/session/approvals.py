@@ -172,13 +172,6 @@ def subject(approval: Approval) -> str:
     return json.dumps(decoded, sort_keys=True, ensure_ascii=False)
 
 
-class ChannelOwners(msgspec.Struct, frozen=True):
-    """The owners on a channel: by its configuration, and if `by_pairing`, who was let in as one."""
-
-    ids: tuple[str, ...]
-    by_pairing: bool
-
-
 def may_approve(approvers: tuple[str, ...], person: Approver) -> bool:
     """Owners may approve. Members may if `approvers` contains "members", and each person listed
     there as CHANNEL:ID."""

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import ChannelOwners
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.outbox import OutboundRow
@@ -287,8 +286,8 @@ class StoreContext:
         self.lease = lease
         self.held = HeldLanes()
         self.chats = ChatClaims()
-        self.owners: Callable[[str], ChannelOwners | None] = lambda _: None
-        """Who the owners on a channel are now; None: whoever spoke as one."""
+        self.owners: Callable[[str], sa.ColumnElement[bool] | None] = lambda _: None
+        """Whether senders of messages on a channel are owners now; None: if they spoke as one."""
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
         self.units = 0

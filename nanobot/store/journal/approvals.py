@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.messages import Address, InboundMessage, Origin, Sender
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import (
     OPEN,
@@ -17,7 +17,6 @@ from nanobot.session.approvals import (
     AnswerOutcome,
     Approval,
     ApprovalAnswer,
-    ChannelOwners,
     NobodyReached,
     Parked,
     ParkResult,
@@ -40,7 +39,6 @@ from nanobot.session.keys import APPROVALS
 from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
-from nanobot.store.database import access_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs
 from nanobot.store.unit import StoreContext
@@ -55,21 +53,12 @@ _UNLABELLED = {False: "om2", True: "omgpftx2:*"}
 _NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
     schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
 )
-_p = access_tables.pairings
-_LET_IN = sa.exists().where(
-    _p.c.channel == _i.c.channel,
-    _p.c.sender_id == _i.c.sender_id,
-    _p.c.state == "approved",
-    _p.c.role == Role.OWNER,
-)
 _SPOKEN = (
     sa.select(_i.c.id, _i.c.body)
     .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
     .order_by(_i.c.id.desc())
     .limit(_LOOKED_AT)
 )
-_LISTED = _i.c.sender_id.in_(sa.bindparam("ids", expanding=True))
-_BY_LISTED, _BY_LISTED_OR_LET_IN = _SPOKEN.where(_LISTED), _SPOKEN.where(_LISTED | _LET_IN)
 
 
 def park(
@@ -163,23 +152,18 @@ def _spoken_by_approvers(
     rows: list[Any] = []
     channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
-        rows += _of_channel(connection, channel, writer.owners(channel))
+        are_owners = writer.owners(channel)
+        spoken = _SPOKEN if are_owners is None else _SPOKEN.where(are_owners)
+        rows += connection.execute(spoken, {"c": channel}).all()
         channel = connection.scalar(_NEXT_CHANNEL, {"c": channel})
     keys = [name.partition(":")[::2] for name in approvers]
     if keys:
         last = connection.scalar(sa.select(sa.func.max(_i.c.id))) or 0
         recent = sa.and_(_i.c.id > last - _RECENT, _i.c.origin == Origin.USER)
         named = sa.tuple_(_i.c.channel, _i.c.sender_id).in_(keys)
-        spoken = sa.select(_i.c.id, _i.c.body).where(recent, named)
-        rows += connection.execute(spoken.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
+        theirs = sa.select(_i.c.id, _i.c.body).where(recent, named)
+        rows += connection.execute(theirs.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
     return [body for _, body in sorted(rows, key=lambda row: -row[0])]
-
-
-def _of_channel(connection: sa.Connection, channel: str, owners: ChannelOwners | None) -> list[Any]:
-    if owners is None:
-        return list(connection.execute(_SPOKEN, {"c": channel}))
-    query = _BY_LISTED_OR_LET_IN if owners.by_pairing else _BY_LISTED
-    return list(connection.execute(query, {"c": channel, "ids": owners.ids}))
 
 
 def _load(

@@ -18,8 +18,8 @@ from nanobot.plugins.pairing.pairing import (
 )
 from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
-from nanobot.session.approvals import ChannelOwners
 from nanobot.session.inbox import Admission
+from nanobot.store.repositories.current_owners import ChannelOwners, owners_among
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")
@@ -248,7 +248,7 @@ async def told_of(pairings: SqlPairingStore, home: Home, stranger: str) -> set[s
 def with_owners(home: Home, *ids: str, by_pairing: bool = True) -> SqlPairingStore:
     """The pairings of a gateway whose configuration names these owners."""
     pairings = home.pairings()
-    pairings.writer.owners = lambda _: ChannelOwners(ids, by_pairing)
+    pairings.writer.owners = owners_among({"telegram": ChannelOwners(ids, by_pairing)})
     return pairings
 
 
