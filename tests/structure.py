@@ -17,8 +17,6 @@ import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {"nanobot": ROOT, "nanobot_channels": ROOT / "channels"}
-PROMISED = {("nanobot.bus.queue", "nanobot.store.message_bus")}
-"""Import paths kept for programs, which are no part of the order."""
 
 
 def room_of(module: str, within: str) -> str:
@@ -45,7 +43,7 @@ def arrows(graph: grimp.ImportGraph, within: str) -> Counter[tuple[str, str]]:
         for imported in graph.find_modules_directly_imported_by(importer):
             pair = room_of(importer, within), room_of(imported, within)
             inside = importer.startswith(f"{within}.") or within == "nanobot"
-            if pair[0] != pair[1] and inside and (importer, imported) not in PROMISED:
+            if pair[0] != pair[1] and inside:
                 imports[pair] += 1
     return imports
 

@@ -26,12 +26,12 @@ from nanobot.messages import EventKind, RunPayload
 from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.library.events import CLASSES, AnyRunEvent
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.persona import SkillsLoader
 from nanobot.plugins.library.sessions import SessionManager
 from nanobot.plugins.triage.decision import parse
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState
-from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.doubles.openai_server import OpenAIServer

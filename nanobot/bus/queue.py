@@ -1,5 +1,7 @@
-"""The public import path of the MessageBus, which is implemented over the store."""
+"""The promised import path of the MessageBus, which is in the plugin `library`."""
 
 from __future__ import annotations
 
-from nanobot.store.message_bus import MessageBus as MessageBus
+from nanobot.seam.promised import from_plugin
+
+__getattr__ = from_plugin(__name__, "library", "nanobot.plugins.library.message_bus")

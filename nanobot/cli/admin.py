@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,22 +24,6 @@ def add(app: typer.Typer, config: typer.Typer) -> None:
         name = "set" if command is put else command.__name__
         config.command(name, epilog=example(lines))(command)
     app.command(epilog=example("nanobot version"))(version)
-
-
-def add_plugins(plugins: typer.Typer) -> None:
-    """Add the commands that work without a store to the group of plugins."""
-    plugins.command("new", epilog=example("nanobot plugins new tea"))(new_plugin)
-
-
-def new_plugin(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: letters, digits, _.")],
-) -> None:
-    """Write a package with an example plugin and tests into a new folder here."""
-    from nanobot.cli.plugin_template import write_plugin  # noqa: PLC0415 - see get
-
-    with errors():
-        folder = write_plugin(name, Path.cwd())
-        say(f"Written: {folder}", f"Install it: pip install {folder}")
 
 
 def get(

@@ -62,26 +62,6 @@ def gateway(
     serve.gateway(with_log_format(context.obj, log_format), role or ())
 
 
-@app.command(epilog=faces.example("nanobot top", "nanobot top --once"))
-def top(
-    context: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Print it once and exit.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it once, as JSON.")] = False,
-    interval: Annotated[
-        float, typer.Option(min=0.2, max=60.0, help="Seconds between updates.")
-    ] = 1.0,
-) -> None:
-    """Watch what the gateway does: runs, queues, channels, tokens, cost.
-
-    It also shows how late the event loop runs timers, and how long the store takes. Colours show
-    what is slow or fails. It ends with Ctrl-C. Where the output is no terminal, it prints once.
-    """
-    from nanobot.cli import live_view  # noqa: PLC0415 - loads more than --help needs
-
-    live_view.top(context.obj, once=once, as_json=as_json, interval=interval)
-
-
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
-admin.add_plugins(groups["plugins"])
 admin.add(app, groups["config"])
 TopLevel.leading = plugin_commands.add(app, groups)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.seam.faces import Interface
 from nanobot.session.run_types import TaskResult as TaskResult  # run types of packages use it
 from nanobot.session.store_write import StoreWrite
 
@@ -98,3 +99,7 @@ class TaskRecords(Protocol):
     async def overdue(self) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and the time of the next deadline."""
         ...
+
+
+TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")
+"""Makes the stored background runs of a store, of its database and its writer."""

@@ -11,13 +11,12 @@ from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
 from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
-from nanobot.session.tasks import TaskRecords
+from nanobot.session.tasks import TASK_STORE, TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.message_bus import TASK_STORE
 from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations

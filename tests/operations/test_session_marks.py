@@ -9,7 +9,6 @@ import pytest
 from nanobot.errors import NanobotError, NotAllowed, UnknownId
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
@@ -27,7 +26,7 @@ def caller(role: Role, session: str, *, private: bool = True) -> Caller:
 
 
 async def ask(bot: FakeGateway, name: str, who: Caller, **arguments: Any) -> Any:
-    return await Dispatcher(bot.engine).call(name, arguments, who)
+    return await bot.operations.call(name, arguments, who)
 
 
 async def test_a_conversation_is_named_pinned_and_archived() -> None:

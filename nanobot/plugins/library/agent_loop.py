@@ -21,7 +21,6 @@ from nanobot.agent.tasks.service import SUBAGENTS, Subagents
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
-from nanobot.bus.queue import MessageBus
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ToolError, UsageError
 from nanobot.messages import (
@@ -41,6 +40,7 @@ from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper
 from nanobot.plugins.library.failures import raise_failure
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.sessions import SessionManager
 from nanobot.plugins.library.shared_bus import shared_bus
 from nanobot.plugins.library.streamed_text import StreamedText

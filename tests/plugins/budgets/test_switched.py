@@ -18,9 +18,9 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.operations.home import Finding
-from nanobot.operations.now import moment_text
 from nanobot.operations.rendering import Now
 from nanobot.plugins.budgets.operations import UsageReport
+from nanobot.plugins.top.moment import moment_text
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.brought import Site

@@ -15,9 +15,9 @@ from nanobot.agent.loop import AgentLoop
 from nanobot.errors import ModelRefused, RunFailed, StoreError, ToolError, UsageError
 from nanobot.messages import Address, InboundMessage
 from nanobot.plugins.library.context_builder import ContextBuilder
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.persona import MemoryStore, PersonaConfig, SkillsLoader
 from nanobot.providers.base import Completion, ModelRequest, ToolCall
-from nanobot.store.message_bus import MessageBus
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.tools.registry import ToolRegistry

@@ -12,9 +12,9 @@ from nanobot.agent.library.subagents import SubagentManager
 from nanobot.agent.loop import AgentLoop
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.sessions import SessionManager
 from nanobot.providers.base import Completion, ModelRequest
-from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.tools.registry import ToolRegistry

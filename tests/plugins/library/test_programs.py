@@ -15,8 +15,8 @@ from nanobot.agent.service.run_input import RunInput, RunLimits, RunResult, Tool
 from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
-from nanobot.store.message_bus import MessageBus
 from nanobot.store.opening import in_memory_database
 from nanobot.system import SystemClock
 from nanobot.testing import gateway

@@ -21,12 +21,12 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.providers import litellm_provider
 from nanobot.providers.base import Completion
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.entries import CancelEntry, PromptEntry
 from nanobot.session.states import RunKind, RunState
-from nanobot.store.message_bus import MessageBus
 from nanobot.system import SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome

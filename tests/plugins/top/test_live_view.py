@@ -10,6 +10,7 @@ import pytest
 from tests.doubles.terminal import in_terminal
 from tests.process.harness import World
 
+pytestmark = pytest.mark.process
 COLOURED = "\x1b[32mChannels:\x1b[0m"
 
 

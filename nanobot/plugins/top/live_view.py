@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from nanobot.cli.exit_codes import errors
 from nanobot.cli.output import Line, Style, document, redraw, say
-from nanobot.config.loader import home_of
 from nanobot.errors import NotServed
-from nanobot.operations.now import Moment, moment_text
 from nanobot.operations.rendering import Now
+from nanobot.plugins.top.moment import Moment, moment_text
 from nanobot.server.client import call
 
 _AILING = frozenset({"down", "wedged", "failed"})
 _SLOW_SECONDS, _SLOW_MS = 30.0, 100.0
 
 
-def top(environ: Mapping[str, str], *, once: bool, as_json: bool, interval: float) -> None:
-    """Draw until interrupted, or once without a terminal. See `errors` for other ends."""
-    with errors():
-        home = home_of(environ)
-        if once or as_json or not sys.stdout.isatty():
-            moment = asyncio.run(_look(home, interval))
-            if as_json:
-                document(moment)
-            else:
-                say(*lines_of(moment))
-            return
-        asyncio.run(_watch(home, interval))
+def show(home: Path, *, once: bool, as_json: bool, interval: float) -> None:
+    """Draw until interrupted, or once without a terminal. Raises NotServed."""
+    if once or as_json or not sys.stdout.isatty():
+        moment = asyncio.run(_look(home, interval))
+        if as_json:
+            document(moment)
+        else:
+            say(*lines_of(moment))
+        return
+    asyncio.run(_watch(home, interval))
 
 
 async def _watch(home: Path, interval: float) -> None:

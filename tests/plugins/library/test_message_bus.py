@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
-from nanobot.store.message_bus import MessageBus
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.testing.gateway import MemoryHome, Process
 
 

@@ -8,25 +8,36 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nanobot.messages import Role
-from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.now import Moment
 from nanobot.operations.timeline import RunPage
+from nanobot.plugins.top.moment import Moment
+from nanobot.plugins.top.operations import operations
 from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.operations.test_session_marks import ask, caller
-from tests.plugins.budgets.ledgers import COUNTED, brings
+from tests.plugins.budgets import ledgers
+from tests.plugins.budgets.ledgers import COUNTED
+
+
+def counted(bot: FakeGateway) -> Brought:
+    """What the plugin adds to a gateway that counts model calls."""
+    brought = ledgers.brings(bot)
+    return msgspec.structs.replace(brought, operations=(*brought.operations, *operations()))
+
+
+SHOWS = Options(brings=lambda _: Brought(operations=tuple(operations())))
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot.engine).call(operation, arguments)
+    return await bot.operations.call(operation, arguments)
 
 
 async def _until_a_model_is_asked(bot: FakeGateway) -> Moment:
@@ -40,7 +51,7 @@ async def _until_a_model_is_asked(bot: FakeGateway) -> Moment:
 
 async def test_a_live_run_says_which_model_it_asks_and_what_waits_behind_it() -> None:
     held = Held("the")
-    async with gateway(ScriptedProvider(held)) as bot:
+    async with gateway(ScriptedProvider(held), options=SHOWS) as bot:
         await bot.channel.push("a long question")
         moment = await _until_a_model_is_asked(bot)
         (run,) = moment.runs
@@ -54,7 +65,7 @@ async def test_a_live_run_says_which_model_it_asks_and_what_waits_behind_it() ->
 
 
 async def test_an_idle_gateway_has_no_live_run_and_says_what_it_used() -> None:
-    async with gateway(options=Options(ledger=COUNTED, brings=brings)) as bot:
+    async with gateway(options=Options(ledger=COUNTED, brings=counted)) as bot:
         await bot.channel.push("hello")
         await bot.channel.pop()
         moment: Moment = await call(bot, "runs now")
@@ -67,7 +78,7 @@ async def test_an_idle_gateway_has_no_live_run_and_says_what_it_used() -> None:
 
 async def test_members_see_their_own_runs_and_no_figures_of_others() -> None:
     held = Held("the")
-    async with gateway(ScriptedProvider(held)) as bot:
+    async with gateway(ScriptedProvider(held), options=SHOWS) as bot:
         await bot.channel.push("a secret question")
         await _until_a_model_is_asked(bot)
         moment: Moment = await ask(bot, "runs now", caller(Role.MEMBER, "fake:2"))
@@ -78,7 +89,7 @@ async def test_members_see_their_own_runs_and_no_figures_of_others() -> None:
 
 
 async def test_a_run_shows_its_model_call_and_its_delivery() -> None:
-    async with gateway() as bot:
+    async with gateway(options=SHOWS) as bot:
         await bot.channel.push("hello")
         await bot.channel.pop()
         (run,) = await call(bot, "runs list")
@@ -91,7 +102,7 @@ async def test_a_run_shows_its_model_call_and_its_delivery() -> None:
 
 
 async def test_the_loop_lag_is_the_largest_of_the_seconds_asked_for() -> None:
-    async with gateway() as bot:
+    async with gateway(options=SHOWS) as bot:
         await call(bot, "runs now")
         await asyncio.sleep(0.1)
         time.sleep(0.3)  # noqa: ASYNC251 - it is what blocks the loop
@@ -129,7 +140,7 @@ async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
 
 async def test_programs_learn_what_a_run_does_in_parts() -> None:
     held = Held("the")
-    async with gateway(ScriptedProvider(held)) as bot:
+    async with gateway(ScriptedProvider(held), options=SHOWS) as bot:
         await bot.channel.push("a long question")
         (run,) = (await _until_a_model_is_asked(bot)).runs
         assert run.kind == "model"

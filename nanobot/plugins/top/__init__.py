@@ -1,0 +1,15 @@
+"""What a gateway does now: runs, queues, channels, tokens, cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="top",
+    summary="Shows what the gateway does now.",
+    texts=Path(__file__).parent,
+    operations="nanobot.plugins.top.operations:operations",
+    commands="nanobot.plugins.top.commands:commands",
+)

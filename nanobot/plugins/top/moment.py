@@ -1,0 +1,100 @@
+"""What a gateway does at one moment, and its text."""
+
+from __future__ import annotations
+
+import msgspec
+
+from nanobot.operations.rendering import Now as ShownAt
+from nanobot.operations.timeline import took
+from nanobot.text import Sentence
+
+
+class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has not ended: its current activity, and the seconds that the activity and the run
+    have lasted. `kind` and `name` say the same as `doing` for programs; "": no step of its timeline
+    is open."""
+
+    id: str
+    session_key: str
+    about: str
+    state: str
+    doing: str
+    kind: str = ""
+    name: str = ""
+    seconds: float
+    lasted: float
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
+    are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
+    `loop_lag_ms`: how late a timer of the gateway was at most, within the requested seconds;
+    `store_ms`: the time of this query of the store, including the wait for the `store_queue` units
+    before it. `tokens_a_minute`, `cost_today`: null while no plugin counts them."""
+
+    at: float
+    serving: bool
+    driving: int = 0
+    runs: list[LiveRun] = []
+    more_runs: bool = False
+    waiting: int = 0
+    oldest_waiting: float | None = None
+    owed: int = 0
+    oldest_owed: float | None = None
+    dead: int = 0
+    sessions: int = 0
+    channels: dict[str, str] = {}
+    tokens_a_minute: int | None = 0
+    cost_today: float | None = 0.0
+    loop_lag_ms: float = 0.0
+    store_ms: float = 0.0
+    store_queue: int = 0
+
+
+def moment_text(moment: Moment, _: ShownAt) -> Sentence:
+    """A moment in lines, the runs last."""
+    lines = []
+    if moment.channels:
+        states = ", ".join(f"{name} {state}" for name, state in moment.channels.items())
+        lines.append(f"Channels: {states}")
+    if moment.serving and (moment.sessions or moment.store_ms):
+        lines += [
+            f"Lanes: {moment.driving} running of {moment.sessions} conversations",
+            _waiting(moment),
+            _unsent(moment),
+            *_spent(moment),
+            f"Event loop: {moment.loop_lag_ms:.1f} ms late at most",
+            f"Store: {moment.store_queue} units wait; a look takes {moment.store_ms:.1f} ms",
+        ]
+    if not moment.runs:
+        lines.append("No run is live.")
+    for run in moment.runs:
+        lines.append(
+            f"- {run.id[:10]} {took(run.lasted)} {run.doing} ({took(run.seconds)}): "
+            f"{run.about or run.session_key}"
+        )
+    if moment.more_runs:
+        lines.append("More runs are live: `runs list state=live` lists them.")
+    return "\n".join(lines)
+
+
+def _waiting(moment: Moment) -> Sentence:
+    if moment.oldest_waiting is None:
+        return f"Waiting: {moment.waiting} messages"
+    return f"Waiting: {moment.waiting} messages, the oldest for {took(moment.oldest_waiting)}"
+
+
+def _spent(moment: Moment) -> list[Sentence]:
+    if moment.tokens_a_minute is None or moment.cost_today is None:
+        return ["Tokens and cost: no plugin counts them"]
+    return [
+        f"Tokens: {moment.tokens_a_minute:,} in the last minute",
+        f"Cost: ${moment.cost_today:.2f} today",
+    ]
+
+
+def _unsent(moment: Moment) -> Sentence:
+    if moment.oldest_owed is None:
+        return f"Unsent: {moment.owed} answers, {moment.dead} failed"
+    oldest = took(moment.oldest_owed)
+    return f"Unsent: {moment.owed} answers, the oldest for {oldest}, {moment.dead} failed"

@@ -1,0 +1,1 @@
+from nanobot.plugins.library.message_bus import MessageBus as MessageBus
