@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NotAllowed
-from nanobot.messages import Address, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.text import Sentence
-from nanobot.tools.base import CallContext
+from nanobot.tools.policy import PolicyInput
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.file_views import FileText, FileView
 
 _WHAT = "Reading the workspace"
 
 
-async def check_path(engine: Engine, path: str) -> None:
-    """Raises NotAllowed for a file that no one may read by policy, not even an owner."""
-    context = CallContext(
-        run_id="",
-        session_key="",
-        address=Address("", ""),
-        sender_id="",
-        role=Role.OWNER,
-        key="",
-    )
-    call = msgspec.json.encode({"path": path}).decode()
-    decision = await engine.tools.judge("read_file", call, context)
+def check_path(engine: Engine, path: str) -> None:
+    """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool is
+    not asked: rules hold for people, too, while models have no file tools."""
+    decision = engine.tools.policy.judge(PolicyInput(tool="read_file", arguments={"path": path}))
     if decision.verdict is Verdict.DENY:
         raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 
@@ -68,5 +58,5 @@ async def show_file(
     Files that the policy hides from `read_file` are not shown.
     """
     caller.at_this_machine(_WHAT)
-    await check_path(context.engine, path)
+    check_path(context.engine, path)
     return await context.engine.home.files.shown(path)

@@ -107,7 +107,7 @@ class FileRoutes:
         """
         owners_only(request)
         path = query_of(request, FilePath).path
-        await check_path(self._engine, path)
+        check_path(self._engine, path)
         file = await self._engine.home.files.opened(path)
         try:
             first = await file.read(0, _PIECE)

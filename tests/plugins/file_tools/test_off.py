@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway_parts import Parts
-from nanobot.errors import ToolUnknown, UsageError
+from nanobot.errors import NotAllowed, ToolUnknown, UsageError
 from nanobot.messages import Role
 from nanobot.tools.function import tool
 from nanobot.tools.plugins import offered
@@ -41,6 +41,17 @@ async def test_people_still_read_the_workspace_while_it_is_off(tmp_path: Path) -
         (tmp_path / "home" / "workspace" / "a.txt").write_text("hello")
         assert "a.txt" in {row.path for row in await parts.operations.call("files list", {})}
         assert (await parts.operations.call("files show", {"path": "a.txt"})).text == "hello"
+
+
+async def test_a_rule_that_hides_a_file_hides_it_from_people_while_it_is_off(
+    tmp_path: Path,
+) -> None:
+    rule = '[[policy.rules]]\ntool = "read_file"\nargs = { path = "*.key" }\nverdict = "deny"\n'
+    for settings in (rule, OFF + rule):
+        async with serving(tmp_path / "home", settings) as parts:
+            (tmp_path / "home" / "workspace" / "a.key").write_text("hello")
+            with pytest.raises(NotAllowed, match="rule 1"):
+                await parts.operations.call("files show", {"path": "a.key"})
 
 
 def test_no_package_gets_the_names_of_its_tools() -> None:

@@ -17,6 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
+from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.states import RunState
@@ -146,3 +147,15 @@ async def test_what_needs_it_names_it_and_a_person_can_end_what_waits(home: Home
     async with home.serving() as parts:
         await asyncio.sleep(0.5)
         assert await ended(parts, run_id) == RunState.ABORTED
+
+
+async def test_doctor_says_how_many_wait_while_it_is_off(home: Home) -> None:
+    await home.recorded()
+    for settings, texts in (
+        ("", []),
+        (OFF, ["1 background run waits for the plugin tasks. It is switched off: "]),
+    ):
+        environ = home.gateway(settings).config.home
+        found = await findings({"NANOBOT_HOME": str(environ)})
+        waits = [each.text for each in found if each.about == "runs"]
+        assert [text.split("nanobot plugins")[0] for text in waits] == texts

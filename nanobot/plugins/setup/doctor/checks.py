@@ -23,7 +23,7 @@ from nanobot.operations.spending import COST_LIMITED
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances
 from nanobot.plugins.setup.doctor.mendable import Mendable
-from nanobot.plugins.setup.doctor.plugins import plugins
+from nanobot.plugins.setup.doctor.plugins import plugins, unattended
 from nanobot.plugins.setup.probes import try_model
 from nanobot.seam.installed import provided
 from nanobot.server.client import call
@@ -72,6 +72,8 @@ async def everything(
         yield kept
     else:
         yield _kept(kept)
+        for finding in unattended(config, kept.background):
+            yield finding
     yield await _model(config, environ)
     async for finding in entrances(config, findings, usable=not isinstance(kept, Finding)):
         yield finding

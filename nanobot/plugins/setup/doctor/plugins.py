@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import get_args
 
 from nanobot.agent.tasks.types import installed as run_types_of
@@ -18,6 +18,8 @@ from nanobot.tools.registry import ToolRegistry
 
 _READER = "quarantine"
 """The plugin that reads every row."""
+_BACKGROUND = "tasks"
+"""The plugin that does background runs."""
 
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
@@ -51,3 +53,12 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         yield Finding(about="rows", level="warning", text=text)
     async for finding in checked(config, rows=rows):
         yield finding
+
+
+def unattended(config: Config, background: int) -> Iterator[Finding]:
+    """Background runs that wait because no plugin does them."""
+    why = switched(config).off.get(_BACKGROUND)
+    if background and why:
+        runs = "1 background run waits" if background == 1 else f"{background} background runs wait"
+        text = f"{runs} for the plugin {_BACKGROUND}. {why}"
+        yield Finding(about="runs", level="warning", text=text)
