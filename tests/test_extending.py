@@ -21,6 +21,7 @@ from nanobot.config.settings.agent import RunType
 from nanobot.messages import Address
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.setup.doctor.plugins import broken
+from nanobot.plugins.skills.skills import Skills
 from nanobot.ports import Channel, OutboundPart
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.registry import ProviderRegistry
@@ -30,7 +31,6 @@ from nanobot.testing.machine import ManualClock
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.plugins import opened
-from nanobot.workspace.skills import Skills
 from tests.plugins.mcp.conftest import working
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "single-parts.md").read_text("utf-8")

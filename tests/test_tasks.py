@@ -30,7 +30,7 @@ PROGRAMS = (
 # Tasks whose creator handles their failure, and how.
 HANDLED = {
     "app/gateway.py:start": "a start that fails has to end the process, with the reason",
-    "app/gateway.py:model": "`warm_up` is two boundaries",
+    "app/gateway.py:model": "`warm_up` is a boundary",
     "app/gateway.py:web": "the process ends",
     "app/gateway.py:drain": "the process ends",
     "app/gateway.py:SHUTDOWN.md": "the process ends; `shut_down` is a boundary",
@@ -47,6 +47,7 @@ HANDLED = {
     "plugins/mcp/stdio.py:mcp: stdin": "the life of the connection is within a boundary",
     "plugins/mcp/stdio.py:mcp: stderr": "the life of the connection is within a boundary",
     "plugins/shell/sandbox/proxy.py:proxy: out": "a task of the connection, which asyncio logs",
+    "plugins/skills/service.py:skills": "it is a boundary",
     "plugins/jobs/timer.py:cron: timer": "`CronService.run` is supervised",
     "plugins/jobs/timer.py:cron: wait": "it sleeps",
     "plugins/jobs/timer.py:cron: changes": "it waits",

@@ -7,9 +7,10 @@ nothing that changes during a conversation.
 from __future__ import annotations
 
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -19,8 +20,6 @@ from nanobot.seam.installed import installed
 from nanobot.session.runs import PromptSnapshot
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
-from nanobot.workspace.skills import Skill, Skills
-from nanobot.workspace.skills_in_prompts import PromptSkills
 
 
 class PromptBuilder:
@@ -39,6 +38,11 @@ class PromptBuilder:
     def configure(self, name: str, persona: str) -> None:
         """Set the assistant's name and persona for prompts made from now on."""
         self._source.configure(name, persona)
+
+    def renew(self) -> None:
+        """Read again what additions have remembered of files."""
+        for addition in self._additions:
+            addition.renew()
 
     async def shown(
         self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
@@ -66,6 +70,10 @@ class PromptBuilder:
             return PromptSnapshot(system=self._source.short, tools=())
         offered = tools if profile.tools else ()
         parts = self._source.parts(offered, private=private, added=added)
+        if offered:
+            names = {spec.name for spec in offered}
+            last = [part for addition in self._additions for part in addition.last(names)]
+            parts += [part for part in last if part.text]
         return PromptSnapshot(
             system="\n\n".join(part.text for part in parts),
             tools=offered,
@@ -89,15 +97,9 @@ PRIVATE_FILES = ("USER.md", MEMORY)
 
 
 FILE_LIMIT = 8_000
-"""Characters of each file (plugins may set another limit) and of each skill that is always
-open."""
+"""Characters of each file; plugins may set another limit."""
 
 
-SKILLS_LIMIT = 8_000
-"""Characters of the list of skills."""
-
-
-_LINE = 200
 _HOW = """\
 How you work:
 - Answer in the language you are written to. Be brief; use Markdown where it helps.
@@ -150,13 +152,30 @@ async def _no_parts(_: str) -> Sequence[PromptPart]:
     return ()
 
 
+def _no_last_parts(_: Collection[str]) -> Sequence[PromptPart]:
+    return ()
+
+
+def _nothing_to_renew() -> None:
+    pass
+
+
+LastParts: TypeAlias = Callable[[Collection[str]], Sequence[PromptPart]]
+"""The last parts of a prompt, from the names of the tools that it offers."""
+
+
 class PromptAddition(msgspec.Struct, frozen=True, kw_only=True):
     """What a plugin adds to prompts: `parts` for conversations of a scope (see `scope_of`), which
-    are the same bytes until what they show has changed; `limits` of characters for files of the
-    workspace that are part of prompts, by name."""
+    are the same bytes until what they show has changed; `last`: parts at the end of all prompts
+    with tools; `limits` of characters for files of the workspace that are part of prompts, by name.
+    `keys` of the configuration, or their beginnings: a change of one renews every conversation's
+    prompt. `renew` is called when people reload the workspace."""
 
     parts: Callable[[str], Awaitable[Sequence[PromptPart]]] = _no_parts
+    last: LastParts = _no_last_parts
     limits: Mapping[str, int] = {}
+    keys: tuple[str, ...] = ()
+    renew: Callable[[], None] = _nothing_to_renew
 
 
 class PromptParts:
@@ -168,13 +187,10 @@ class PromptParts:
         *,
         name: str = "nanobot",
         persona: str = "default",
-        skills: Skills | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
         self._workspace = workspace
         self.configure(name, persona)
-        self._skills = PromptSkills(skills or Skills(workspace))
-        self._skill_parts = _SkillParts()
         self._limits = limits or {}
 
     def configure(self, name: str, persona: str) -> None:
@@ -203,8 +219,6 @@ class PromptParts:
         parts += added
         if private and "write_file" in offered and self._is_unmet():
             parts.append(PromptPart("introduction", _MEETING))
-        if offered:
-            parts += self._skill_parts.of(self._skills.shown(), listed="skill" in offered)
         return [part for part in parts if part.text]
 
     @cached_property
@@ -242,55 +256,3 @@ def _principles(offered: set[str], guidance: Sequence[Guidance]) -> str:
         parts.append(_TOOLS)
     parts += [each.text for each in guidance if any(n.startswith(each.tools) for n in offered)]
     return "\n\n".join([*parts, _SAFETY])
-
-
-class _SkillParts:
-    """The parts about skills, made once for each state of the skills."""
-
-    def __init__(self) -> None:
-        self._skills: tuple[Skill, ...] = ()
-        self._made: dict[bool, list[PromptPart]] = {}
-
-    def of(self, skills: tuple[Skill, ...], *, listed: bool) -> list[PromptPart]:
-        """`skills`: the same object as long as they are the same."""
-        if skills is not self._skills:
-            self._skills, self._made = skills, {}
-        if listed not in self._made:
-            self._made[listed] = _skill_parts(skills, listed=listed)
-        return self._made[listed]
-
-
-def _skill_parts(skills: Sequence[Skill], *, listed: bool) -> list[PromptPart]:
-    """The skills that are always open in full, then one line for each of the others."""
-    usable = [skill for skill in skills if not skill.wrong]
-    parts = [
-        PromptPart(f"skill {skill.name}", f"# Skill: {skill.name}\n\n{_cut(skill.body)}")
-        for skill in usable
-        if skill.always and not skill.lacking
-    ]
-    lines = [_summary(skill) for skill in usable if not skill.always or skill.lacking]
-    if not lines or not listed:
-        return parts
-    head = (
-        "# Skills\n\nPages on how to do one kind of work. When a task fits one, open it with the "
-        "tool `skill` before you begin.\n"
-    )
-    shown, room = [head], SKILLS_LIMIT
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            shown.append(f"- ... and {len(lines) - len(shown) + 1} more that are not listed")
-            break
-        shown.append(line)
-    return [*parts, PromptPart("skills", "\n".join(shown))]
-
-
-def _summary(skill: Skill) -> str:
-    description = skill.description
-    description = description if len(description) <= _LINE else f"{description[:_LINE]}..."
-    lacking = f" (not usable here: it needs {'; '.join(skill.lacking)})" if skill.lacking else ""
-    return f"- {skill.name}: {description}{lacking}"
-
-
-def _cut(body: str) -> str:
-    return body if len(body) <= FILE_LIMIT else f"{body[:FILE_LIMIT]}\n[... it goes on ...]"

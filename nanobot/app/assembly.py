@@ -82,7 +82,6 @@ from nanobot.triggers.supervisor import supervise
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.skills import Skills
 
 
 def assemble(
@@ -139,7 +138,6 @@ class _Assembly:
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
-        self.skills = Skills(config.workspace, machine.environ, config.skills.disabled)
         self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
         self.tools.blobs = self.blobs
         self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
@@ -201,7 +199,7 @@ class _Assembly:
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
-        offers.add_by_type(self.skills, self.chats, self.channels, self.live)
+        offers.add_by_type(self.chats, self.channels, self.live)
         offers.add_by_type(Brought(lambda: self.live.config, self.plugged))
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
@@ -269,14 +267,12 @@ class _Assembly:
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
-            skills=self.skills,
             web=http.access,
             home=LocalHome(
                 self.live,
                 self.machine.environ,
                 files=self.files,
                 taint=self.taint,
-                skills=self.skills,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
                 forget_prompts=self.records.forget_prompts,
@@ -293,7 +289,7 @@ class _Assembly:
     def _register_tools(self) -> None:
         """Register the built-in tools, then those of packages and plugins. All other files of the
         home (keys, the log) stay hidden from files, even if the workspace contains the home."""
-        for tool in builtin_tools(self.files, self.blobs, self.chats, self.skills):
+        for tool in builtin_tools(self.files, self.blobs, self.chats):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
@@ -306,7 +302,9 @@ class _Assembly:
         settings, machine, models = self.config.agent, self.machine, self.models
         tools = self.tools
         additions = before_runs.additions_to_prompts(self.plugged)
-        prompt = prompt_of(self.config, self.skills, additions)
+        prompt = prompt_of(self.config, additions)
+        self.plugged.offers.add_by_type(prompt)
+        self.live.in_prompts = tuple(key for each in additions for key in each.keys)
         lasting = self.plugged.offers.find(LastingFacts)
 
         def serves(channel: str) -> bool:
@@ -333,6 +331,6 @@ class _Assembly:
                 propagation=self.propagation,
             )
         )
-        following = (machine, models, tools, self.skills, prompt, agent, self.bus)
+        following = (machine, models, tools, prompt, agent, self.bus)
         follow_all(self.live, FollowingParts(*following))
         return agent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,10 @@ def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
     def use(found: FoundPlugin, given: Any) -> None:
         for addition in listed(given, PromptAddition, "a nanobot.agent.prompt.PromptAddition"):
             parts = partial(_parts, found, addition)
-            additions.append(msgspec.structs.replace(addition, parts=parts))
+            last = partial(_last, found, addition)
+            renew = partial(_renew, found, addition)
+            contained = {"parts": parts, "last": last, "renew": renew}
+            additions.append(msgspec.structs.replace(addition, **contained))
 
     plugged.each("prompt", use)
     return additions
@@ -44,6 +47,20 @@ async def _parts(found: FoundPlugin, addition: PromptAddition, scope: str) -> Se
             parts += await addition.parts(scope)
     _pass_on(found, caught)
     return parts
+
+
+def _last(
+    found: FoundPlugin, addition: PromptAddition, offered: Collection[str]
+) -> Sequence[PromptPart]:
+    parts: list[PromptPart] = []
+    with boundary(f"last parts of prompts of the plugin {found.name}"):
+        parts += addition.last(offered)
+    return parts
+
+
+def _renew(found: FoundPlugin, addition: PromptAddition) -> None:
+    with boundary(f"reload of the plugin {found.name}"):
+        addition.renew()
 
 
 def _pass_on(found: FoundPlugin, caught: Caught) -> None:

@@ -299,6 +299,7 @@ def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
     """Have plugins take over changes of their keys that apply at once."""
 
     def take(found: FoundPlugin, config: Config) -> None:
+        plugged.take_table(found.table, config)
         with plugged.failing(found, "settings"):
             for taken in plugged.follows[found.name].takes:
                 taken(config.tables[found.table])

@@ -229,7 +229,7 @@ class Gateway:
             hosting += parts.starter.start_configured(tasks)
         async with asyncio.TaskGroup() as loading:
             if self._roles.worker:
-                loading.create_task(warm_up(parts.models, parts.engine.skills), name="model")
+                loading.create_task(warm_up(parts.models), name="model")
             await self._announce(parts, ready)
 
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:

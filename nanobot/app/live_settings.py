@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nanobot.bus.core import Bus
     from nanobot.providers.registry import ProviderRegistry
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.workspace.skills import Skills
 
 
 class _Follower(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +35,12 @@ class _Follower(msgspec.Struct, frozen=True, kw_only=True):
 
 class LiveSettings:
     """The current configuration of a process. Changes of keys declared as live are applied at once
-    by the parts that follow them; all other keys keep their values from the start."""
+    by the parts that follow them; all other keys keep their values from the start. `in_prompts`:
+    the keys of what plugins add to prompts."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.in_prompts: tuple[str, ...] = ()
         self._followers: list[_Follower] = []
 
     def follow(
@@ -79,7 +80,6 @@ class FollowingParts(msgspec.Struct, frozen=True):
     machine: Machine
     models: ProviderRegistry
     tools: ToolRegistry
-    skills: Skills
     prompt: PromptBuilder
     agent: AgentParts
     bus: Bus
@@ -110,7 +110,6 @@ def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
         take=lambda config: parts.models.configure(config.agent.model, config.providers),
     )
     live.follow("policy", take=policy, check=lambda config: Policy(config.policy))
-    live.follow("skills.disabled", take=lambda config: parts.skills.hide(config.skills.disabled))
     live.follow(
         "agent.name",
         "agent.persona",
@@ -120,13 +119,13 @@ def follow_all(live: LiveSettings, parts: FollowingParts) -> None:
     live.follow("agent", take=runs)
 
 
-IN_PROMPTS = ("agent.name", "agent.persona", "skills.disabled")
-"""Keys that are part of prompts, which conversations keep."""
+_IN_PROMPTS = ("agent.name", "agent.persona")
+"""Keys that are part of prompts, which conversations keep; plugins add to them."""
 
 
 async def renew_prompts(
-    changed: Mapping[str, Applies], forget: Callable[[], Awaitable[int]]
+    live: LiveSettings, changed: Mapping[str, Applies], forget: Callable[[], Awaitable[int]]
 ) -> None:
     """Have every conversation get a new prompt, if the changes are part of it."""
-    if any(_below(key, IN_PROMPTS) for key in changed):
+    if any(_below(key, (*_IN_PROMPTS, *live.in_prompts)) for key in changed):
         await forget()

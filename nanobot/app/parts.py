@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,31 +22,25 @@ from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
 
 
-def prompt_of(config: Config, skills: Skills, additions: Sequence[PromptAddition]) -> PromptBuilder:
+def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
     """The prompt builder, with the assistant's identity and what plugins add."""
     agent = config.agent
     limits = {name: most for each in additions for name, most in each.limits.items()}
-    parts = PromptParts(
-        config.workspace, name=agent.name, persona=agent.persona, skills=skills, limits=limits
-    )
+    parts = PromptParts(config.workspace, name=agent.name, persona=agent.persona, limits=limits)
     return PromptBuilder(config.workspace, parts, additions)
 
 
-async def warm_up(registry: ProviderRegistry, skills: Skills) -> None:
-    """Load the model and the skills before the first message; errors are reported with that
-    message."""
+async def warm_up(registry: ProviderRegistry) -> None:
+    """Load the model before the first message; errors are reported with that message."""
     with boundary("the model"):
         try:
             await registry.warm_up()
         except NanobotError as error:
             logger.warning("no model yet: {}", error)
-    with boundary("the skills"):
-        await asyncio.to_thread(skills.all)
 
 
 def walls_of(config: Config) -> Walls:

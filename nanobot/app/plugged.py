@@ -51,7 +51,7 @@ class Plugged:
 
     def __init__(self, config: Config) -> None:
         self._switched: Switched = switched(config)
-        self._tables = config.tables
+        self._tables: Mapping[str, Any] = config.tables
         self.failures: dict[str, dict[str, str]] = {}
         """Why which field of which plugin failed."""
         self.offers = Offers({Config: config})
@@ -101,6 +101,10 @@ class Plugged:
             asked = Mapping[str, kind] if found.plugin.named else kind
             own[asked] = self._tables[found.table]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
+
+    def take_table(self, table: str, config: Config) -> None:
+        """Give the functions that are called from now on this configuration's settings there."""
+        self._tables = {**self._tables, table: config.tables[table]}
 
     def with_settings(self, config: Config) -> Plugged:
         """The plugins that take over changes of their keys, as they were with that

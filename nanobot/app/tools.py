@@ -9,17 +9,13 @@ from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.message import OutgoingFiles, message_tool
 from nanobot.tools.privacy import kept_apart
-from nanobot.tools.skill import skill_tool
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.skills import Skills
 
 
-def builtin_tools(
-    roots: ConfinedFiles, blobs: Blobs, chats: Collection[str], skills: Skills
-) -> list[AnyTool]:
+def builtin_tools(roots: ConfinedFiles, blobs: Blobs, chats: Collection[str]) -> list[AnyTool]:
     """The tools of the core. `chats`: the channels that `message` may write to."""
-    return [ask_tool(), *sending_tools(roots, blobs, chats), skill_tool(skills)]
+    return [ask_tool(), *sending_tools(roots, blobs, chats)]
 
 
 def sending_tools(roots: ConfinedFiles, blobs: Blobs, chats: Collection[str]) -> list[AnyTool]:

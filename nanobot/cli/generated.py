@@ -24,7 +24,6 @@ _GROUPS = {
     "runs": "Runs: the assistant's work on each message.",
     "outbox": "Outgoing messages and the state of their delivery.",
     "context": "What the model is shown.",
-    "skills": "Skills: instructions that the model can load.",
     "tools": "Tools of the model, and its calls.",
     "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",

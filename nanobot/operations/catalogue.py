@@ -23,7 +23,6 @@ from nanobot.operations import (
     sending,
     session_marks,
     sessions,
-    skills,
     status,
     web,
 )
@@ -43,7 +42,6 @@ _MODULES = (
     session_marks,
     runs,
     feedback,
-    skills,
     reloading,
     security,
     web,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
     from nanobot.triggers.service import JobService
-    from nanobot.workspace.skills import Skills
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +58,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     notices: Notices
     jobs: JobService | None
     tools: ToolRegistry
-    skills: Skills
     web: WebAdmin
     home: HomeAdmin
     facts: Callable[[], Facts]

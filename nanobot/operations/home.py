@@ -174,10 +174,6 @@ class HomeAdmin(Protocol):
         """Write it, if it still is what `digest` says ("": whatever it is)."""
         ...
 
-    async def skill(self, name: str, *, enabled: bool) -> None:
-        """Show a skill to the model or not, from its next prompt on."""
-        ...
-
     def plugins(self) -> list[PluginView]:
         """Those that are installed."""
         ...

@@ -25,5 +25,8 @@ async def reload(context: OperationContext, _: Caller) -> Reloaded:
 
     Current answers keep their prompt.
     """
-    context.engine.skills.changed()
+    # Imported late: every command imports this module, and few need the agent.
+    from nanobot.agent.prompt import PromptBuilder  # noqa: PLC0415
+
+    context.of(PromptBuilder).renew()
     return Reloaded(sessions=await context.engine.records.forget_prompts())

@@ -65,6 +65,7 @@ BUILT_IN = (
     "search",
     "setup",
     "shell",
+    "skills",
     "starter",
     "tasks",
     "terminal",

@@ -57,7 +57,6 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import MemoryMarks
 
@@ -155,6 +154,7 @@ class FakeGateway:
         received, prompt = options.received, options.persona
         if self.brought.additions:
             prompt = PromptBuilder(options.workspace, additions=self.brought.additions)
+        self.offers.add_by_type(prompt)
         return assemble_agent(
             AgentDependencies(
                 bus=self.bus,
@@ -176,9 +176,8 @@ class FakeGateway:
         )
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
-        clock, skills = self.home.clock, Skills(Path("/nonexistent"))
+        clock = self.home.clock
         live = LiveSettings(load({"NANOBOT_HOME": str(options.workspace)}))
-        live.follow("skills.disabled", take=lambda config: skills.hide(config.skills.disabled))
         return Engine(
             bus=self.bus,
             worker=agent.worker,
@@ -189,13 +188,11 @@ class FakeGateway:
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
-            skills=skills,
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
                 files=ConfinedFiles(options.workspace),
                 taint=TaintedFiles(options.workspace, MemoryMarks()),
-                skills=skills,
                 states=dict,
                 restart=None,
                 forget_prompts=self.records.forget_prompts,

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
+from nanobot.agent.prompt import PromptAddition
 from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
+from nanobot.plugins.skills.service import parts_of
+from nanobot.plugins.skills.skills import Skills
+from nanobot.plugins.skills.tool import skill_tool
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.entries import RecallEntry, TriageEntry
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway, Options
+from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
-from nanobot.tools.skill import skill_tool
 from nanobot.workspace import folder as workspace
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.skills import Skills
 from tests.plugins.memory.kept import memory_of, remembering
 
 TURNS = 50
@@ -52,6 +55,17 @@ def thinking(bot: FakeGateway) -> Stages:
     return Stages(triage, recall.add)
 
 
+def remembering_with_skills(folder: Path) -> Callable[[FakeGateway], Brought]:
+    """Prompts contain the memory of a workspace, and its skills."""
+
+    def brings(bot: FakeGateway) -> Brought:
+        brought = remembering(folder)(bot)
+        skills = PromptAddition(last=parts_of(folder))
+        return msgspec.structs.replace(brought, additions=(*brought.additions, skills))
+
+    return brings
+
+
 async def sent_again(folder: Path) -> float:
     """The share of what runs send that was sent before, over a session of TURNS turns with memory,
     recall and triage (whose own calls are small, and apart); every fifth of them calls a tool,
@@ -68,7 +82,7 @@ async def sent_again(folder: Path) -> float:
     provider = ScriptedProvider(
         otherwise=lambda request: "{}" if is_triage(request) else next(answers)
     )
-    options = Options(workspace=folder, brings=remembering(folder), before=thinking)
+    options = Options(workspace=folder, brings=remembering_with_skills(folder), before=thinking)
     async with gateway(provider, tools=tools, options=options) as bot:
         for turn in range(TURNS):
             await bot.channel.push(f"Here is question {turn}, of ordinary length, as people ask.")

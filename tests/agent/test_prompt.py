@@ -49,7 +49,6 @@ def test_the_parts_come_in_a_fixed_order(folder: Path) -> None:
         "USER.md",
         "MEMORY.md",
         "introduction",
-        "skills",
     ]
 
 

@@ -211,17 +211,6 @@ async def test_a_link_in_the_place_of_a_prompt_file_leads_nowhere(
     assert file_of(environ) == WRITTEN
 
 
-async def test_a_skill_is_switched_off_at_once_and_stays_off(
-    operations: Dispatcher, environ: dict[str, str]
-) -> None:
-    name = (await operations.call("skills list", {}))[0].name
-    assert (await operations.call("skills disable", {"name": name})).state == "disabled"
-    assert name not in {skill.name for skill in operations.engine.skills.shown()}
-    assert load(environ).skills.disabled == (name,)
-    assert (await operations.call("skills enable", {"name": name})).state != "disabled"
-    assert load(environ).skills.disabled == ()
-
-
 async def test_a_server_is_switched_off_for_the_next_start(
     operations: Dispatcher, environ: dict[str, str]
 ) -> None:

@@ -37,12 +37,6 @@ CORE: dict[str, ToolExample] = {
         leaving={"content": TEXT, "channel": "telegram", "chat_id": "101"},
     ),
     "ask_user": ToolExample(brings="nothing", inside="writes to the person it works for"),
-    "skill": ToolExample(
-        good={"name": "notes"},
-        failing={"name": "no such skill"},
-        brings="nothing",
-        inside="reads a skill",
-    ),
 }
 
 

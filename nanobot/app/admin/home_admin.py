@@ -27,7 +27,6 @@ from nanobot.operations.home import (
 from nanobot.seam.entry_points import Plugins
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
-from nanobot.workspace.skills import Skills
 from nanobot.workspace.taint import TaintedFiles
 
 # Modules imported within the functions are needed only for changes.
@@ -44,7 +43,6 @@ class LocalHome:
         *,
         files: ConfinedFiles,
         taint: TaintedFiles,
-        skills: Skills,
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
         forget_prompts: Callable[[], Awaitable[int]],
@@ -54,7 +52,6 @@ class LocalHome:
         self._environ = environ
         self.files = SharedFiles(files)
         self._prompts = PromptFiles(live.config.workspace, files, taint)
-        self._skills = skills
         self._states = states
         self._restart = restart
         self._forget_prompts = forget_prompts
@@ -91,7 +88,7 @@ class LocalHome:
             file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
             config = await asyncio.to_thread(load, self._environ)
             changed = self._live.take(config)
-        await renew_prompts(changed, self._forget_prompts)
+        await renew_prompts(self._live, changed, self._forget_prompts)
         off = switched_off(list(values), config)
         return changed_settings(list(values), file, changed, self._environ, off)
 
@@ -143,11 +140,6 @@ class LocalHome:
     async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
         async with self.changing:
             return await self._prompts.write(name, text, digest)
-
-    async def skill(self, name: str, *, enabled: bool) -> None:
-        self._skills.named(name)
-        disabled = self._skills.disabled - {name} if enabled else self._skills.disabled | {name}
-        await self.change({"skills.disabled": ",".join(sorted(disabled))})
 
     async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
         named = {view.name: view for view in self.plugins()}

@@ -14,7 +14,7 @@ from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
 from nanobot.config.settings.plugins import PluginsSettings
-from nanobot.config.settings.tools import PolicySettings, SkillsSettings, ToolsSettings
+from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.config.settings.triggers import (
     LifecycleSettings,
     TriggerSettings,
@@ -53,9 +53,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     )
     lifecycle: Annotated[LifecycleSettings, about("What happens at the start and the end.")] = (
         LifecycleSettings()
-    )
-    skills: Annotated[SkillsSettings, about("Instructions that the model can load.", live=True)] = (
-        SkillsSettings()
     )
     triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
     plugins: Annotated[PluginsSettings, about("Which capabilities are on.")] = PluginsSettings()

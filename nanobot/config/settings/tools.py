@@ -112,14 +112,6 @@ class ToolsSettings(Settings, frozen=True, kw_only=True):
     web: Annotated[WebToolSettings, about("Web search and web pages.")] = WebToolSettings()
 
 
-class SkillsSettings(Settings, frozen=True, kw_only=True):
-    """`[skills]`: instructions that the model can load."""
-
-    disabled: Annotated[
-        tuple[str, ...], about("Skills that are not shown to the model.", live=True)
-    ] = ()
-
-
 class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rule for calls. All keys that it has must match. `tool`, `channels`, `chats` and the
     values of `args` are patterns."""

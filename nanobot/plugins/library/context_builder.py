@@ -40,8 +40,9 @@ class ContextBuilder:
         persona_config: PersonaConfig | None = None,
     ) -> None:
         workspace = Path(workspace)
-        parts = ConfiguredParts(workspace, memory, skills, persona_config or PersonaConfig())
-        self.persona = PromptBuilder(workspace, parts)
+        parts = ConfiguredParts(workspace, memory, persona_config or PersonaConfig())
+        additions = (skills or SkillsLoader(workspace)).additions
+        self.persona = PromptBuilder(workspace, parts, additions)
 
     def build_system_prompt(self, tools: tuple[ToolSpec, ...] | None = None) -> str:
         """The current identity, principles, memory, safety, persona and skills, for a model with

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nanobot.agent.tasks.service import SPAWNING
@@ -17,15 +17,15 @@ from nanobot.tools.commands import COMMANDS, CommandPlace
 from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.skill import skill_tool
 from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.skills import Skills
 
 WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")
 """Makes the tools for the web."""
+SKILL_TOOL: Interface[Callable[[Path, Mapping[str, str]], AnyTool]] = Interface(name="skill_tool")
+"""Makes the tool that opens the skills of a workspace, in an environment."""
 SCHEDULING: Interface[Callable[[JobService, str], AnyTool]] = Interface(name="scheduling")
 """Has a service fire jobs by the clock, and makes the tool that schedules them, in a time zone."""
 
@@ -59,7 +59,7 @@ def default_tools(
     tools = ToolRegistry()
     for tool in (
         *_file_tools(ConfinedFiles(workspace, hidden=hidden, everywhere=everywhere)),
-        skill_tool(Skills(workspace, environ)),
+        *_skills(workspace, environ),
         *_commands(place),
         *_web_tools(WebToolSettings(brave_api_key=brave_api_key)),
         message_tool(None),
@@ -78,6 +78,12 @@ def _commands(place: CommandPlace) -> list[AnyTool]:
     """None if no plugin provides them."""
     make = provided(COMMANDS)
     return [] if make is None else [make(place)]
+
+
+def _skills(workspace: Path, environ: Mapping[str, str]) -> list[AnyTool]:
+    """None if no plugin provides it."""
+    make = provided(SKILL_TOOL)
+    return [] if make is None else [make(workspace, environ)]
 
 
 def _web_tools(settings: WebToolSettings) -> list[AnyTool]:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from nanobot.agent.prompt import FILE_LIMIT, MEMORY, PromptPart, PromptParts
+from nanobot.agent.prompt import (
+    FILE_LIMIT,
+    MEMORY,
+    LastParts,
+    PromptAddition,
+    PromptPart,
+    PromptParts,
+)
 from nanobot.errors import UsageError
 from nanobot.providers.base import ToolSpec
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.workspace import personas
 from nanobot.workspace.folder import clipped
-from nanobot.workspace.skills import Skills
 
-SkillsLoader = Skills
+SKILL_PARTS: Interface[Callable[[Path], LastParts]] = Interface("skill_parts")
+"""Makes the parts about skills of the prompts of a workspace."""
+
+
+class SkillsLoader:
+    """The skills of a workspace, as prompts show them; none if no plugin provides them."""
+
+    def __init__(self, workspace: Path) -> None:
+        make = provided(SKILL_PARTS)
+        self.additions = [] if make is None else [PromptAddition(last=make(Path(workspace)))]
 
 
 class PersonaConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,15 +73,12 @@ class ConfiguredParts(PromptParts):
         self,
         workspace: Path,
         memory: MemoryStore | None,
-        skills: Skills | None,
         persona: PersonaConfig,
     ) -> None:
         presets = personas.names(workspace)
         if not persona.custom_personality and persona.personality not in presets:
             raise UsageError(f"persona_config.personality: there are {', '.join(presets)}")
-        super().__init__(
-            workspace, name=persona.ai_name, persona=persona.personality, skills=skills
-        )
+        super().__init__(workspace, name=persona.ai_name, persona=persona.personality)
         self._memory = memory
         self._config = persona
 

@@ -31,6 +31,7 @@ export {
   When,
 } from "./parts/basics.js";
 export { Bars } from "./parts/chart.js";
+export { Markdown } from "./parts/markdown.js";
 export { tell } from "./parts/notices.js";
 export { go, lastOpened, link } from "./router.js";
 

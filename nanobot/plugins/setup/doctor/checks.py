@@ -30,7 +30,6 @@ from nanobot.server.client import call
 from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
-from nanobot.workspace.skills import Skills
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
@@ -61,7 +60,7 @@ async def everything(
         yield finding
     if config is None or gateway is None:
         return
-    for result in (*_home(config), *_machine(config, environ), *_skills(config, environ)):
+    for result in (*_home(config), *_machine(config, environ)):
         yield result
     async for finding in plugins(config, rows=rows):
         yield finding
@@ -95,17 +94,6 @@ async def every_finding(environ: Mapping[str, str], *, fix: bool) -> list[Findin
 async def findings(environ: Mapping[str, str]) -> list[Finding]:
     """All findings, without any repair."""
     return await every_finding(environ, fix=False)
-
-
-def _skills(config: Config, environ: Mapping[str, str]) -> list[Finding]:
-    """Unusable skills of the workspace. `skills list` shows what bundled ones lack."""
-    return [
-        Finding(about="skills", level="warning", text=f"{skill.path}: {skill.wrong}")
-        if skill.wrong
-        else Finding(about="skills", level="warning", text=f"{skill.path} needs {skill.lacking[0]}")
-        for skill in Skills(config.workspace, environ).all()
-        if skill.source == "workspace" and skill.state != "ready"
-    ]
 
 
 # The home and the machine

@@ -22,7 +22,7 @@ const PARTS = {
   model: ["Model", Model, "models try"],
   keys: ["All settings", Keys, "config set"],
   policy: ["Policy", Policy, "policy forget"],
-  skills: ["Skills and servers", Skills, "skills enable"],
+  skills: ["Skills and servers", Skills, "config set"],
   access: ["Access", Access, ""],
   appearance: ["Appearance", Appearance, ""],
   start: ["First steps", Start, "config set"],

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.prompt import SKILLS_LIMIT, PromptParts
 from nanobot.errors import NanobotError, ToolError, UsageError
 from nanobot.messages import Address, Role
-from nanobot.providers.base import ToolSpec
+from nanobot.plugins.skills.frontmatter import FrontMatterError, split
+from nanobot.plugins.skills.parts import SKILLS_LIMIT
+from nanobot.plugins.skills.service import parts_of
+from nanobot.plugins.skills.skills import MAX_BODY, Skill, Skills
+from nanobot.plugins.skills.tool import skill_tool
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.skill import skill_tool
-from nanobot.workspace.frontmatter import FrontMatterError, split
-from nanobot.workspace.skills import MAX_BODY, Skill, Skills
 
 SHIPPED = ["git", "nanobot", "notes", "summarize", "tmux", "weather"]
 PAGE = "---\nname: {name}\ndescription: Baking bread.\n{more}---\n\nUse flour.\n"
@@ -246,9 +246,8 @@ def test_what_is_no_skill_is_not_added(tmp_path: Path) -> None:
 
 
 def shown(folder: Path, *, tool: bool = True) -> dict[str, str]:
-    tools = (ToolSpec("skill" if tool else "other", "Opens.", {}),)
-    parts = PromptParts(folder, skills=Skills(folder)).parts(tools, private=True)
-    return {part.name: part.text for part in parts if part.name.startswith("skill")}
+    parts = parts_of(folder)({"skill" if tool else "other"})
+    return {part.name: part.text for part in parts}
 
 
 def test_the_prompt_lists_them_and_shows_in_full_what_is_always_open(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import NanobotError, ToolError
+from nanobot.plugins.skills.skills import Skills
 from nanobot.text import MAX_RESULT_CHARS, quoted
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.workspace.skills import Skills
 
 _ROOM = MAX_RESULT_CHARS - 200
 

@@ -8,17 +8,17 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
+from nanobot.plugins.skills.skills import Skills, SkillView
 from nanobot.text import Sentence
-from nanobot.workspace.skills import SkillView
 
 
 @operation("skills list", reads=True, role=Role.MEMBER)
 async def list_skills(context: OperationContext, _: Caller) -> list[SkillView]:
     """List the skills and what each is missing."""
-    skills = context.engine.skills
+    skills = context.of(Skills)
     return [skills.view(skill) for skill in skills.all()]
 
 
@@ -33,7 +33,7 @@ async def show_skill(
     name: Annotated[Positional, Meta(description="Its name.")],
 ) -> SkillView:
     """Show a skill's instructions."""
-    skills = context.engine.skills
+    skills = context.of(Skills)
     return skills.view(skills.named(name), page=True)
 
 
@@ -41,8 +41,11 @@ _Name = Annotated[Positional, Meta(description="Its name.")]
 
 
 async def _switched(context: OperationContext, name: str, *, enabled: bool) -> SkillView:
-    await context.engine.home.skill(name, enabled=enabled)
-    return context.engine.skills.view(context.engine.skills.named(name))
+    skills = context.of(Skills)
+    skills.named(name)
+    disabled = skills.disabled - {name} if enabled else skills.disabled | {name}
+    await context.engine.home.change({"skills.disabled": ",".join(sorted(disabled))})
+    return skills.view(skills.named(name))
 
 
 def _switch_text(skill: SkillView, _: Now) -> Sentence:
@@ -78,5 +81,10 @@ async def add_skill(
 
     Open conversations see it after `/new` or `nanobot reload`.
     """
-    skills = context.engine.skills
+    skills = context.of(Skills)
     return skills.view(skills.add(path, replace=replace))
+
+
+def operations() -> list[Operation]:
+    """What people can do with skills."""
+    return [list_skills, show_skill, enable_skill, disable_skill, add_skill]

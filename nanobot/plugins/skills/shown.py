@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nanobot.workspace.skills import Skill, Skills
+from nanobot.plugins.skills.skills import Skill, Skills
 
 LOOK_SECONDS = 1.0
 """Time between two looks at the folders: so old may a change be that a prompt does not show."""

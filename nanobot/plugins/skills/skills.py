@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
+from nanobot.plugins.skills.frontmatter import FrontMatterError, FrontMatterField, split
 from nanobot.text import WORDS, Sentence, pattern
 from nanobot.workspace import assets
 from nanobot.workspace.folder import read
-from nanobot.workspace.frontmatter import FrontMatterError, FrontMatterField, split
 
 MAX_BODY = 40_000
 """Maximum characters of a SKILL.md."""

@@ -6,11 +6,10 @@ import os
 import time
 from pathlib import Path
 
-from nanobot.agent.prompt import PromptParts
-from nanobot.providers.base import ToolSpec
-from nanobot.workspace.skills import Skills
-from nanobot.workspace.skills_in_prompts import LOOK_SECONDS, PromptSkills
-from tests.workspace.test_skills import write
+from nanobot.plugins.skills.service import parts_of
+from nanobot.plugins.skills.shown import LOOK_SECONDS, PromptSkills
+from nanobot.plugins.skills.skills import Skills
+from tests.plugins.skills.test_skills import write
 
 PAGE = "---\nname: {name}\ndescription: {about}\n---\n\nUse flour.\n"
 
@@ -133,8 +132,8 @@ def test_prompts_of_any_number_of_skills_are_the_same_bytes_and_cost_the_same(
     object."""
     for number in range(300):
         say(tmp_path, f"Baking bread number {number}.", f"bread{number}")
-    parts, tools = PromptParts(tmp_path), (ToolSpec("skill", "", {}),)
-    first, second = (parts.parts(tools, private=True)[-1] for _ in range(2))
+    parts = parts_of(tmp_path)
+    first, second = (parts({"skill"})[-1] for _ in range(2))
     assert first.name == "skills"
     assert "more that are not listed" in first.text
     assert first is second
