@@ -33,8 +33,9 @@ def _run() -> None:
         without_colours()
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None:
-        # Almost nothing of what is loaded is ever garbage; see serve._ready for the time after it.
-        gc.set_threshold(50_000)
+        # Almost nothing of what is loaded is ever garbage, and each look for it takes 15 ms; see
+        # serve._ready for the time after it.
+        gc.set_threshold(500_000)
         # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic
         # are 14 MB and 0.25 s.
         from nanobot.cli.serve import gateway  # noqa: PLC0415 - loads the whole of nanobot

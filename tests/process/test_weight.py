@@ -9,9 +9,11 @@ import sys
 from tests.process.harness import PATIENCE, World
 
 COMMAND = (
-    "import atexit, sys\n"
+    "import atexit, gc, sys\n"
     "from nanobot.cli import main\n"
-    "atexit.register(lambda: print(*sys.modules))\n"
+    "during = []\n"
+    "gc.callbacks.append(lambda *_: gc.get_threshold()[0] > 700 and during.append(1))\n"
+    "atexit.register(lambda: print(*sys.modules, f'collections={len(during)}'))\n"
     "main()\n"
 )
 NOT_NEEDED = {
@@ -52,4 +54,5 @@ async def test_a_gateway_that_answers_has_loaded_only_what_that_takes(world: Wor
             process.kill()
             await process.wait()
     assert loaded >= {"telegram", "nanobot.app.gateway"}
+    assert "collections=0" in loaded  # of garbage, before it was ready
     assert sorted(NOT_NEEDED & loaded) == []
