@@ -107,14 +107,14 @@ class Stop(msgspec.Struct, frozen=True):
     text: str = ""
 
 
+_ASIDE = (AuxiliaryFailedEntry, SummaryEntry, RecallEntry, TriageEntry)
+_TIMED = (ReplyEntry, ToolResultEntry, FallbackEntry, *_ASIDE)
 Step: TypeAlias = CallModel | RunTools | AskHuman | Finish | Stop
 
 
 def elapsed_seconds(bodies: Sequence[Body]) -> float:
     """The duration of a run so far: the sum of its recorded steps."""
-    timed = ReplyEntry | ToolResultEntry | FallbackEntry | AuxiliaryFailedEntry
-    timed |= SummaryEntry | RecallEntry | TriageEntry
-    ms = sum(body.ms for body in bodies if isinstance(body, timed))
+    ms = sum([body.ms for body in bodies if isinstance(body, _TIMED)])
     return min(max(ms, 0), _MOST_MS) / 1000
 
 

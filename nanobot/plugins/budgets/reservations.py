@@ -19,6 +19,8 @@ from nanobot.session.usage import bounded, dollars, guess
 
 _DEAD = (FallbackEntry, OverflowEntry, FailedEntry)
 """Entries after a call that produced nothing."""
+ENDING = (ReplyEntry, *_DEAD)
+"""Entries that end a call."""
 _SLACK, _OVERHEAD = 4, 4_096
 _ANY = 2**53
 

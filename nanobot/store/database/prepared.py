@@ -26,7 +26,6 @@ class Stale(Exception):
     """What a transaction relied on without reading it is not so. `forget` it, then repeat."""
 
     def __init__(self, forget: Callable[[], None]) -> None:
-        super().__init__("a transaction relied on what has changed")
         self.forget = forget
 
 

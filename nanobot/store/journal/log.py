@@ -141,10 +141,9 @@ def append(
             }
         )
         entries.append(log.Entry(seq, run_id, now, body))
-    noted = isinstance(head, Head)  # so it may have changed
     _ADVANCE.change_one(
         connection,
-        Stale(lambda: writer.held.note(lane, None)) if noted else _fenced(lane),
+        Stale(lambda: writer.held.note(lane, None)) if isinstance(head, Head) else _fenced(lane),
         k=lane.session_key,
         t=lane.token,
         was=head.head_seq,

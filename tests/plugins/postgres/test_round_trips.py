@@ -9,14 +9,14 @@ from typing import TypeVar
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
-from nanobot.providers.base import Usage
-from nanobot.session.entries import ReplyEntry
+from nanobot.providers.base import ToolCall, Usage
+from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
 from nanobot.session.inbox import Busy
-from nanobot.session.runs import Claim, Ending, NewRun
+from nanobot.session.runs import Claim, Ending, Lane, NewRun, Run
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import NO_LIMITS, Home
-from tests.store.making import CHAT, KEY, admit, call, let_in, rendered, said, told
+from tests.store.making import CHAT, KEY, admit, begun, call, let_in, rendered, said, told
 from tests.store.proxy import Proxy, proxied
 
 T = TypeVar("T")
@@ -67,6 +67,17 @@ class Turns:
         assert row is not None
         await self._counted("receipt", journal.receipt(row, 0, name, begin=None))
 
+    async def round(self, lane: Lane, run: Run, number: int) -> None:
+        """The model asks for a tool, which is called."""
+        journal, asked = self._journal, ToolCall("c", "clock", "{}")
+        reply = ReplyEntry(call=number, text="", tool_calls=(asked,), usage=Usage(100, 10))
+        await self._counted("record_reply", journal.record_reply(lane, run, reply))
+        started = ToolStartedEntry(call=number, index=0, name="clock")
+        await self._counted("start_tool", journal.start_tool(lane, run, started))
+        result = ToolResultEntry(call=number, index=0, name="clock", text="noon")
+        await self._counted("record_result", journal.record_result(lane, run, [result]))
+        await self._counted("start_model", journal.start_model(lane, run, [call(number + 1)], None))
+
 
 async def trips(
     postgres_url: str, *, together: bool, budgets: Budgets = NO_LIMITS
@@ -96,6 +107,24 @@ async def test_a_plain_turn_waits_six_times_for_the_server(postgres_url: str) ->
         "finish+begin_send": 2,
         "receipt": 1,
     }
+
+
+async def test_a_round_of_tools_waits_five_times(postgres_url: str) -> None:
+    async with proxied(postgres_url) as (proxy, url):
+        home = Home(lambda: PostgresDatabase(url, workers=1), shared=True)
+        await home.clear()
+        try:
+            journal = home.journal(budgets=Budgets(BudgetSettings(zone="UTC")))
+            claimed = await begun(journal)
+            turns = Turns(journal, proxy)
+            await journal.start_model(claimed.lane, claimed.run, [call()], None)
+            await turns.round(claimed.lane, claimed.run, 1)  # statements are prepared
+            turns.trips.clear()
+            await turns.round(claimed.lane, claimed.run, 2)
+        finally:
+            await home.database.close()
+            await proxy.closed()
+    assert turns.trips == {"record_reply": 2, "start_tool": 1, "record_result": 1, "start_model": 1}
 
 
 async def test_the_default_budgets_cost_no_further_wait(postgres_url: str) -> None:

@@ -20,7 +20,7 @@ from nanobot.plugins.budgets.limits import (
     account_of,
     warning,
 )
-from nanobot.plugins.budgets.reservations import CallEstimate, CallOutcome, UsageSum
+from nanobot.plugins.budgets.reservations import ENDING, CallEstimate, CallOutcome, UsageSum
 from nanobot.plugins.budgets.store import settlement, totals
 from nanobot.plugins.budgets.store.distance import check_far
 from nanobot.plugins.budgets.store.jobs import job_name, job_of
@@ -179,7 +179,8 @@ class SqlCallLedger:
         return used
 
     def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
-        settlement.settle_all(connection, self.open_calls(connection, run), bodies, None)
+        if any(isinstance(body, ENDING) for body in bodies):  # not of a tool call
+            settlement.settle_all(connection, self.open_calls(connection, run), bodies, None)
 
     def _fitting(
         self,
