@@ -22,7 +22,6 @@ from nanobot.seam.installed import groups as groups_of_plugins
 _GROUPS = {
     "sessions": "Conversations and their logs.",
     "runs": "Runs: the assistant's work on each message.",
-    "outbox": "Outgoing messages and the state of their delivery.",
     "context": "What the model is shown.",
     "tools": "Tools of the model, and its calls.",
     "approvals": "Approvals: pending and decided calls.",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
+    audit,
     channels,
     configuration,
     conversation,
@@ -18,12 +19,12 @@ from nanobot.operations import (
     plugins,
     prompts,
     reloading,
-    runs,
     security,
     sending,
     session_marks,
     sessions,
     status,
+    tools,
     web,
 )
 from nanobot.operations.operation import Operation
@@ -40,8 +41,9 @@ _MODULES = (
     approvals,
     sessions,
     session_marks,
-    runs,
     feedback,
+    tools,
+    audit,
     reloading,
     security,
     web,

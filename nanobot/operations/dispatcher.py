@@ -135,7 +135,9 @@ class Dispatcher:
         """The operation that a command asks for, if its plugin is off; otherwise empty."""
         head, *rest = text[1:].lower().split(maxsplit=3)
         words = [head.split("@", 1)[0], *rest][:3]
-        names = (" ".join(words[:count]) for count in range(len(words), 0, -1))
+        names = [" ".join(words[:count]) for count in range(len(words), 0, -1)]
+        if not rest:  # `/runs` is `/runs list`, whoever has the other words of that group
+            names.append(f"{words[0]} list")
         return next((n for n in names if n not in self._by_alias and plugin_with(n)), "")
 
     async def settled(self, said: Said, order: Order = unordered) -> Admission | None:

@@ -11,7 +11,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now, as_text
-from nanobot.operations.runs import run_of
+from nanobot.operations.run_ids import run_of
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.states import RunKind, RunState

@@ -62,6 +62,7 @@ BUILT_IN = (
     "quiet",
     "reader",
     "replay",
+    "runs",
     "search",
     "setup",
     "shell",

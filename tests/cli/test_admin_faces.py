@@ -39,6 +39,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER
 from tests.cli.running import environ_of
+from tests.plugins.runs.sight import EVERY
 
 
 class Greeting(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*OPERATIONS, greet)
+LISTED = (*EVERY, greet)
 
 
 @asynccontextmanager

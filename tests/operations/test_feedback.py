@@ -17,6 +17,7 @@ from nanobot.session.views import FeedbackView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
+from tests.plugins.runs.sight import desk
 
 
 async def call(bot: FakeGateway, **arguments: Any) -> list[FeedbackView]:
@@ -46,9 +47,9 @@ async def test_a_verdict_is_an_entry_of_its_run_and_shown_with_it(bot: FakeGatew
     assert (entry.verdict, entry.text) == ("down", "Too   long")
     assert entry.by.startswith("fake:")
     (listed,) = await call(bot)
-    page: RunPage = await Dispatcher(bot.engine).call("runs show", {"id": listed.run_id})
+    page: RunPage = await desk(bot).call("runs show", {"id": listed.run_id})
     assert page.feedback == (listed,)
-    assert "down" in Dispatcher(bot.engine).named("runs show").text(page, bot.engine.shown_at())
+    assert "down" in desk(bot).named("runs show").text(page, bot.engine.shown_at())
     assert bot.home.verify(session)
 
 

@@ -14,6 +14,7 @@ from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.tooling import bodies
 from tests.plugins.cron.scheduling import gateway
+from tests.plugins.runs.sight import EVERY
 
 
 async def answer(bot: FakeGateway, text: str, sender: str = OWNER) -> str:
@@ -60,7 +61,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         assert max(map(len, lines)) < 100
         lines = (await answer(bot, "/help security")).splitlines()
         assert lines[2].startswith("→ `/security ")
-        lines = (await answer(bot, "/help runs list")).splitlines()
+        lines = (await answer(bot, "/help sessions list")).splitlines()
         assert "- `limit`: Maximum number of results (default: 20)" in lines
 
 
@@ -78,7 +79,7 @@ def test_every_example_is_understood_in_a_chat_and_at_the_command_line() -> None
 
 
 async def test_flags_and_choices_need_no_name_in_a_chat() -> None:
-    (listing,) = [each for each in OPERATIONS if each.name == "runs list"]
+    (listing,) = [each for each in EVERY if each.name == "runs list"]
     assert listing.parsed("failed limit=5")["state"] == "failed"
     assert listing.parsed("task state=live")["kind"] == "task"
     (stop,) = [each for each in OPERATIONS if each.name == "stop"]

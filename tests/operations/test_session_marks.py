@@ -12,10 +12,12 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Caller
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
+from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.search.operations import operations as of_search
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from tests.operations.test_stored import call, talk
+from tests.plugins.runs.sight import SIGHT
 
 MARKS = ("rename", "pin", "unpin", "archive", "unarchive")
 
@@ -51,7 +53,7 @@ async def test_a_conversation_is_named_pinned_and_archived() -> None:
 
 
 async def test_lists_in_chats_show_titles_and_what_runs_were_about() -> None:
-    async with gateway() as bot:
+    async with gateway(options=SIGHT) as bot:
         await talk(bot, "Where is the station? I am late.")
         assert "Where is the station?" in (await talk(bot, "/sessions"))[0]
         assert "Where is the station?" in (await talk(bot, "/runs"))[0]
@@ -77,7 +79,7 @@ def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
     or `check_sight` (see tests/server/test_roles.py)."""
     own_choice = {
         operation.name
-        for operation in (*OPERATIONS, *of_jobs(), *of_erasure(), *of_search())
+        for operation in (*OPERATIONS, *of_jobs(), *of_erasure(), *of_search(), *of_runs())
         if operation.role is not Role.OWNER
         for parameter in operation.parameters
         if parameter.name == "session" and not parameter.session

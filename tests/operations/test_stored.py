@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 import pytest
 
-from nanobot.errors import ChatGone, NanobotError, StoreCorrupt, UsageError
+from nanobot.errors import NanobotError, StoreCorrupt, UsageError
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.runs import ToolView
-from nanobot.operations.timeline import RunPage
-from nanobot.session.entries import CancelEntry
+from nanobot.operations.tools import ToolView
 from nanobot.session.views import (
     OutboxView,
     RunView,
     SessionPage,
     SessionView,
-    ToolCallView,
 )
 from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock
-from nanobot.testing.model import Held, ScriptedProvider, asks_for
-from nanobot.testing.platform import SendFailure
-from tests.agent.tooling import Recorder, bodies
+from nanobot.testing.model import Held, ScriptedProvider
+from tests.agent.tooling import Recorder
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
@@ -135,113 +129,11 @@ async def test_a_session_that_is_not_there_is_said_to_be_missing(name: str) -> N
             await call(bot, f"sessions {name}", session="fake:9")
 
 
-# Runs
-
-
-async def test_runs_are_listed_with_what_they_answer_and_took(bot: FakeGateway) -> None:
-    await talk(bot, "one", "two")
-    await talk(bot, "three", chat="2")
-    listed: list[RunView] = await call(bot, "runs list")
-    assert [run.session_key for run in listed] == ["fake:2", "fake:1", "fake:1"]
-    assert [run.inbound_ids for run in listed] == [(3,), (2,), (1,)]
-    assert all(run.usage and run.usage.model_calls == 1 for run in listed)
-    of_one = await call(bot, "runs list", session="fake:1", limit=1)
-    assert [run.inbound_ids for run in of_one] == [(2,)]
-    assert await call(bot, "runs list", state="failed") == []
-    assert len(await call(bot, "runs list", state="completed")) == 3
-    assert len(await call(bot, "runs list", state="succeeded")) == 3
-    assert await call(bot, "runs list", state="cancelled") == []
-
-
-async def test_a_run_is_shown_step_by_step_without_its_neighbours(bot: FakeGateway) -> None:
-    await talk(bot, "one", "two")
-    newest, oldest = await call(bot, "runs list")
-    page: RunPage = await call(bot, "runs show", id=oldest.id)
-    assert [entry.kind for entry in page.entries] == ["user", "prompt", "model_call", "reply"]
-    page = await call(bot, "runs show", id=newest.id)
-    assert [entry.kind for entry in page.entries] == ["user", "model_call", "reply"]
-    with pytest.raises(NanobotError, match="There is no run x"):
-        await call(bot, "runs show", id="x")
-
-
-async def test_a_cancelled_run_ends_at_once_and_what_waits_behind_it_goes_on(held: Held) -> None:
-    async with gateway(ScriptedProvider(held)) as bot:
-        await bot.channel.push("hang")
-        await held.reached.wait()
-        await bot.channel.push("/new")
-        (live,) = await call(bot, "runs list", state="live")
-        ended = await call(bot, "runs cancel", id=live.id)
-        assert (ended.state, ended.error) == ("aborted", "cancelled")
-        assert (await bot.channel.pop()).text == "Cancelled."
-        assert (await bot.channel.pop()).text.startswith("New conversation.")
-        await bot.settle()
-        assert bot.engine.running() == []
-        assert [entry.by for entry in bodies(bot, CancelEntry)] == ["local"]
-        bot.home.verify("fake:1")
-        with pytest.raises(NanobotError, match="has ended already"):
-            await call(bot, "runs cancel", id=live.id)
-
-
-async def test_a_run_that_nobody_drives_is_cancelled_too(held: Held) -> None:
-    async with gateway(ScriptedProvider(held)) as bot:
-        await bot.channel.push("hang")
-        await held.reached.wait()
-        bot.crash()
-        bot.process.dead = False
-        (live,) = await call(bot, "runs list", state="live")
-        await call(bot, "runs cancel", id=live.id)
-        assert await bot.journal.ready() == []
-
-
-# The outbox
-
-
-async def test_a_dead_message_is_sent_again_on_request(bot: FakeGateway) -> None:
-    bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
-    await bot.channel.push("hello")
-    await bot.settle()
-    (dead,) = await call(bot, "outbox list", state="dead")
-    assert (dead.address, dead.error, dead.receipt) == ("fake:1", "blocked", None)
-    again = await call(bot, "outbox retry", id=dead.id)
-    assert again.state == "pending"
-    assert (await bot.channel.pop()).text == "echo: hello"
-    await bot.settle()
-    (sent,) = await call(bot, "outbox list")
-    assert (sent.state, sent.receipt) == ("sent", bot.channel.sent[0].id)
-    with pytest.raises(NanobotError, match="is sent: only dead messages"):
-        await call(bot, "outbox retry", id=dead.id)
-    with pytest.raises(NanobotError, match="is sent: it cannot be dropped"):
-        await call(bot, "outbox drop", id=dead.id)
-
-
-async def test_a_dropped_message_is_never_sent(bot: FakeGateway) -> None:
-    bot.channel.failures["1"] = deque([SendFailure(ChatGone("blocked"))])
-    await bot.channel.push("hello")
-    await bot.settle()
-    (dead,) = await call(bot, "outbox list")
-    assert (await call(bot, "outbox drop", id=dead.id)).state == "dropped"
-    assert await talk(bot, "next") == ["echo: next"]
-    with pytest.raises(NanobotError, match="There is no message 99"):
-        await call(bot, "outbox drop", id=99)
-
-
 # Tools
 
 
-async def test_tool_calls_are_listed_with_arguments_and_outcome() -> None:
-    recorder = Recorder()
-    model = ScriptedProvider(
-        asks_for("exec", text="ls"), "done", asks_for("exec", wrong=1), "sorry", "plain"
-    )
-    async with gateway(model, tools=[recorder.tool()]) as bot:
-        await talk(bot, "list", "again", "nothing")
-        calls: list[ToolCallView] = await call(bot, "tools history")
-        assert [(row.name, row.ok) for row in calls] == [("exec", False), ("exec", True)]
-        assert msgspec.json.decode(calls[1].arguments) == {"text": "ls"}
-        assert calls[1].text == "exec did ls"
-        assert [row.message for row in calls] == ["again", "list"]
-        assert await call(bot, "tools history", tool="other") == []
-        assert len(await call(bot, "tools history", session="fake:1", limit=1)) == 1
+async def test_the_tools_of_the_model_are_listed_with_their_effects() -> None:
+    async with gateway(tools=[Recorder().tool()]) as bot:
         (known,) = await call(bot, "tools list")
         assert isinstance(known, ToolView)
         assert (known.name, known.effect) == ("exec", "world")
@@ -295,7 +187,7 @@ async def test_what_is_sent_into_a_session_of_the_terminal_waits_for_the_termina
         assert sent.address == "cli:weekly"
         await bot.provider.asked(1)
         await bot.settle()
-        (row,) = await call(bot, "outbox list")
+        (row,) = await bot.records.outbox(state="", limit=2)
         assert (row.address, row.text) == ("cli:weekly", "echo: hello")
 
 
@@ -318,24 +210,6 @@ async def test_a_chat_that_there_is_not_is_not_notified(chat: str, bot: FakeGate
         await call(bot, "notify", chat=chat, text="hello")
 
 
-async def test_a_run_is_named_by_as_much_of_its_id_as_only_one_has(bot: FakeGateway) -> None:
-    for text in ("one", "two"):
-        await bot.channel.push(text)
-        await bot.channel.pop()
-    await bot.settle()
-    second, first = await call(bot, "runs list")
-    pairs = zip(first.id, second.id, strict=True)
-    shared = first.id[: [letter == other for letter, other in pairs].index(False)]
-    unique = first.id[: len(shared) + 1]
-    assert (await call(bot, "runs show", id=unique)).run.id == first.id
-    assert (await call(bot, "runs show", id=unique.upper())).run.id == first.id
-    with pytest.raises(UsageError, match="matches several runs"):
-        await call(bot, "runs show", id=shared[:3])
-    for wildcard in ("%", "_", "01%"):
-        with pytest.raises(NanobotError, match="There is no run"):
-            await call(bot, "runs show", id=wildcard)
-
-
 async def test_a_message_sent_from_a_chat_is_answered_where_its_session_is_only_once() -> None:
     async with gateway() as bot:
         for _ in range(2):
@@ -351,7 +225,7 @@ async def test_a_session_is_stopped_by_a_call(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
-        (live,) = await call(bot, "runs list", state="live")
+        (live,) = await bot.records.runs(session="", state="live", limit=2)
         stopped = await call(bot, "stop", session="fake:1")
         assert stopped.run == live.id
         assert (await bot.channel.pop()).text == "Stopped."
@@ -364,7 +238,7 @@ async def test_a_call_starts_a_new_conversation(bot: FakeGateway) -> None:
     await talk(bot, "one", chat="1")
     await call(bot, "new", session="fake:1")
     await bot.settle()
-    (owed, *_) = await call(bot, "outbox list")
+    (owed, *_) = await bot.records.outbox(state="", limit=5)
     assert owed.text.startswith("New conversation.")
 
 

@@ -50,7 +50,7 @@ async def test_lists_in_chats_are_in_the_zone_of_the_gateway() -> None:
     async with MemoryHome(clock) as home, gateway(home=home, options=options) as bot:
         await _answer(bot, "hello")
         clock.advance(2 * 86_400.0)
-        assert "2027-01-16 08:00" in await _answer(bot, "/runs list")
+        assert "2027-01-16 08:00" in await _answer(bot, "/sessions list")
 
 
 # Where a time is made without the zone of a person, and why that is right.

@@ -12,7 +12,7 @@ from nanobot.errors import ModelUnreachable, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, MachinePath
 from nanobot.operations.rendering import Now
-from nanobot.operations.runs import RunId, run_of
+from nanobot.operations.run_ids import RunId, run_of
 from nanobot.plugins.evals import report
 from nanobot.plugins.evals.cases import CaseFile
 from nanobot.plugins.evals.checks import said_of

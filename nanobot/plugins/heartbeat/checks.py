@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.config.loader import Config
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.home import Finding
 from nanobot.plugins.heartbeat import heartbeat
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
@@ -26,6 +26,8 @@ async def _hindrances(settings: HeartbeatSettings, config: Config) -> list[tuple
     problems = [(wrong, "")] if wrong else []
     try:
         dead = await call(config.home / "control.sock", "outbox list", {"state": "dead"})
+    except UsageError as error:  # the plugin of that list is off
+        return [*problems, (f"undelivered messages were not looked for: {error}", "")]
     except NanobotError:
         return problems  # reported with the gateway
     rows = msgspec.json.decode(dead) if dead and settings.to else []

@@ -20,6 +20,7 @@ from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
 from nanobot.agent.service.run_service import RunService
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
+from nanobot.operations.catalogue import off_here, plugin_with
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.operations.unreadable import below
@@ -58,7 +59,7 @@ class OfferedTools(ABC):
         self._operations = {
             CALLED.get(name, name.replace(" ", "_")): by_name[name]
             for name in (*LOOKING, *DECIDING)
-            if approves or name not in OF_PERSONS
+            if name in by_name and (approves or name not in OF_PERSONS)
         }
 
     def server(self) -> Server[Any]:
@@ -101,6 +102,8 @@ class OfferedTools(ABC):
                 raise UsageError(
                     f"{request.name}: a person decides this. web.mcp_approves = true lets programs"
                 )
+            if operation is None and (plugin := _plugin_of(request.name)):
+                raise UsageError(off_here(request.name, plugin))
             if operation is None:
                 raise UsageError(f"there is no tool {request.name[:80]!r}")
             result = await self._perform(operation, arguments)
@@ -165,6 +168,12 @@ class McpTools(OfferedTools):
                     return item
                 observe(item)
         raise NanobotError("nanobot is stopping; the run resumes at the next start")
+
+
+def _plugin_of(tool: str) -> str:
+    """The plugin that has the operation of a tool which is not offered here; "" if none has."""
+    names = (*LOOKING, *DECIDING)
+    return next((plugin_with(name) for name in names if name.replace(" ", "_") == tool), "")
 
 
 def _described(name: str, sentence: str, schema: dict[str, Any], *, reads: bool) -> types.Tool:

@@ -24,7 +24,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import load
 from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 from nanobot.plugins.mcp.offered_tools import OfferedTools
 from nanobot.server.protocol import Result
@@ -60,7 +60,8 @@ class ServedTools(OfferedTools):
 
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
         self._config = load(environ, unset={})
-        super().__init__(OPERATIONS, approves=self._config.web.mcp_approves)
+        every = [*OPERATIONS, *plugin_operations()]
+        super().__init__(every, approves=self._config.web.mcp_approves)
         self._trusted = _NAME in self._config.web.trusted_programs
         self._environ = environ
         self._progress_seconds = progress_seconds

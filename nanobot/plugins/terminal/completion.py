@@ -10,7 +10,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Word
 from prompt_toolkit.document import Document
 
 from nanobot.config.loader import Config
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.ports import MenuCommand
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED
@@ -28,16 +28,19 @@ LOCAL = (
     MenuCommand("exit", "the same", "/exit"),
 )
 """Commands that only a terminal has."""
-ALL = (
-    *(MenuCommand(each.name, each.help, each.usage) for each in OPERATIONS if each.listed),
-    *LOCAL,
-)
+
+
+def every_command() -> list[MenuCommand]:
+    """Those of the core and of every installed plugin, and of the terminal."""
+    listed = [each for each in (*OPERATIONS, *plugin_operations()) if each.listed]
+    return [*(MenuCommand(each.name, each.help, each.usage) for each in listed), *LOCAL]
 
 
 class Commands(Completer):
     """Completes names as they are typed, and then arguments."""
 
-    def __init__(self, arguments: Arguments, commands: Sequence[MenuCommand] = ALL) -> None:
+    def __init__(self, arguments: Arguments, commands: Sequence[MenuCommand] | None = None) -> None:
+        commands = every_command() if commands is None else commands
         self._commands = sorted(commands, key=lambda command: " " in command.name)
         self._arguments = arguments
         helps = {f"/{command.name}": command.help for command in self._commands}

@@ -6,13 +6,16 @@ from nanobot.bus.gate import Strangers
 from nanobot.plugins.pairing.operations import operations
 from nanobot.plugins.pairing.pairing import Pairing
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
+from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 
 
 def brings(bot: FakeGateway) -> Brought:
     """The operations, and what they and the gate ask for."""
     pairing = Pairing(SqlPairingStore(bot.process, bot.process.writer), bot.home.clock)
-    return Brought(operations=tuple(operations()), offers={Pairing: pairing, Strangers: pairing})
+    return Brought(
+        operations=(*of_runs(), *operations()), offers={Pairing: pairing, Strangers: pairing}
+    )
 
 
 PAIRED = Options(brings=brings)

@@ -9,7 +9,6 @@ import pytest
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.port import MAX_IN_ALL
@@ -185,7 +184,7 @@ async def test_runs_are_listed_shown_cancelled_and_asked_for_again() -> None:
     async with gateway(options=with_types(say(delay=1_000.0))) as bot:
         run_id = await bot.starter.start(wanted("hi", by=parent()))
         await bot.settle()
-        desk = Dispatcher(bot.engine)
+        desk = bot.operations
         (listed,) = await desk.call("runs list", {"kind": "task", "state": "live"})
         assert (listed.id, listed.type, listed.title) == (run_id, "say", "Say hi")
         await bot.channel.push("/runs")

@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
+from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.operations import operations
 from nanobot.providers.base import Completion, ModelRequest
@@ -25,7 +26,7 @@ def brings(bot: FakeGateway) -> Brought:
     """What the plugin brings to people."""
     assert isinstance(bot.background, BackgroundRuns)
     offers = {TaskStarter: bot.background.starter, TaskRecords: bot.background.records}
-    return Brought(operations=tuple(operations()), offers=offers)
+    return Brought(operations=(*of_runs(), *operations()), offers=offers)
 
 
 SPAWNING = Options(spawn=True, brings=brings)

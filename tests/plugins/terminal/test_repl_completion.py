@@ -8,7 +8,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from nanobot.config.loader import load
-from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.terminal import editor
 from nanobot.plugins.terminal.completion import Commands, model_labels
 from nanobot.ports import MenuCommand
@@ -24,7 +24,9 @@ def suggested(commands: Commands, text: str) -> list[str]:
 
 def test_every_operation_is_suggested() -> None:
     names = suggested(Commands({}), "/")
-    assert {f"/{each.name}" for each in OPERATIONS if each.listed} <= set(names)
+    every = (*OPERATIONS, *plugin_operations())
+    assert {f"/{each.name}" for each in every if each.listed} <= set(names)
+    assert {"/runs list", "/pair list"} <= set(names)
     assert "/quit" in names
 
 

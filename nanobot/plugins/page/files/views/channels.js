@@ -15,6 +15,7 @@ import {
   useFetched,
   When,
 } from "../parts/basics.js";
+import { Off } from "../parts/off.js";
 import { link } from "../router.js";
 import { Setup } from "./channels/setup.js";
 
@@ -183,7 +184,12 @@ export default function Channels() {
       />
       <${Health} />
       <${Added} place="channels" />
-      <${Outbox} />
+      ${may("outbox list") ? html`<${Outbox} />` : html`
+        <section>
+          <h2>${t("Outbox")}</h2>
+          <${Off} plugin="runs" />
+        </section>
+      `}
     </div>
   `;
 }

@@ -16,6 +16,7 @@ import {
   useFetched,
   When,
 } from "../parts/basics.js";
+import { Off } from "../parts/off.js";
 import { go, link } from "../router.js";
 import { Now } from "./runs/now.js";
 import { Run } from "./runs/run.js";
@@ -171,6 +172,14 @@ function List() {
 
 /** @param {{ what: string }} props */
 export default function Runs({ what }) {
+  if (!may("runs list")) {
+    return html`
+      <div class="view">
+        <${Head} title=${t("Runs")} />
+        <${Off} plugin="runs" />
+      </div>
+    `;
+  }
   if (what === NOW && may("runs now")) {
     return html`
       <div class="view">

@@ -1,0 +1,44 @@
+"""Runs by their ids, or by the beginnings of these, for whoever may see them."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+from nanobot.errors import UnknownId, UsageError
+from nanobot.messages import Role
+from nanobot.operations.operation import Caller, OperationContext
+from nanobot.operations.parameters import Positional
+from nanobot.session.views import RunView
+
+RunId: TypeAlias = Annotated[
+    Positional, Meta(description="The run's id, or a unique beginning of it.")
+]
+_MOST_NAMED = 3
+
+
+async def run_of(context: OperationContext, caller: Caller, name: str) -> RunView:
+    """The run of that id that the caller may see, or the only one whose id begins so; others have
+    to give it whole. Raises NanobotError."""
+    records = context.engine.records
+    run = await records.run(name)
+    if caller.role is not Role.OWNER:
+        if run is None or not _is_seen(caller, run):
+            raise UnknownId(f"You have no run {name}.")
+        return run
+    if run is not None:
+        return run
+    ids = await records.run_ids(name.lower(), _MOST_NAMED + 1)
+    run = await records.run(ids[0]) if len(ids) == 1 else None
+    if run is None and ids:
+        names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
+        raise UsageError(f"{name} matches several runs: {names}")
+    if run is None:
+        raise UnknownId(f"There is no run {name}; `runs list` lists them.")
+    return run
+
+
+def _is_seen(caller: Caller, run: RunView) -> bool:
+    """Whether somebody may see a run: it is of their conversation, or was started there."""
+    return any(caller.sees(key) for key in (run.session_key, run.parent_session) if key)

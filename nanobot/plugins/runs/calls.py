@@ -1,0 +1,23 @@
+"""The operation that lists past tool calls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit
+from nanobot.session.views import ToolCallView
+
+
+@operation("tools history", reads=True, example="tool=exec limit=50", shows=("entries",))
+async def list_tool_calls(
+    context: OperationContext,
+    _: Caller,
+    session: Annotated[str, Meta(description="Filter by session.")] = "",
+    tool: Annotated[str, Meta(description="Filter by tool.")] = "",
+    limit: Limit = 20,
+) -> list[ToolCallView]:
+    """List past tool calls."""
+    return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)

@@ -1,0 +1,78 @@
+"""Operations on outgoing messages: list them, retry or discard one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta
+
+from nanobot.errors import NanobotError, UnknownId
+from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.parameters import Limit
+from nanobot.session.views import OutboxView
+
+_MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message.")]
+
+
+async def _message_of(context: OperationContext, number: int) -> OutboxView:
+    message = await context.engine.records.owed(number)
+    if message is None:
+        raise UnknownId(f"There is no message {number}; `outbox list` lists them.")
+    return message
+
+
+@operation(
+    "outbox list",
+    reads=True,
+    example="state=dead",
+    shows=("outbound", "outbound_parts", "voice_answers"),
+)
+async def list_outbox(
+    context: OperationContext,
+    _: Caller,
+    state: Annotated[
+        Literal[
+            "",
+            "preview",
+            "held",
+            "digested",
+            "pending",
+            "sending",
+            "sent",
+            "direct",
+            "dead",
+            "dropped",
+        ],
+        Meta(description="Filter by state."),
+    ] = "",
+    limit: Limit = 20,
+) -> list[OutboxView]:
+    """List outgoing messages and their delivery state.
+
+    The platform refused a `dead` message, or could not be reached for a day. A notification can be
+    `held` or `digested`. Answers that a program got directly have the state `direct` and are listed
+    only with it.
+    """
+    return await context.engine.records.outbox(state=state, limit=limit)
+
+
+@operation("outbox retry", example="17")
+async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
+    """Retry a message whose delivery failed."""
+    engine = context.engine
+    address = await engine.records.retry(id)
+    message = await _message_of(context, id)
+    if address is None:
+        raise NanobotError(f"Message {id} is {message.state}: only dead messages can be retried.")
+    engine.bus.owed(address)
+    return message
+
+
+@operation("outbox drop", example="17")
+async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
+    """Discard an unsent message."""
+    dropped = await context.engine.records.drop(id)
+    message = await _message_of(context, id)
+    if not dropped:
+        raise NanobotError(f"Message {id} is {message.state}: it cannot be dropped now.")
+    return message

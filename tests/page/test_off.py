@@ -1,0 +1,26 @@
+"""What owners see in the place of a view whose plugin is off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.page.conftest import opened
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+OFF = '[plugins]\noff = ["runs"]\n'
+
+
+async def test_runs_and_the_outbox_name_their_plugin_and_how_it_is_switched_on(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, web=OFF) as house, house.looking("runs") as page:
+        for place in ("runs", "runs/01m80aj3rq", "channels"):
+            await page.goto(f"{house.url}/#/{place}")
+            await expect(page.get_by_text("This belongs to the plugin runs.")).to_be_visible()
+            await expect(page.get_by_text("nanobot plugins on runs")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Connected chats")).to_be_visible()
+        assert house.complaints == []
