@@ -272,7 +272,6 @@ class _Assembly:
                 self.live,
                 self.machine.environ,
                 files=self.files,
-                taint=self.taint,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
                 forget_prompts=self.records.forget_prompts,

@@ -29,7 +29,6 @@ _GROUPS = {
     "config": "The configuration: read, change and check it.",
     "models": "The models that are configured, and whether they answer.",
     "plugins": "Plugins: what nanobot can do, one capability each.",
-    "prompts": "The files that the prompt is made of.",
     "channels": "The chats it lives in.",
     "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",

@@ -17,7 +17,6 @@ from nanobot.operations import (
     health,
     help,
     plugins,
-    prompts,
     reloading,
     security,
     sending,
@@ -50,7 +49,6 @@ _MODULES = (
     channels,
     configuration,
     plugins,
-    prompts,
     files,
     health,
 )

@@ -89,17 +89,6 @@ class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
     chosen: bool
 
 
-class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that people and the assistant write for its prompt. `digest` names exactly this
-    content; `text` is there where one file is shown. `size` in bytes; None: there is none yet."""
-
-    name: str
-    size: int | None
-    changed_at: float | None
-    digest: str = ""
-    text: str = ""
-
-
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
     is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that
@@ -133,7 +122,7 @@ class HomeAdmin(Protocol):
 
     files: SharedFiles
     changing: asyncio.Lock
-    """Held while the configuration or a file of the prompt is changed."""
+    """Held while the configuration is changed."""
 
     def settings(self, key: str) -> list[SettingView]:
         """A key, or all below a table; "": all of them."""
@@ -160,18 +149,6 @@ class HomeAdmin(Protocol):
 
     def personas(self) -> list[PersonaView]:
         """Those there are."""
-        ...
-
-    async def prompt_files(self) -> list[PromptFile]:
-        """All there are or may be, without their text."""
-        ...
-
-    async def prompt_file(self, name: str) -> PromptFile:
-        """One with its text."""
-        ...
-
-    async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
-        """Write it, if it still is what `digest` says ("": whatever it is)."""
         ...
 
     def plugins(self) -> list[PluginView]:

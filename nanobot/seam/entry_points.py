@@ -57,6 +57,7 @@ BUILT_IN = (
     "page",
     "pairing",
     "postgres",
+    "prompt_files",
     "proof",
     "quarantine",
     "quiet",

@@ -57,8 +57,6 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 _TURNS = 300
 
@@ -192,7 +190,6 @@ class FakeGateway:
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
                 files=ConfinedFiles(options.workspace),
-                taint=TaintedFiles(options.workspace, MemoryMarks()),
                 states=dict,
                 restart=None,
                 forget_prompts=self.records.forget_prompts,

@@ -168,49 +168,6 @@ async def test_the_models_of_the_configuration_are_listed_once_each(
     ]
 
 
-async def test_a_prompt_file_is_written_whole_unless_somebody_else_did_meanwhile(
-    operations: Dispatcher,
-) -> None:
-    before = await operations.call("prompts show", {"name": "USER.md"})
-    written = await operations.call(
-        "prompts write", {"name": "USER.md", "text": "I live in Lisbon.", "digest": before.digest}
-    )
-    assert written.text == "I live in Lisbon."
-    with pytest.raises(NanobotError, match="changed meanwhile"):
-        await operations.call(
-            "prompts write", {"name": "USER.md", "text": "No.", "digest": before.digest}
-        )
-    await operations.call("prompts write", {"name": "memory/anna.md", "text": "- likes tea"})
-    listed = {file.name: file for file in await operations.call("prompts list", {})}
-    assert listed["memory/anna.md"].size == 11
-    assert listed["HEARTBEAT.md"].size is None
-
-
-@pytest.mark.parametrize(
-    "name", ["notes.md", "../config.toml", "memory/../USER.txt", "memory/../../x.md", "/etc/passwd"]
-)
-async def test_only_files_of_the_prompt_are_shown_and_written(
-    operations: Dispatcher, name: str
-) -> None:
-    with pytest.raises(UsageError, match="not a file of the prompt"):
-        await operations.call("prompts show", {"name": name})
-    with pytest.raises(UsageError, match="not a file of the prompt"):
-        await operations.call("prompts write", {"name": name, "text": "x"})
-
-
-async def test_a_link_in_the_place_of_a_prompt_file_leads_nowhere(
-    operations: Dispatcher, environ: dict[str, str]
-) -> None:
-    home = Path(environ["NANOBOT_HOME"])
-    (home / "workspace" / "memory").mkdir(exist_ok=True)
-    (home / "workspace" / "memory" / "out.md").symlink_to(home / "config.toml")
-    with pytest.raises(NanobotError):
-        await operations.call("prompts show", {"name": "memory/out.md"})
-    with pytest.raises(NanobotError):
-        await operations.call("prompts write", {"name": "memory/out.md", "text": "x"})
-    assert file_of(environ) == WRITTEN
-
-
 async def test_a_server_is_switched_off_for_the_next_start(
     operations: Dispatcher, environ: dict[str, str]
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from nanobot.app.admin.changed_settings import changed_settings
-from nanobot.app.admin.prompt_files import PromptFiles
 from nanobot.app.live_settings import LiveSettings, renew_prompts
 from nanobot.channels.manifests import grade_of
 from nanobot.config.loader import Config, load
@@ -21,13 +20,11 @@ from nanobot.operations.home import (
     ModelOption,
     PersonaView,
     PluginView,
-    PromptFile,
     SettingView,
 )
 from nanobot.seam.entry_points import Plugins
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
-from nanobot.workspace.taint import TaintedFiles
 
 # Modules imported within the functions are needed only for changes.
 
@@ -42,7 +39,6 @@ class LocalHome:
         environ: Mapping[str, str],
         *,
         files: ConfinedFiles,
-        taint: TaintedFiles,
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
         forget_prompts: Callable[[], Awaitable[int]],
@@ -51,7 +47,6 @@ class LocalHome:
         self._live = live
         self._environ = environ
         self.files = SharedFiles(files)
-        self._prompts = PromptFiles(live.config.workspace, files, taint)
         self._states = states
         self._restart = restart
         self._forget_prompts = forget_prompts
@@ -129,17 +124,7 @@ class LocalHome:
             for name in personas.names(config.workspace)
         ]
 
-    # The prompt
-
-    async def prompt_files(self) -> list[PromptFile]:
-        return await self._prompts.listed()
-
-    async def prompt_file(self, name: str) -> PromptFile:
-        return await self._prompts.read(name)
-
-    async def write_prompt_file(self, name: str, text: str, digest: str) -> PromptFile:
-        async with self.changing:
-            return await self._prompts.write(name, text, digest)
+    # Plugins
 
     async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
         named = {view.name: view for view in self.plugins()}

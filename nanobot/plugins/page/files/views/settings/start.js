@@ -29,7 +29,7 @@ export async function progress(signal) {
     read("config get", {}, { signal }),
     read("channels list", {}, { signal }),
     read("personas list", {}, { signal }),
-    read("prompts show", { name: "USER.md" }, { signal }),
+    may("prompts show") ? read("prompts show", { name: "USER.md" }, { signal }) : null,
   ]);
   const model = settings.find(({ key }) => key === "agent.model");
   const persona = settings.find(({ key }) => key === "agent.persona");
@@ -52,7 +52,7 @@ export async function progress(signal) {
     done: /** @type {Record<string, boolean>} */ ({
       model: model?.source !== "default" || Boolean(model?.written),
       chat: wanted.length > 0,
-      you: /^- .*:[ \t]*\S/m.test(user.text) || skipped.has("you-done"),
+      you: /^- .*:[ \t]*\S/m.test(user?.text ?? "") || skipped.has("you-done"),
       persona: persona?.source !== "default" || Boolean(persona?.written),
       hello: skipped.has("hello-done"),
     }),
@@ -73,12 +73,13 @@ function mark(name) {
 
 /** @param {Step} props */
 function You({ state, onDone }) {
-  const [text, setText] = useState(state.user.text);
+  const before = state.user?.text ?? "";
+  const [text, setText] = useState(before);
   const [zone, setZone] = useState(state.zone || own);
   const save = async () => {
     if (zone !== state.zone) await change("config set", { key: "agent.zone", text: zone });
-    if (text !== state.user.text)
-      await change("prompts write", { name: "USER.md", text, digest: state.user.digest });
+    if (text !== before)
+      await change("prompts write", { name: "USER.md", text, digest: state.user?.digest });
     mark("you-done");
     tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
     onDone();
@@ -112,7 +113,7 @@ function You({ state, onDone }) {
       <div class="row end">
         <${Button}
           kind="main"
-          disabled=${text === state.user.text && zone === state.zone}
+          disabled=${text === before && zone === state.zone}
           onClick=${save}
         >
           ${t("Save")}
@@ -227,6 +228,7 @@ const STEPS = [
     name: "you",
     title: "Say who you are",
     about: "Its contents are part of every conversation.",
+    needs: "prompts write",
     part: You,
   },
   {
@@ -238,7 +240,7 @@ const STEPS = [
   { name: "hello", title: "Say hello", about: "The first message, here on the page.", part: Hello },
 ];
 
-/** The steps of this gateway: without its plugin for set-up, some are missing. */
+/** The steps of this gateway: while plugins with their operations are off, some are missing. */
 const steps = () => STEPS.filter(({ needs }) => !needs || may(needs));
 
 /** How many steps are done. @param {Record<string, boolean>} done */

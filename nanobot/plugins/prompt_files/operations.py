@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from nanobot.operations.home import PromptFile
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.text import Sentence
 
+if TYPE_CHECKING:
+    from nanobot.plugins.prompt_files.files import PromptFiles
+
 _File = Annotated[Positional, Meta(description="The file, as in AGENTS.md or memory/anna.md.")]
+
+
+def _files(context: OperationContext) -> PromptFiles:
+    # Imported late: every command imports this module, and few need the workspace.
+    from nanobot.plugins.prompt_files.files import PromptFiles  # noqa: PLC0415
+
+    return context.of(PromptFiles)
 
 
 @operation("prompts list", reads=True)
 async def list_prompt_files(context: OperationContext, caller: Caller) -> list[PromptFile]:
     """List the files of the prompt."""
     caller.at_this_machine("Showing the prompt")
-    return await context.engine.home.prompt_files()
+    return await _files(context).listed()
 
 
 def _page(file: PromptFile, _: Now) -> Sentence:
@@ -30,7 +40,7 @@ def _page(file: PromptFile, _: Now) -> Sentence:
 async def show_prompt_file(context: OperationContext, caller: Caller, name: _File) -> PromptFile:
     """Show a file of the prompt."""
     caller.at_this_machine("Showing the prompt")
-    return await context.engine.home.prompt_file(name)
+    return await _files(context).read(name)
 
 
 def _saved(file: PromptFile, _: Now) -> Sentence:
@@ -56,4 +66,9 @@ async def write_prompt_file(
     New conversations use it.
     """
     caller.at_this_machine("Showing the prompt")
-    return await context.engine.home.write_prompt_file(name, text, digest)
+    return await _files(context).write(name, text, digest)
+
+
+def operations() -> list[Operation]:
+    """All operations, in the order of the help."""
+    return [list_prompt_files, show_prompt_file, write_prompt_file]

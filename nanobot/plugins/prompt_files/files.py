@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
-from nanobot.operations.home import PromptFile
+from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.tools.policy import PROMPT_FILES
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.folder import read
@@ -25,6 +25,7 @@ class PromptFiles:
         self._workspace = workspace
         self._files = files
         self._taint = taint
+        self._writing = asyncio.Lock()
 
     async def listed(self) -> list[PromptFile]:
         """All existing and possible files, without their text."""
@@ -64,15 +65,16 @@ class PromptFiles:
         if len(text) > MOST_CHARS:
             raise UsageError(f"a file of the prompt has at most {MOST_CHARS:,} characters")
         name = _checked(name)
-        before = await self.read(name)
-        if digest and digest != before.digest:
-            raise NanobotError(f"{name} was changed meanwhile: look at it again, then write it")
-        try:
-            await asyncio.to_thread(self._files.write, name, text.encode())
-        except ToolError as error:
-            raise NanobotError(f"{name} cannot be written: {error}") from None
-        await self._taint.clear(name)  # an owner's own words
-        return await self.read(name)
+        async with self._writing:
+            before = await self.read(name)
+            if digest and digest != before.digest:
+                raise NanobotError(f"{name} was changed meanwhile: look at it again, then write it")
+            try:
+                await asyncio.to_thread(self._files.write, name, text.encode())
+            except ToolError as error:
+                raise NanobotError(f"{name} cannot be written: {error}") from None
+            await self._taint.clear(name)  # an owner's own words
+            return await self.read(name)
 
     def _view(self, name: str) -> PromptFile:
         try:

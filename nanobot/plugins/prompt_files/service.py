@@ -1,0 +1,15 @@
+"""Builds the prompt files of a gateway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.config.loader import Config
+from nanobot.plugins.prompt_files.files import PromptFiles
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.taint import TaintedFiles
+
+
+def objects(config: Config, files: ConfinedFiles, taint: TaintedFiles) -> dict[Any, object]:
+    """The files of the workspace that make up the prompt, by their type."""
+    return {PromptFiles: PromptFiles(config.workspace, files, taint)}
