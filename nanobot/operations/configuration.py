@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from nanobot.config.values import variable_of
-from nanobot.operations.home import ChangedSettings, ModelOption, PersonaView, SettingView
+from nanobot.operations.home import ChangedSettings, ModelOption, SettingView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
@@ -91,9 +91,3 @@ async def unset_setting(
 async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]:
     """List the models that the configuration names."""
     return context.engine.home.models()
-
-
-@operation("personas list", reads=True)
-async def list_personas(context: OperationContext, _: Caller) -> list[PersonaView]:
-    """List the personas; `agent.persona` selects one."""
-    return context.engine.home.personas()

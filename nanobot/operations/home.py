@@ -81,14 +81,6 @@ class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
     use: Literal["default", "fallback", ""] = ""
 
 
-class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
-    """A style of the assistant. `chosen`: the one that the next start uses."""
-
-    name: str
-    text: str
-    chosen: bool
-
-
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
     is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that
@@ -145,10 +137,6 @@ class HomeAdmin(Protocol):
 
     def models(self) -> list[ModelOption]:
         """Those that the configuration names."""
-        ...
-
-    def personas(self) -> list[PersonaView]:
-        """Those there are."""
         ...
 
     def plugins(self) -> list[PluginView]:

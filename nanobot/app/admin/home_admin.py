@@ -18,7 +18,6 @@ from nanobot.operations.home import (
     ChangedSettings,
     ChannelView,
     ModelOption,
-    PersonaView,
     PluginView,
     SettingView,
 )
@@ -110,19 +109,6 @@ class LocalHome:
         for name in described:
             options.setdefault(name, ModelOption(name=name))
         return list(options.values())
-
-    def personas(self) -> list[PersonaView]:
-        from nanobot.workspace import personas  # noqa: PLC0415
-
-        config = load(self._environ, unset={})
-        return [
-            PersonaView(
-                name=name,
-                text=personas.text(name, config.workspace).strip(),
-                chosen=name == config.agent.persona,
-            )
-            for name in personas.names(config.workspace)
-        ]
 
     # Plugins
 

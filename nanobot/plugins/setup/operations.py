@@ -16,6 +16,7 @@ from nanobot.plugins.setup.views import (
     ConnectedChannel,
     FoundModel,
     MetPerson,
+    PersonaView,
     ProviderView,
     TriedModel,
 )
@@ -158,6 +159,14 @@ async def list_found(context: OperationContext, caller: Caller) -> list[FoundMod
     return await found(context.of(Environment))
 
 
+@operation("personas list", reads=True)
+async def list_personas(context: OperationContext, _: Caller) -> list[PersonaView]:
+    """List the personas; `agent.persona` selects one."""
+    from nanobot.plugins.setup.persona_choice import persona_views  # noqa: PLC0415
+
+    return persona_views(context.of(Environment))
+
+
 def _findings_text(findings: list[Finding], _: Now) -> Sentence:
     return "\n".join(f"- {one.level}: {one.about}: {one.sentences}" for one in findings)
 
@@ -197,5 +206,6 @@ def operations() -> list[Operation]:
         try_model,
         list_providers,
         list_found,
+        list_personas,
         examine,
     ]

@@ -87,3 +87,11 @@ class MetPerson(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     chat: str
+
+
+class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
+    """A style of the assistant. `chosen`: the one that the next start uses."""
+
+    name: str
+    text: str
+    chosen: bool

@@ -28,7 +28,7 @@ export async function progress(signal) {
   const [settings, channels, personas, user] = await Promise.all([
     read("config get", {}, { signal }),
     read("channels list", {}, { signal }),
-    read("personas list", {}, { signal }),
+    may("personas list") ? read("personas list", {}, { signal }) : [],
     may("prompts show") ? read("prompts show", { name: "USER.md" }, { signal }) : null,
   ]);
   const model = settings.find(({ key }) => key === "agent.model");
@@ -206,8 +206,8 @@ async function untilAgain(model) {
 
 /**
  * @typedef {import("../../vendor/preact.js").ComponentType<Step>} Part
- * @typedef {keyof import("../../gateway.js").Changes} Change
- * @type {{ name: string, title: string, about: string, part: Part, needs?: Change }[]}
+ * @typedef {Parameters<typeof may>[0]} Operation
+ * @type {{ name: string, title: string, about: string, part: Part, needs?: Operation }[]}
  */
 const STEPS = [
   {
@@ -235,6 +235,7 @@ const STEPS = [
     name: "persona",
     title: "How it talks",
     about: "In the manner that you like; it can be changed at any time.",
+    needs: "personas list",
     part: Persona,
   },
   { name: "hello", title: "Say hello", about: "The first message, here on the page.", part: Hello },
