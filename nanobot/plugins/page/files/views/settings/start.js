@@ -111,11 +111,7 @@ function You({ state, onDone }) {
         </datalist>
       </label>
       <div class="row end">
-        <${Button}
-          kind="main"
-          disabled=${text === before && zone === state.zone}
-          onClick=${save}
-        >
+        <${Button} kind="main" disabled=${text === before && zone === state.zone} onClick=${save}>
           ${t("Save")}
         <//>
       </div>
