@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.messages import Role
 from nanobot.operations.timeline import RunPage
+from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations
 from nanobot.store.opening import contexts, open_store
@@ -33,7 +34,7 @@ def counted(bot: FakeGateway) -> Brought:
     return msgspec.structs.replace(brought, operations=(*brought.operations, *operations()))
 
 
-SHOWS = Options(brings=lambda _: Brought(operations=tuple(operations())))
+SHOWS = Options(brings=lambda _: Brought(operations=(*operations(), *of_runs())))
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
