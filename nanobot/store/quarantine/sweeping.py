@@ -21,6 +21,8 @@ from nanobot.store.unit import StoreContext
 _PAGE = 200
 """Rows read in one transaction, so that other units get a turn."""
 
+_TABLES = tuple(schema.metadata.sorted_tables)
+"""All tables; a table comes after those that it refers to."""
 _NOW: Mapping[str, sa.TextClause] = {
     "runs": schema.RUN_LIVE,
     "inbound": schema.INBOUND_OPEN,
@@ -59,11 +61,11 @@ class Sweeper:
     async def working(self) -> int:
         """The rows in use: active and pending ones, and the small tables."""
         count = 0
-        for table in schema.metadata.sorted_tables:
+        for table in _TABLES:
             if table.name not in _LARGE:
                 where = _NOW.get(table.name)
                 count += await self._swept(table, *(() if where is None else (where,)))
-        for table in schema.metadata.sorted_tables:
+        for table in _TABLES:
             keys = list(table.primary_key)
             if len(keys) == 1 and keys[0].type.python_type is int:
                 # A row with an id so large that no database has a next one.
@@ -72,7 +74,7 @@ class Sweeper:
 
     async def all(self, *, logs: bool) -> int:
         """Every table; the logs, which are most of a store, only on demand."""
-        tables = [table for table in schema.metadata.sorted_tables if table is not schema.entries]
+        tables = [table for table in _TABLES if table is not schema.entries]
         count = 0
         for table in [*tables, schema.entries] if logs else tables:
             count += await self._swept(table)
