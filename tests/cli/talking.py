@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from tests.cli.running import launched
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.terminal import Terminal, in_terminal
-from tests.process.harness import Nanobot
+from tests.process.harness import PATIENCE, Nanobot
 
 
 class Home:
@@ -60,6 +62,17 @@ class Home:
             yield process
         finally:
             await process.kill()
+
+    async def at_rest(self) -> None:
+        """Wait until every run has ended, and its answer is stored."""
+        async with asyncio.timeout(PATIENCE):
+            while self._live_runs():  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.02)
+
+    def _live_runs(self) -> list[object]:
+        ends = "('completed', 'failed', 'aborted')"
+        with closing(sqlite3.connect(self.folder / "state.db")) as store:
+            return store.execute(f"SELECT id FROM runs WHERE state NOT IN {ends}").fetchall()
 
 
 async def answered(terminal: Terminal, line: str) -> None:

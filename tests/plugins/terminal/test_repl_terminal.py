@@ -164,6 +164,7 @@ async def test_an_answer_that_nobody_saw_comes_first_and_is_marked(home: Home) -
             assert await terminal.ended() == 0
             assert "The answer will wait for you here" in terminal.screen.lines[-1]
         (home.workspace / "go").touch()
+        await home.at_rest()
         async with home.terminal() as terminal:
             await answered(terminal, "at last")
             lines = terminal.screen.lines
