@@ -13,6 +13,7 @@ from nanobot.errors import ToolError
 from nanobot.optional import command
 from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
+LIBRARIES = {"pdf": ("pypdf",), "docx": ("docx",), "xlsx": ("openpyxl",), "pptx": ("pptx",)}
 # Office files are ZIP archives; text compresses well, so a large member alone is not a bomb.
 MAX_UNPACKED = 256 << 20
 MAX_MEMBERS = 20_000

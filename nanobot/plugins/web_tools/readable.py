@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
+LIBRARIES = {"read": ("lxml.html", "trafilatura")}
 # Processor time for finding the readable part of a page; extracting all of its text is much faster.
 READABLE_SECONDS = 8.0
 MAX_READABLE = 2_000_000

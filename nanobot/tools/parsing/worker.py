@@ -10,6 +10,8 @@ parser loops, uses too much memory or crashes on hostile input, nothing else is 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import BinaryIO
 
@@ -31,10 +33,24 @@ def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:
     return parsed
 
 
+def load(job: ParseJob) -> None:
+    """Import what the reader needs, and keep what Python compiles for that. Installers such as uv
+    leave that to the first process that imports a library, and after `limit_self` this one cannot
+    write. Nothing of the document has been read yet.
+    """
+    module, _, function = job.read.partition(":")
+    sys.dont_write_bytecode = False
+    with suppress(ImportError):  # `read` says what is missing
+        for library in getattr(import_module(module), "LIBRARIES", {}).get(function, ()):
+            import_module(library)
+    sys.dont_write_bytecode = True
+
+
 def main() -> None:
     """Read the job from the arguments and the document from standard input; write the result."""
-    limit_self()
     job = msgspec.json.decode(sys.argv[1].encode(), type=ParseJob)
+    load(job)
+    limit_self()
     with open(0, "rb", closefd=False) as file:
         try:
             reading = read(job, file)

@@ -8,17 +8,20 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
+from nanobot.plugins.documents import parsers
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
 from nanobot.system import Installation
@@ -234,6 +237,22 @@ async def test_the_reading_process_sees_no_variable_of_ours(
         reading = await read_document(PAGE, file)
     assert "PYTHONPATH" in reading.text
     assert "OPENAI_API_KEY" not in reading.text
+
+
+@pytest.mark.parametrize(
+    ("read", "library"),
+    [
+        ("web_tools.readable:read", "trafilatura"),
+        *((f"documents.parsers:{kind}", name) for kind, (name,) in parsers.LIBRARIES.items()),
+    ],
+)
+def test_what_reading_takes_is_compiled_once(tmp_path: Path, read: str, library: str) -> None:
+    """Nobody else imports it, and uv compiles nothing."""
+    job = msgspec.json.encode(ParseJob(read=f"nanobot.plugins.{read}")).decode()
+    environ = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "nanobot.tools.parsing.worker", job]
+    subprocess.run(command, env=environ, input=b"", capture_output=True, check=False)
+    assert [file for file in tmp_path.rglob(f"{library}/*.pyc") if file.stat().st_size]
 
 
 def png(wide: int, high: int) -> bytes:
