@@ -16,6 +16,7 @@ from nanobot.plugins.http_api.operation_routes import path_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.process
 def test_every_page_is_built_with_its_markdown(site: Path) -> None:
     for page in DOCS:
         name = page.relative_to(ROOT / "docs")

@@ -138,7 +138,13 @@ async def guarded(folder: Path) -> AsyncIterator[providers.ModelUnderTest]:
 @pytest.mark.parametrize("check", providers.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     "model",
-    [lean, litellm, pytest.param(embedded, marks=pytest.mark.slow), scripted, guarded],
+    [
+        lean,
+        pytest.param(litellm, marks=pytest.mark.process),
+        pytest.param(embedded, marks=pytest.mark.slow),
+        scripted,
+        guarded,
+    ],
     ids=lambda factory: factory.__name__,
 )
 async def test_a_provider_keeps_what_the_port_promises(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,13 @@ def litellm() -> None:
     load_litellm()
 
 
-@pytest.fixture(params=WIRES, ids=lambda wire: wire.name)
+def each_wire() -> list[Any]:
+    """The quick tests do without those of litellm: to load it takes 2 s of each worker."""
+    late = pytest.mark.process
+    return [pytest.param(one, id=one.name, marks=[late] * one.litellm) for one in WIRES]
+
+
+@pytest.fixture(params=each_wire())
 def wire(request: pytest.FixtureRequest) -> Wire:
     chosen: Wire = request.param
     if chosen.litellm:

@@ -136,6 +136,7 @@ async def test_an_endpoint_that_knows_no_effort_is_asked_without_it_from_then_on
         assert sent == [True, False, False]
 
 
+@pytest.mark.process
 @pytest.mark.filterwarnings("ignore:Accessing the")  # pydantic, within litellm
 async def test_litellm_is_told_the_effort_too() -> None:
     async with OpenAIServer() as server:
@@ -192,7 +193,10 @@ async def test_a_gemini_is_told_to_think_as_little_as_it_can(
 
 @pytest.mark.parametrize(("model", "sent"), [("o3", "low"), ("gpt-6-luna", "none")])
 @pytest.mark.filterwarnings("ignore:Accessing the")  # pydantic, within litellm
-@pytest.mark.parametrize("client", [OpenAICompatProvider, LiteLLMProvider])
+@pytest.mark.parametrize(
+    "client",
+    [OpenAICompatProvider, pytest.param(LiteLLMProvider, marks=pytest.mark.process)],
+)
 async def test_openai_is_told_none_where_the_model_takes_it(
     model: str, sent: str, client: type[Any]
 ) -> None:
