@@ -15,7 +15,8 @@ import { theme, turn } from "./theme.js";
 
 /**
  * Each view is loaded when it is first looked at. It is there for those who may do what it `needs`,
- * or what it `also` shows: where the plugin of what it needs is off, which one that is. The menu has them by their `order`, in which plugins add theirs.
+ * or what it `also` shows: where the plugin of what it needs is off, which one that is. The menu
+ * has them by their `order`, in which plugins add theirs.
  * @type {Record<string, { name: string, icon: string, order: number,
  *   load: () => Promise<{ default: View }>, needs?: keyof import("./gateway.js").Reads,
  *   also?: keyof import("./gateway.js").Reads, hidden?: boolean }>}
