@@ -12,7 +12,6 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.text import Sentence
-from nanobot.tools.policy import PolicyInput
 from nanobot.tools.verdict import Verdict
 from nanobot.workspace.file_views import FileText, FileView
 
@@ -22,7 +21,7 @@ _WHAT = "Reading the workspace"
 def check_path(engine: Engine, path: str) -> None:
     """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool is
     not asked: rules hold for people, too, while models have no file tools."""
-    decision = engine.tools.policy.judge(PolicyInput(tool="read_file", arguments={"path": path}))
+    decision = engine.tools.ruled("read_file", {"path": path})
     if decision.verdict is Verdict.DENY:
         raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 

@@ -211,6 +211,10 @@ class ToolRegistry:
         except ToolArgumentsError:
             return False
 
+    def ruled(self, name: str, arguments: Mapping[str, Any]) -> PolicyDecision:
+        """What the rules say of an owner's call, also of a tool that is not here."""
+        return self.policy.judge(PolicyInput(tool=name, arguments=arguments))
+
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """The policy's verdict on a call. Calls that `execute` would refuse anyway are not put to a
         person.

@@ -174,11 +174,12 @@ async def test_what_the_page_asks_for_is_refused_and_can_be_asked_again(
             async with page.post(path, json=body) as answer:
                 return answer.status, await answer.text()
 
-        job = {"text": "every day at 9 Look", "to": "telegram:1"}
+        # More than what is left of the last block of a file, which is no use to anybody else.
+        job = {"text": f"every day at 9 {'Look. ' * 1_000}", "to": "telegram:1"}
         disk.fill(gateway)
         for status, text in (
             await asked("/api/cron/add", **job),
-            await asked("/api/sessions/web:desk/messages", text="say:hello"),
+            await asked("/api/sessions/web:desk/messages", text=f"say:{'hello ' * 1_000}"),
         ):
             assert status == HTTPStatus.SERVICE_UNAVAILABLE
             assert "the disk is full" in text or "check its disk" in text

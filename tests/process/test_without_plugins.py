@@ -174,7 +174,7 @@ async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(
 ) -> None:
     world.database_url = "postgresql://nobody:secret@127.0.0.1:1/none"
     world.configure()
-    for words in (["gateway"], ["db", "check"]):
+    for words in (["gateway"], ["status"]):
         code, out, errors = await ended(world, bare, *words)
         assert (code, out) == (3, "")
         assert "database_url needs the plugin postgres. It could not be loaded: " in errors

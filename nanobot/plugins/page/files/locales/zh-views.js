@@ -103,7 +103,6 @@ export default {
   "Look again": "重新检查",
   "Start again": "重新启动",
   "Mend it": "修复",
-  "Use {name}": "使用 {name}",
   "MCP servers": "MCP 服务器",
   "You are {name}, as {role}": "你是 {name}，角色为{role}",
   "Log out": "退出登录",
