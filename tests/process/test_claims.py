@@ -16,7 +16,10 @@ CHAT = "telegram:1"
 FALSE, TRUE = "I've sent the email to Claire.", "I cannot send e-mail here."
 ON = "[claims]\nask_again = true\n"
 QUICK = "record_result:after"
-LOST = ("start_model:1:after", "record_result:before", "start_model:2:after", "finish:before")
+LOST = (
+    *("start_model:1:after", "record_result:before", "start_model:2:after", "finish:before"),
+    "begin_send:before",  # one transaction with finish
+)
 """Here a reply of the model is lost, and asked for once more."""
 
 

@@ -31,7 +31,9 @@ async function load(view) {
  * @param {{ place: Place } & Record<string, unknown>} props
  */
 export function Added({ place, ...rest }) {
-  const views = (me.value?.views ?? []).filter((view) => view.place === place);
+  const views = (me.value?.views ?? [])
+    .filter((view) => view.place === place)
+    .sort((one, other) => one.order - other.order);
   const scripts = views.map((view) => view.script);
   useEffect(() => views.forEach((view) => load(view).catch(console.warn)), [scripts.join()]);
   const parts = scripts.filter((script) => script in loaded.value);
