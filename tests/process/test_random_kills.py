@@ -130,7 +130,9 @@ class Person:
             unmarked = [text for text in begun if not any(mark in text for mark in _MARKS)]
             if len(unmarked) > 1:
                 faults.append(f"{name}:{kind} began twice: {unmarked}")
-        ends = [int(n) for text in texts for n in re.findall(rf"c{self.chat}n(\d+) ends", text)]
+        # One answer to two messages names the later one first; see `script`.
+        named = (re.findall(rf"c{self.chat}n(\d+) ends", text) for text in texts)
+        ends = [number for numbers in named for number in sorted(map(int, numbers))]
         firsts = list(dict.fromkeys(ends))
         if firsts != sorted(firsts):
             faults.append(f"chat {self.chat} is out of order: {firsts}")
