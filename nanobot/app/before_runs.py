@@ -22,6 +22,7 @@ from nanobot.seam.installed import FoundPlugin
 STAGE_SECONDS = 60.0
 """Time limit for a plugin's stage of a run that has no `seconds` of its own, and for its parts of a
 prompt."""
+_PART = "a nanobot.agent.prompt.PromptPart"
 
 
 def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
@@ -44,7 +45,7 @@ async def _parts(found: FoundPlugin, addition: PromptAddition, scope: str) -> Se
     parts: list[PromptPart] = []
     with boundary(f"prompt of the plugin {found.name}") as caught:
         async with asyncio.timeout(STAGE_SECONDS):
-            parts += await addition.parts(scope)
+            parts += listed(await addition.parts(scope), PromptPart, _PART)
     _pass_on(found, caught)
     return parts
 
@@ -54,7 +55,7 @@ def _last(
 ) -> Sequence[PromptPart]:
     parts: list[PromptPart] = []
     with boundary(f"last parts of prompts of the plugin {found.name}"):
-        parts += addition.last(offered)
+        parts += listed(addition.last(offered), PromptPart, _PART)
     return parts
 
 

@@ -110,3 +110,15 @@ async def test_a_view_whose_texts_are_broken_is_shown_in_english(
         await page.get_by_role("link", name="鸟").click()
         await expect(page.locator(".egg")).to_have_text("3 eggs")
         await expect(page.locator("p.page")).to_have_text("设置")
+
+
+async def test_parts_that_plugins_add_to_a_view_come_in_their_order(tmp_path: Path) -> None:
+    """Of the built-in ones, `mcp` is loaded first."""
+    async with house(tmp_path / "home") as served, looking(served) as (page, complaints):
+        await page.get_by_role("link", name="Settings").click()
+        await page.get_by_text("Skills and servers", exact=True).click()
+        for title in ("Skills", "MCP servers"):
+            await expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+        titles = await page.locator("h2").all_inner_texts()
+        assert titles.index("Skills") < titles.index("MCP servers")
+        assert complaints == []

@@ -169,3 +169,45 @@ def test_guidance_that_is_none_is_named(site: Site) -> None:
     site.bring("odd", f"from nanobot.seam.plugin import Plugin\n{nonsense}\n")
     (left,) = [each for each in installed().left_out if each.name == "odd"]
     assert left.why == "guidance is not a tuple of nanobot.seam.faces.Guidance"
+
+
+ADDING = """
+    from nanobot.agent.prompt import PromptAddition, PromptPart
+    from nanobot.seam.plugin import Plugin
+
+
+    async def parts(scope):
+        {parts}
+
+
+    def last(tools):
+        {last}
+
+
+    def renew():
+        raise ZeroDivisionError("no renewal")
+
+
+    PLUGIN = Plugin(
+        name="adds",
+        summary="Adds.",
+        prompt=lambda: PromptAddition(parts=parts, last=last, renew=renew),
+    )
+"""
+GOOD = "return [PromptPart('nest', 'Eggs here.')]"
+BAD = ("raise ZeroDivisionError('fallen')", "return 'a text'", "return [None]", "return 3")
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("which", ["parts", "last"])
+async def test_what_fails_of_an_addition_or_is_no_part_costs_only_itself(
+    which: str, bad: str, site: Site, tmp_path: Path
+) -> None:
+    site.bring("adds", ADDING.format(**{"parts": GOOD, "last": GOOD, which: bad}))
+    provider = ScriptedProvider("Hello.")
+    async with serving(tmp_path, provider) as parts:
+        assert await said(parts, "Hi") == "Hello."
+        assert "the plugin adds" in str(parts.engine.facts().troubles)
+        await parts.operations.call("reload", {})
+    (prompt,) = prompts(provider)
+    assert prompt.count("Eggs here.") == 1
