@@ -37,7 +37,10 @@ def take_changes(plugged: Plugged, bus: Bus) -> None:
 
 async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
     with boundary(f"arrivals of the plugin {name}"):
-        return await change(admission)
+        result: object = await change(admission)
+        if not isinstance(result, Admission):
+            raise PluginBroken(f"it gives a {type(result).__name__}, not an Admission")
+        return result
     return admission
 
 

@@ -1,14 +1,18 @@
-"""What a plugin makes of a message that leaves never keeps the message from leaving."""
+"""What a plugin makes of a message keeps none from arriving or leaving."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nanobot.app.changing import contained
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from tests.plugins.brought import Site
+from tests.plugins.brought import site as site
+from tests.plugins.switching import asked, serving
 
 MESSAGE = OutboundMessage(
     key="k", address=Address("test", "1"), text="It failed.", kind=OutboundKind.NOTICE
@@ -41,3 +45,25 @@ async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
         )
 
     assert (await contained("loud", louder)(MESSAGE)).text == "IT FAILED."
+
+
+ODD = """
+    from nanobot.seam.plugin import Plugin
+
+
+    async def change(admission):
+        {does}
+
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", arrivals=lambda: [change])
+"""
+
+
+@pytest.mark.parametrize("does", ["return None", "return 'hi'", "raise ZeroDivisionError"])
+async def test_a_message_that_a_plugin_makes_into_none_is_admitted_as_it_came(
+    does: str, site: Site, tmp_path: Path
+) -> None:
+    site.bring("odd", ODD.format(does=does))
+    async with serving(tmp_path / "home") as parts:
+        assert await asked(parts, "hello") == "completed"
+        assert "arrivals of the plugin odd" in str(parts.engine.facts().troubles)
