@@ -72,7 +72,7 @@ class ModelCaller:
         models: Models,
         tools: Toolbox,
         prompts: Prompts,
-        compaction: Summarizing,
+        summarizing: Summarizing | None,
         clock: Clock,
         settings: RunSettings,
     ) -> None:
@@ -81,7 +81,7 @@ class ModelCaller:
         self._models = models
         self._tools = tools
         self._prompts = prompts
-        self._compaction = compaction
+        self._summarizing = summarizing
         self._clock = clock
         self.settings = settings
         self._snapshots: dict[str, PromptSnapshot] = {}
@@ -105,12 +105,18 @@ class ModelCaller:
             times = active.times.ended()
             active.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls, **times)
 
+    @property
+    def summarizes(self) -> bool:
+        """Whether anything makes summaries; the plugin `summaries` does."""
+        return self._summarizing is not None
+
     async def compact(self, active: ActiveRun) -> SummaryEntry | None:
         """Summarize everything before this run. None if there is nothing, or the model cannot.
         Raises ModelError or ConfigError when there is no model."""
-        if not any(isinstance(body, SummaryEntry) for body in active.bodies):  # before a crash
+        made = any(isinstance(body, SummaryEntry) for body in active.bodies)  # before a crash
+        if self._summarizing is not None and not made:
             provider, profile = await self._models.pick(active.model)
-            await self._compaction.summarise(active, provider, profile, active.log.entries[-1].seq)
+            await self._summarizing.summarise(active, provider, profile, active.log.entries[-1].seq)
         return next((body for body in active.bodies if isinstance(body, SummaryEntry)), None)
 
     async def _one_model(self, active: ActiveRun, next_call: step.CallModel) -> ReplyEntry:
@@ -182,7 +188,9 @@ class ModelCaller:
         snapshot, call, fresh = await self.prepare(active, next_call, profile)
         if call.window_from != active.window_from and active.options.history is None:
             try:
-                await self._compaction.summarise(active, provider, profile, call.window_from - 1)
+                if self._summarizing is not None:
+                    upto = call.window_from - 1
+                    await self._summarizing.summarise(active, provider, profile, upto)
             except OverBudget as error:  # the answer may still fit
                 logger.warning("run {}: no summary of older messages: {}", active.run.id, error)
             snapshot = await self._fresh(active, profile)  # it may include new memories

@@ -242,6 +242,8 @@ class Runner:
     async def _compact(self, active: ActiveRun) -> bool:
         summary = await self._model_calls.compact(active)
         text = "There is nothing to sum up, or this model cannot."
+        if not self._model_calls.summarizes:
+            text = _without_summaries()
         if summary is not None:
             text = f"I continue with this summary (`/compact undo` reverts it):\n\n{summary.text}"
             if summary.facts:
@@ -275,6 +277,13 @@ def _limit_line(reason: str, limits: step.StepLimits) -> Sentence:
 
 def _facts(summary: SummaryEntry) -> Sentence:
     return "1 fact" if summary.facts == 1 else f"{summary.facts} facts"
+
+
+def _without_summaries() -> Sentence:
+    return (
+        "Summaries belong to the plugin summaries, which is off here: `plugins list` says why, "
+        "`plugins on summaries` switches it on."
+    )
 
 
 def _gave_up() -> Sentence:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from nanobot.agent.compaction import Compaction
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.service.accompanying import accompanied
 from nanobot.agent.service.requests import RunClient
@@ -21,7 +21,6 @@ from nanobot.channels.receipts import Receipts
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
-from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
@@ -30,9 +29,9 @@ from nanobot.workspace.received import Received
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies of an agent. `types`: perform runs that no model does. `before`: called before a
-    run acts. `check`: looks at answers before they are given. `lasting`: keeps what summaries
-    find. `serves`: whether a channel is served here, so that the agent can wait for its receipts.
-    `received`: stores pictures from programs."""
+    run acts. `check`: looks at answers before they are given. `summarizing`: makes
+    summaries. `serves`: whether a channel is served here, so that the agent can wait for its
+    receipts. `received`: stores pictures from programs."""
 
     bus: Bus
     records: Records
@@ -45,7 +44,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     types: RunTypes = NO_TYPES
     before: Before
     check: Check | None = None
-    lasting: LastingFacts | None = None
+    summarizing: Summarizing | None = None
     serves: Callable[[str], bool]
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
@@ -71,9 +70,9 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
 def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     """Build an agent from these dependencies."""
     bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
-    prompts, compaction = dependencies.prompt, Compaction(clock, dependencies.lasting)
+    prompts, summarizing = dependencies.prompt, dependencies.summarizing
     models = ModelCaller(
-        *(bus, dependencies.models, tools, prompts, compaction, clock), dependencies.settings
+        *(bus, dependencies.models, tools, prompts, summarizing, clock), dependencies.settings
     )
     calls = ToolExecutor(
         tools,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot.agent.service.accompanying import with_kept
+from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
@@ -302,9 +303,11 @@ class _Assembly:
         tools = self.tools
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
-        self.plugged.offers.add_by_type(prompt)
+        offers = self.plugged.offers
+        offers.add_by_type(prompt)
         self.live.in_prompts = tuple(key for each in additions for key in each.keys)
-        lasting = self.plugged.offers.find(LastingFacts)
+        summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
+        summarizing = None if summaries is None else summaries.keeping(lasting)
 
         def serves(channel: str) -> bool:
             return self.channels.is_up(channel) or channel in self.peer_state.served()
@@ -321,7 +324,7 @@ class _Assembly:
                 settings=run_settings(settings, self.machine.environ),
                 types=self.plugged.offers.find(RunTypes) or NO_TYPES,
                 before=before_runs.stages_of(self.plugged),
-                lasting=lasting,
+                summarizing=summarizing,
                 check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from nanobot.agent.summarizers import Summaries
 from nanobot.app.ledgers import ledger_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
@@ -101,6 +102,7 @@ def readers_of(plugged: Plugged) -> FileReaders:
 
 _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     LastingFacts: ("keep", "filed", "known"),
+    Summaries: ("keeping",),
     Embedder: ("embed",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
     MessageSearch: ("saying",),

@@ -69,6 +69,7 @@ BUILT_IN = (
     "shell",
     "skills",
     "starter",
+    "summaries",
     "tasks",
     "terminal",
     "titles",

@@ -11,9 +11,11 @@ from pathlib import Path
 import msgspec
 
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
+from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages.stages import Stages
+from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
@@ -166,12 +168,16 @@ class FakeGateway:
                 types=types,
                 before=options.before(self),
                 check=options.check,
-                lasting=self.brought.lasting,
+                summarizing=self._summarizing(),
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,
             )
         )
+
+    def _summarizing(self) -> Summarizing | None:
+        make = provided(SUMMARIES)
+        return None if make is None else make(self.home.clock).keeping(self.brought.lasting)
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock = self.home.clock

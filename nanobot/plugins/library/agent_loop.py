@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.compaction import Compaction
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.service.log_ids import begin_log_of
 from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
+from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tasks.service import SUBAGENTS, Subagents
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
@@ -292,9 +292,10 @@ class AgentLoop:
         if self._engine_made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
             models = VisionModels(self._models, self._received.blobs)
-            prompts, compaction = self.context.persona, Compaction(clock)
+            prompts, summaries = self.context.persona, provided(SUMMARIES)
+            summarizing = None if summaries is None else summaries(clock).keeping(None)
             model_calls = ModelCaller(
-                *(bus, models, self.tools, prompts, compaction, clock), settings
+                *(bus, models, self.tools, prompts, summarizing, clock), settings
             )
             seconds = settings.limits.max_run_seconds
             tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)

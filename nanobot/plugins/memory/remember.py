@@ -14,8 +14,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.auxiliary import ask
+from nanobot.agent.material import material
 from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.agent.summaries import material
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.pace import stirred

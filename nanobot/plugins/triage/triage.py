@@ -12,9 +12,9 @@ from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
+from nanobot.agent.material import material
 from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.step import elapsed_seconds
-from nanobot.agent.summaries import material
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import (
     ConfigError,

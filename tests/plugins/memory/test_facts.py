@@ -18,9 +18,9 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
-from tests.agent.test_compaction import is_summing, say
 from tests.agent.tooling import Recorder, bodies
 from tests.plugins.memory.kept import memory_of, remembering
+from tests.plugins.summaries.test_compaction import is_summing, say
 
 TEA = "Ann drinks green tea."
 GIVEN = json.dumps({"summary": "They spoke of tea.", "facts": [TEA]})

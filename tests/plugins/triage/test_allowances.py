@@ -24,11 +24,11 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.agent.test_compaction import is_summing as is_compacting
 from tests.agent.tooling import bodies
 from tests.plugins.budgets.ledgers import COUNTED, ledger
 from tests.plugins.memory.doubles import FakeMemory
 from tests.plugins.memory.test_remember import is_summing, summings
+from tests.plugins.summaries.test_compaction import is_summing as is_compacting
 from tests.plugins.triage.doubles import FakeStarter, triage
 from tests.plugins.triage.test_triage import is_triage
 

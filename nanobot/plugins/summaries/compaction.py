@@ -13,8 +13,11 @@ from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.auxiliary import ask
-from nanobot.agent.summaries import latest, material, summed, summing
+from nanobot.agent.material import material
+from nanobot.agent.prompts import Summarizing
+from nanobot.agent.summaries import latest
 from nanobot.messages import Origin
+from nanobot.plugins.summaries.asking import summed, summing
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
@@ -26,6 +29,17 @@ from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.LIFECYCLE})
+
+
+class Summarizers:
+    """Makes what summarizes. See nanobot.agent.summarizers.Summaries."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def keeping(self, lasting: LastingFacts | None) -> Summarizing:
+        """What summarizes, and keeps lasting facts there."""
+        return Compaction(self._clock, lasting)
 
 
 class Compaction:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.summaries import FACT_CHARS, MAX_FACTS, summed
+from nanobot.plugins.summaries.asking import FACT_CHARS, MAX_FACTS, summed
 
 
 def test_an_object_is_read_whatever_stands_around_it() -> None:
