@@ -15,7 +15,7 @@ import nanobot.testing
 FOLDER = Path(nanobot.testing.__file__).parent
 PATHS = [
     "nanobot.testing",
-    *(f"nanobot.testing.{file.stem}" for file in sorted(FOLDER.glob("[a-z]*.pyi"))),
+    *(f"nanobot.testing.{file.stem}" for file in sorted(FOLDER.glob("[a-z]*.py"))),
 ]
 
 
