@@ -125,6 +125,8 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
             assert f"No such command '{words[0]}" in refused
             assert "may bring it: " in refused
             assert "setup" in refused
+        (channel,) = json.loads(await run(world, bare, "channels", "list", "--json"))
+        assert (channel["type"], channel["grade"]) == ("telegram", "")
         assert "voice" in log.read_text()
         assert "is not a known key" in log.read_text()
         assert "model calls are neither limited nor counted" in log.read_text()

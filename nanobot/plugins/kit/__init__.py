@@ -10,4 +10,5 @@ PLUGIN = Plugin(
     name="kit",
     summary="Fakes and checks for the tests of authors of extensions.",
     texts=Path(__file__).parent,
+    provides={"grades": "nanobot.plugins.kit.manifests:grades_of"},
 )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.channels.quality import RULES, Manifest
 from nanobot.plugins.kit.promises import that
+from nanobot.plugins.kit.scale import RULES, Manifest
 
 
 def check_manifest(file: Path, tests: Path) -> Manifest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from importlib import import_module
 from inspect import isclass, isfunction
@@ -67,3 +68,11 @@ def test_a_path_names_the_plugin_where_it_is_not_there(
 def test_the_function_gateway_is_not_hidden_by_the_module_of_its_name() -> None:
     module = import_module("nanobot.testing.gateway")
     assert nanobot.testing.gateway is module.gateway
+
+
+def test_a_check_of_one_port_loads_no_gateway() -> None:
+    code = (
+        "import sys; from nanobot.testing.tools import CHECKS; print('nanobot.app' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "False"
