@@ -1,12 +1,15 @@
 """The pytest plugin that collects cases of evals as tests: docs/evals.md.
 
-pytest imports this at every start, so it imports nothing of nanobot before there is a case.
+pytest imports this at every start, so it imports nothing of nanobot before there is a case. The
+tests of a case are in the plugin `evals`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -44,10 +47,26 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """The tests of a file that is a case."""
     if file_path.suffix != ".toml" or not _is_case(file_path, parent.session):
         return None
-    from nanobot.testing.eval_items import CaseFileTests  # noqa: PLC0415 - loads nanobot
+    from nanobot.seam.promised import from_plugin  # noqa: PLC0415 - there is a case
 
-    collector: pytest.Collector = CaseFileTests.from_parent(parent, path=file_path)
-    return collector
+    found = from_plugin(__name__, "evals", "nanobot.plugins.evals.pytest_items")
+    try:
+        tests = cast("type[pytest.File]", found("CaseFileTests"))
+    except ImportError as error:
+        return _NoTests.from_parent(parent, path=file_path, why=str(error))
+    return tests.from_parent(parent, path=file_path)
+
+
+class _NoTests(pytest.File):
+    """A case that cannot be tested. That is an error of its file; other tests are collected."""
+
+    def __init__(self, *, why: str, **given: Any) -> None:
+        super().__init__(**given)
+        self._why = why
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Raises CollectError, whose text pytest shows without a trace."""
+        raise self.CollectError(f"this case of nanobot evals cannot be tested: {self._why}")
 
 
 def _is_case(path: Path, session: pytest.Session) -> bool:

@@ -22,7 +22,7 @@ from nanobot.troubles import TROUBLES, Troubles
 
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
-    *("testing/", "plugins/terminal/", "plugins/setup/"),
+    *("plugins/kit/", "plugins/terminal/", "plugins/setup/"),
     *("plugins/mcp/serving", "plugins/library/", "agent/service/requests.py"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""

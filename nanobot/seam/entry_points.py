@@ -46,6 +46,7 @@ BUILT_IN = (
     "hooks",
     "http_api",
     "jobs",
+    "kit",
     "language",
     "library",
     "litellm",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, NewType, Protocol, TypeAlias, TypeVar
 
@@ -147,6 +147,10 @@ EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_inst
 
 OWNED_CHANNELS: Interface[Callable[[str], frozenset[str]]] = Interface("owned_channels")
 """The channels with an owner who is not in the configuration, from the URL of the store."""
+
+GRADES: Interface[Callable[[Iterable[str]], Mapping[str, str]]] = Interface("grades")
+"""The grades of types of channels on the quality scale, by their types; one without a grade is left
+out."""
 
 
 Environment = NewType("Environment", Mapping[str, str])

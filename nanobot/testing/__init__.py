@@ -1,33 +1,12 @@
-"""Fakes for tests, ours and yours: time, ids, a model, a chat platform, and a gateway over them.
+"""The promised import paths of the testing kit, which is the plugin `kit`."""
 
-    async with gateway(ScriptedProvider(asks_for("clock"), "It is noon."), tools=[clock]) as bot:
-        await bot.channel.push("What time is it?")
-        assert (await bot.channel.pop()).text == "It is noon."
+from __future__ import annotations
 
-Nothing here opens a socket, starts a process, writes a file or waits for real time.
-"""
+from nanobot.seam.promised import from_plugin
+from nanobot.testing import gateway
 
-from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process, gateway
-from nanobot.testing.machine import CountingIds, ManualClock
-from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for, last_text
-from nanobot.testing.platform import MEMBER, OWNER, ArrivedMessage, FakeChannel, FakePlatform
+# The function `gateway` has the name of the module that it is in. Importing the module sets this
+# name once; from here on it is looked up like the others, and is the function.
+del gateway
 
-__all__ = [
-    "MEMBER",
-    "OWNER",
-    "Answer",
-    "ArrivedMessage",
-    "CountingIds",
-    "FakeChannel",
-    "FakeGateway",
-    "FakePlatform",
-    "Held",
-    "ManualClock",
-    "MemoryHome",
-    "Options",
-    "Process",
-    "ScriptedProvider",
-    "asks_for",
-    "gateway",
-    "last_text",
-]
+__getattr__ = from_plugin(__name__, "kit", "nanobot.plugins.kit.public")

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from nanobot.channels.loading import setup_of
-from nanobot.channels.manifests import grade_of, manifest_of
-from nanobot.channels.quality import RULES, Grade, Manifest
+from nanobot.plugins.kit.manifests import grades_of, manifest_of
+from nanobot.plugins.kit.scale import RULES, Grade, Manifest
 from nanobot.seam.entry_points import CHANNELS, Plugins
 from nanobot.testing.quality import check_manifest, quality_table
 from tests.channels.test_contract import PLATFORMS
@@ -72,9 +72,7 @@ def test_the_overview_has_the_grades() -> None:
     assert kinds is not None
     assert grades is not None
     documented = zip(kinds[1].split(" | "), grades[1].split(" | "), strict=True)
-    assert {kind.strip("`"): grade for kind, grade in documented} == {
-        kind: grade_of(kind, HERE) for kind in KINDS
-    }
+    assert {kind.strip("`"): grade for kind, grade in documented} == grades_of(KINDS, HERE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,7 +141,7 @@ def test_a_manifest_is_found_without_importing_its_channel(
         (ROOT / "channels" / "nanobot_channels" / "udp" / "manifest.toml").read_bytes()
     )
     for module in ("pigeon_channel", "pigeon_channel.opening"):
-        assert grade_of("pigeon", plugins(module)) == grade_of("udp", HERE)
+        assert grades_of(["pigeon"], plugins(module))["pigeon"] == grades_of(KINDS, HERE)["udp"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,7 @@ def test_a_manifest_that_cannot_be_read_is_no_grade(
     (package / "__init__.py").write_text("", "utf-8")
     (package / "manifest.toml").write_bytes(content)
     monkeypatch.syspath_prepend(tmp_path)
-    assert grade_of("pigeon", plugins("odd_channel")) == ""
+    assert grades_of(["pigeon"], plugins("odd_channel")) == {}
 
 
 @pytest.mark.parametrize("module", ["single_module", "not_there", "not_there.below"])
@@ -168,8 +166,7 @@ def test_a_channel_without_a_package_has_no_grade(
 ) -> None:
     (tmp_path / "single_module.py").write_text("raise SystemError('imported')\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    assert grade_of("pigeon", plugins(module)) == ""
-    assert grade_of("another", plugins(module)) == ""
+    assert grades_of(["pigeon", "another"], plugins(module)) == {}
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from nanobot.messages import OutboundMessage
+from nanobot.plugins.kit.checked_channel import Platform, opened, running
+from nanobot.plugins.kit.intake import RecordingIntake
 from nanobot.ports import Channel
-from nanobot.testing.checked_channel import Platform, opened, running
-from nanobot.testing.intake import RecordingIntake
 from tests.channels.test_contract import PLATFORMS
 
 

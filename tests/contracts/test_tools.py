@@ -12,8 +12,8 @@ import pytest
 from nanobot.errors import ToolError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.operations.engine import Engine
+from nanobot.plugins.kit import promises
 from nanobot.seam.installed import installed
-from nanobot.testing import promises
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.plugins import BUILT_IN

@@ -125,6 +125,8 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
             assert f"No such command '{words[0]}" in refused
             assert "may bring it: " in refused
             assert "setup" in refused
+        (channel,) = json.loads(await run(world, bare, "channels", "list", "--json"))
+        assert (channel["type"], channel["grade"]) == ("telegram", "")
         assert "voice" in log.read_text()
         assert "is not a known key" in log.read_text()
         assert "model calls are neither limited nor counted" in log.read_text()
@@ -179,3 +181,18 @@ async def test_it_refuses_a_database_on_a_server_and_names_its_plugin(
         assert (code, out) == (3, "")
         assert "database_url needs the plugin postgres. It could not be loaded: " in errors
         assert "secret" not in errors
+
+
+async def test_a_test_of_an_author_names_the_plugin_that_it_needs(world: World, bare: Path) -> None:
+    for path in ("nanobot.testing", "nanobot.testing.tools"):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", f"from {path} import CHECKS"),
+            cwd=bare,
+            env=environ(world, bare),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(PATIENCE):
+            _, errors = await process.communicate()
+        assert process.returncode == 1
+        last = errors.decode().splitlines()[-1]
+        assert last == f"ImportError: {path} belongs to the plugin kit, which is not there"

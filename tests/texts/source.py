@@ -14,7 +14,8 @@ from tests.uncollected import uncollected
 ROOT = Path(__file__).parents[2]
 _ROOTS = (ROOT, ROOT / "channels")
 _FOLDERS = (ROOT / "nanobot", ROOT / "channels" / "nanobot_channels")
-_NOT_SHOWN = ("nanobot/testing/", "nanobot/texts/")
+_NOT_SHOWN = ("nanobot/plugins/kit/", "nanobot/texts/")
+_SHOWN = ("nanobot/plugins/kit/__init__.py",)
 
 _BARE = (ast.expr_context, ast.operator, ast.Name, ast.Constant)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -54,7 +55,11 @@ def modules() -> dict[str, Module]:
     files = [file for folder in _FOLDERS for file in sorted(folder.rglob("*.py"))]
     with uncollected():
         read = [_module(file) for file in files]
-    return {each.name: each for each in read if not each.path.startswith(_NOT_SHOWN)}
+    return {
+        each.name: each
+        for each in read
+        if each.path in _SHOWN or not each.path.startswith(_NOT_SHOWN)
+    }
 
 
 def _module(file: Path) -> Module:

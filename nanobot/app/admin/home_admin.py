@@ -10,7 +10,6 @@ import msgspec
 
 from nanobot.app.admin.changed_settings import changed_settings
 from nanobot.app.live_settings import LiveSettings, renew_prompts
-from nanobot.channels.manifests import grade_of
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched_off
 from nanobot.errors import UnknownId, UsageError
@@ -21,7 +20,8 @@ from nanobot.operations.home import (
     PluginView,
     SettingView,
 )
-from nanobot.seam.entry_points import Plugins
+from nanobot.seam.faces import GRADES
+from nanobot.seam.installed import provided
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
 
@@ -124,7 +124,9 @@ class LocalHome:
     # Channels
 
     def channels(self) -> list[ChannelView]:
-        states, plugins = self._states(), Plugins()
+        states, graded = self._states(), provided(GRADES)
+        kinds = [settings.type or name for name, settings in self._config.channels.items()]
+        grades: Mapping[str, str] = {} if graded is None else graded(kinds)
         return [
             ChannelView(
                 name=name,
@@ -133,7 +135,7 @@ class LocalHome:
                 enabled=settings.enabled,
                 owners=[str(owner) for owner in settings.owners],
                 members=[str(member) for member in settings.members],
-                grade=grade_of(settings.type or name, plugins),
+                grade=grades.get(settings.type or name, ""),
             )
             for name, settings in self._config.channels.items()
         ]

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from nanobot.channels.loading import setup_of
-from nanobot.channels.manifests import grade_of
 from nanobot.config.file import typed_value
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
@@ -18,6 +17,8 @@ from nanobot.messages import Address
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.ports import Setup, SetupField
 from nanobot.seam.entry_points import CHANNELS, Plugins
+from nanobot.seam.faces import GRADES
+from nanobot.seam.installed import provided
 
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")
 _DOMAIN = re.compile(r"@(\w+)")
@@ -36,7 +37,9 @@ class ChannelType(msgspec.Struct, frozen=True):
 
 def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
     """The types as people see them."""
-    plugins = Plugins()
+    types, graded = kinds(), provided(GRADES)
+    names = [kind.name for kind in types]
+    grades: Mapping[str, str] = {} if graded is None else graded(names)
     return [
         ChannelTypeView(
             name=kind.name,
@@ -59,15 +62,15 @@ def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
             only=kind.setup.only,
             knock=kind.setup.knock,
             broken=kind.broken,
-            grade=grade_of(kind.name, plugins),
+            grade=grades.get(kind.name, ""),
         )
-        for kind in kinds(plugins)
+        for kind in types
     ]
 
 
-def kinds(plugins: Plugins | None = None) -> list[ChannelType]:
+def kinds() -> list[ChannelType]:
     """The installed types of channels, nanobot's first."""
-    plugins, types = plugins or Plugins(), []
+    plugins, types = Plugins(), list[ChannelType]()
     for name in plugins.names(CHANNELS):
         try:
             types.append(ChannelType(name, setup_of(name, plugins)))

@@ -115,6 +115,31 @@ async def test_the_agent_of_a_gateway_that_serves_the_home_is_asked(
     assert kept is None  # results of another folder are not those of the home
 
 
+@pytest.mark.parametrize("plugin", ["evals", "library"])
+async def test_a_case_names_the_plugin_that_it_needs_and_other_tests_are_collected(
+    project: Path, plugin: str
+) -> None:
+    (project / "conftest.py").write_text(
+        f"import sys\n\nsys.modules['nanobot.plugins.{plugin}'] = None\n"
+    )
+    (project / "evals" / "test_other.py").write_text("def test_other():\n    pass\n")
+    code, said = await tested(project, None, "--continue-on-collection-errors")
+    assert code == 1, said
+    assert "this case of nanobot evals cannot be tested: nanobot." in said
+    assert f"belongs to the plugin {plugin}, which is not there" in said
+    assert "1 passed, 1 error" in said
+    assert "Traceback" not in said
+
+
+async def test_a_case_says_how_the_plugin_is_switched_on(project: Path, home: EvalHome) -> None:
+    home.configure('\n[plugins]\noff = ["evals"]\n')
+    code, said = await tested(project, home)
+    assert code == 1, said
+    assert "`plugins on evals` switches it on" in said
+    assert "1 failed" in said
+    assert "Traceback" not in said
+
+
 async def test_without_a_case_nothing_of_nanobot_is_loaded(project: Path) -> None:
     (project / "evals" / "weather.toml").unlink()
     (project / "test_light.py").write_text(

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address
+from nanobot.plugins.kit.intake import RecordingIntake
 from nanobot.ports import Channel, OutboundPart
-from nanobot.testing.intake import RecordingIntake
 
 
 class Platform(Protocol):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from nanobot.testing.machine import PATIENCE
+from nanobot.plugins.kit.machine import PATIENCE
 
 
 def that(holds: object, promise: str) -> None:

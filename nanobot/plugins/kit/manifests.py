@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 from loguru import logger
 
-from nanobot.channels.quality import Manifest
+from nanobot.plugins.kit.scale import Manifest
 from nanobot.seam.entry_points import CHANNELS, Plugins
 
 NAME = "manifest.toml"
@@ -31,10 +32,15 @@ def manifest_of(kind: str, plugins: Plugins | None = None) -> Manifest | None:
     return _read(folder / NAME, changed.st_mtime_ns, changed.st_size)
 
 
-def grade_of(kind: str, plugins: Plugins | None = None) -> str:
-    """Its grade on the scale of `nanobot.channels.quality`; "" if it has none."""
-    manifest = manifest_of(kind, plugins)
-    return (manifest.grade or "") if manifest is not None else ""
+def grades_of(kinds: Iterable[str], plugins: Plugins | None = None) -> Mapping[str, str]:
+    """The grades of types of channels that have one; see `nanobot.seam.faces.GRADES`."""
+    plugins = plugins or Plugins()
+    manifests = {kind: manifest_of(kind, plugins) for kind in kinds}
+    return {
+        kind: manifest.grade
+        for kind, manifest in manifests.items()
+        if manifest is not None and manifest.grade is not None
+    }
 
 
 @lru_cache(maxsize=64)

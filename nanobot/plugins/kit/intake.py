@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from nanobot.channels.catching_up import CatchingUp
 from nanobot.messages import Address, InboundMessage
+from nanobot.plugins.kit.machine import PATIENCE
 from nanobot.ports import CatchUp, History
-from nanobot.testing.machine import PATIENCE
 
 
 class RecordingIntake:

@@ -1,0 +1,302 @@
+"""A gateway over fakes: everything between a channel and a model is real."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from nanobot.agent.prompt import PromptAddition, PromptBuilder
+from nanobot.agent.prompts import Summarizing
+from nanobot.agent.runner import Before, Check
+from nanobot.agent.settings import RunSettings
+from nanobot.agent.stages.stages import Stages
+from nanobot.agent.summarizers import SUMMARIES
+from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.agent.tasks.types import AnyRunType
+from nanobot.agent.worker import Capacity
+from nanobot.app.admin.home_admin import LocalHome
+from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.live_settings import LiveSettings
+from nanobot.bus.core import Bus
+from nanobot.bus.gate import Gate, GroupMode, Strangers
+from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.host import ChannelHost, Hosting
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.loading import reception
+from nanobot.channels.sharing import Sharing
+from nanobot.config.loader import load
+from nanobot.errors import StoreError
+from nanobot.messages import SessionPolicy
+from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.operation import Operation
+from nanobot.operations.spending import Spending
+from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
+from nanobot.plugins.kit.memory_home import Process as Process
+from nanobot.plugins.kit.model import ScriptedProvider
+from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
+from nanobot.ports import Fetching
+from nanobot.providers.vision import VisionModels
+from nanobot.seam.installed import provided
+from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.server.access import Access
+from nanobot.session.lasting import LastingFacts
+from nanobot.session.run_types import RunTypes
+from nanobot.session.tasks import TaskStarter
+from nanobot.store.database.database import Database
+from nanobot.store.repositories.access_tokens import SqlAccessTokens
+from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.repositories.notices import SqlNotices
+from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
+from nanobot.tools.base import AnyTool
+from nanobot.tools.registry import ToolRegistry
+from nanobot.triggers.cron.service import CronService
+from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.received import Received
+
+_TURNS = 300
+
+
+class Brought(msgspec.Struct, frozen=True, kw_only=True):
+    """What plugins would add to a test gateway: parts of prompts, what keeps lasting facts,
+    operations, and the objects that these request.
+    """
+
+    additions: tuple[PromptAddition, ...] = ()
+    lasting: LastingFacts | None = None
+    operations: tuple[Operation, ...] = ()
+    offers: Things = NOTHING
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a test gateway. With `received` it fetches the files of a channel that
+    supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
+    `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
+    result. `sharing`: other processes work on the same store. `brings`: what plugins would add;
+    `hooks`: and to transactions.
+    """
+
+    settings: RunSettings = RunSettings()
+    persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
+    workspace: Path = Path("/nonexistent")
+    owners: tuple[str, ...] = (OWNER,)
+    members: tuple[str, ...] = (MEMBER,)
+    guests: tuple[str, ...] = ()
+    groups: GroupMode = GroupMode()
+    ledger: Callable[[StoreContext], CallLedger] | None = None
+    quiet: Callable[[StoreContext], NotificationLimiter] | None = None
+    hooks: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks()
+    policy: SessionPolicy = "chat"
+    lane_limit: int = 50
+    capacity: Capacity = Capacity()
+    hosting: Hosting = Hosting()
+    sharing: Callable[[Database, StoreContext], Sharing] | None = None
+    received: Received | None = None
+    max_attachment: int = 20_000_000
+    types: tuple[AnyRunType, ...] = ()
+    spawn: bool = False
+    receipts: bool = True
+    brings: Callable[[FakeGateway], Brought] = lambda _: Brought()
+    before: Callable[[FakeGateway], Before] = lambda _: Stages()
+    check: Check | None = None
+
+
+class FakeGateway:
+    """Bus, agent and one hosted channel in one process, composed like a gateway."""
+
+    def __init__(
+        self,
+        process: Process,
+        home: MemoryHome,
+        provider: ScriptedProvider,
+        channel: FakeChannel,
+        tools: Sequence[AnyTool],
+        options: Options,
+    ) -> None:
+        self.process, self.home = process, home
+        self.provider, self.channel = provider, channel
+        self.journal, self.records, self.tasks = process.journal, process.records, process.tasks
+        self.bus = Bus(self.journal, options.lane_limit)
+        self.cron = CronService(process.jobs, self.bus, home.clock)
+        self.tools = ToolRegistry()
+        for tool in tools:
+            self.tools.register(tool)
+        self.background = background = self._background(options)
+        self.starter: TaskStarter = background.starter
+        self.brought = options.brings(self)
+        self.offers = Offers(self.brought.offers)
+        agent = self._agent(background.types, options)
+        self.offers.add_by_type(agent.model_calls)
+        self.worker, self.run_service = agent.worker, agent.run_service
+        self.engine = self._engine(agent, options)
+        every = [*OPERATIONS, *self.brought.operations]
+        self.operations = Dispatcher(self.engine, every, self.offers)
+        self._host(options)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _background(self, options: Options) -> BackgroundWork:
+        make, spawning = provided(BACKGROUND_RUNS), provided(SPAWNING)
+        if make is None or spawning is None:
+            raise StoreError("no plugin does background runs")
+        parts = (self.tasks, self.records, self.bus, self.home.clock, self.tools)
+        background = make(*parts, options.types)
+        if options.spawn:
+            self.tools.register(spawning(background.starter))
+        return background
+
+    def _agent(self, types: RunTypes, options: Options) -> AgentParts:
+        received, prompt = options.received, options.persona
+        if self.brought.additions:
+            prompt = PromptBuilder(options.workspace, additions=self.brought.additions)
+        self.offers.add_by_type(prompt)
+        return assemble_agent(
+            AgentDependencies(
+                bus=self.bus,
+                records=self.records,
+                models=VisionModels(self.provider, received.blobs) if received else self.provider,
+                tools=self.tools,
+                prompt=prompt,
+                clock=self.home.clock,
+                ids=self.home.ids,
+                settings=options.settings,
+                types=types,
+                before=options.before(self),
+                check=options.check,
+                summarizing=self._summarizing(),
+                serves=lambda _: options.receipts,
+                received=options.received,
+                capacity=options.capacity,
+            )
+        )
+
+    def _summarizing(self) -> Summarizing | None:
+        make = provided(SUMMARIES)
+        return None if make is None else make(self.home.clock).keeping(self.brought.lasting)
+
+    def _engine(self, agent: AgentParts, options: Options) -> Engine:
+        clock = self.home.clock
+        live = LiveSettings(load({"NANOBOT_HOME": str(options.workspace)}))
+        return Engine(
+            bus=self.bus,
+            worker=agent.worker,
+            models=self.provider,
+            records=self.records,
+            conversations=self.process.conversations,
+            notices=SqlNotices(self.process),
+            spending=self.offers.find(Spending),
+            jobs=self.cron,
+            tools=self.tools,
+            home=LocalHome(
+                live,
+                {"NANOBOT_HOME": str(options.workspace)},
+                files=ConfinedFiles(options.workspace),
+                states=dict,
+                restart=None,
+                forget_prompts=self.records.forget_prompts,
+            ),
+            web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
+            facts=self.facts,
+            clock=clock,
+            zone=options.settings.zone,
+            began=clock.monotonic() - 60.0,
+        )
+
+    def _host(self, options: Options) -> None:
+        channel, clock = self.channel, self.home.clock
+        rng = random.Random(0)  # noqa: S311 - the same jitter every time
+        fetcher = None
+        if options.received is not None and isinstance(channel, Fetching):
+            fetcher = AttachmentFetcher(
+                channel.name, channel, self.bus, clock, options.received, options.max_attachment
+            )
+        hosting = msgspec.structs.replace(
+            options.hosting,
+            text_of=self.worker.text_so_far,
+            fetcher=fetcher,
+            arrived=self.engine.records.arrived,
+            sharing=options.sharing and options.sharing(self.process, self.journal.writer),
+        )
+        self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
+        gate = Gate(
+            options.owners,
+            options.members,
+            options.guests,
+            options.groups,
+            strangers=self.offers.find(Strangers),
+        )
+        self.intake = ChannelIntake(
+            channel.name,
+            gate,
+            self.bus,
+            reception(self.operations),
+            options.policy,
+            self.host,
+        )
+
+    def start(self, tasks: asyncio.TaskGroup) -> None:
+        self._tasks = [
+            tasks.create_task(self.worker.run(), name="agent"),
+            tasks.create_task(self.host.run(self.intake), name=self.host.name),
+        ]
+
+    def stop(self) -> None:
+        """End like a process that is told to: active runs are released."""
+        for task in self._tasks:
+            task.cancel()
+
+    def crash(self) -> None:
+        """End like a process that is killed: nothing more is written."""
+        self.process.dead = True
+        self.stop()
+
+    async def settle(self) -> None:
+        """Let every task run until it blocks: no thread and no time is involved, so turns of the
+        loop suffice.
+        """
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+
+    def facts(self) -> Facts:
+        """What it is and where."""
+        channels = {self.host.name: self.host.state}
+        return Facts(version="test", home="memory", pid=1, serving=True, channels=channels)
+
+
+@asynccontextmanager
+async def gateway(
+    provider: ScriptedProvider | None = None,
+    channel: FakeChannel | None = None,
+    *,
+    tools: Sequence[AnyTool] = (),
+    home: MemoryHome | None = None,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> AsyncIterator[FakeGateway]:
+    """A running gateway. Over the `home` of an earlier one, it continues where that one ended.
+
+    An exception inside is raised as an ExceptionGroup, as by any TaskGroup.
+    """
+    kept = home or MemoryHome()
+    fake = FakeGateway(
+        Process(kept, store_hooks(options.ledger, options.quiet, options.hooks)),
+        kept,
+        provider or ScriptedProvider(),
+        channel or FakeChannel(),
+        tools,
+        options,
+    )
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            await fake.worker.recover()
+            fake.start(tasks)
+            await fake.settle()
+            yield fake
+            fake.stop()
+    finally:
+        if home is None:
+            await kept.close()

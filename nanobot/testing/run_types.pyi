@@ -1,0 +1,9 @@
+from nanobot.plugins.kit.run_types import CHECKS as CHECKS
+from nanobot.plugins.kit.run_types import Check as Check
+from nanobot.plugins.kit.run_types import RunTypeCase as RunTypeCase
+from nanobot.plugins.kit.run_types import is_written_down_whole as is_written_down_whole
+from nanobot.plugins.kit.run_types import may_be_done_again as may_be_done_again
+from nanobot.plugins.kit.run_types import obeys_cancellation as obeys_cancellation
+from nanobot.plugins.kit.run_types import performs_and_says_so as performs_and_says_so
+from nanobot.plugins.kit.run_types import refuses_wrong_input as refuses_wrong_input
+from nanobot.plugins.kit.run_types import takes_its_input as takes_its_input

@@ -1,0 +1,12 @@
+from nanobot.plugins.kit.tools import CHECKS as CHECKS
+from nanobot.plugins.kit.tools import Check as Check
+from nanobot.plugins.kit.tools import ToolCase as ToolCase
+from nanobot.plugins.kit.tools import context as context
+from nanobot.plugins.kit.tools import fails_in_words as fails_in_words
+from nanobot.plugins.kit.tools import has_a_schema as has_a_schema
+from nanobot.plugins.kit.tools import is_for_nobody_else as is_for_nobody_else
+from nanobot.plugins.kit.tools import is_written_down_whole as is_written_down_whole
+from nanobot.plugins.kit.tools import may_be_called_again as may_be_called_again
+from nanobot.plugins.kit.tools import obeys_cancellation as obeys_cancellation
+from nanobot.plugins.kit.tools import refuses_wrong_arguments as refuses_wrong_arguments
+from nanobot.plugins.kit.tools import works_and_says_so as works_and_says_so
