@@ -271,7 +271,6 @@ class _Assembly:
             home=LocalHome(
                 self.live,
                 self.machine.environ,
-                files=self.files,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
                 forget_prompts=self.records.forget_prompts,

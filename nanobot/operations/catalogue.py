@@ -13,7 +13,6 @@ from nanobot.operations import (
     configuration,
     conversation,
     feedback,
-    files,
     health,
     help,
     plugins,
@@ -49,7 +48,6 @@ _MODULES = (
     channels,
     configuration,
     plugins,
-    files,
     health,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

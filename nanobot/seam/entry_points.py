@@ -40,6 +40,7 @@ BUILT_IN = (
     "evals",
     "events",
     "file_tools",
+    "files",
     "fork",
     "gemini",
     "heartbeat",

@@ -55,7 +55,6 @@ from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 
 _TURNS = 300
@@ -189,7 +188,6 @@ class FakeGateway:
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
-                files=ConfinedFiles(options.workspace),
                 states=dict,
                 restart=None,
                 forget_prompts=self.records.forget_prompts,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.operations.notices import NoticeView
-from nanobot.plugins.http_api.file_routes import FileName, FilePath
+from nanobot.plugins.http_api.file_routes import FileName
 from nanobot.plugins.http_api.login import Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
 from nanobot.plugins.http_api.stream_schemas import (
@@ -162,15 +162,6 @@ _FILES = (
         query=FileName,
         answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
         refusals=(404,),
-    ),
-    RouteDescription(
-        method="get",
-        path="/api/workspace",
-        name="workspace_file",
-        summary="Gives a file of the workspace; pictures to be shown, all else to be saved.",
-        query=FilePath,
-        answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
-        refusals=(400, 403, 404, 409),
     ),
 )
 
