@@ -33,7 +33,6 @@ _GROUPS = {
     "security": "What attackers could reach, and files with content from outside.",
     "web": "The page, and who may ask over HTTP.",
     "web tokens": "Tokens of programs, and browsers that are logged in.",
-    "audit": "Proof that no one changed the log.",
     "db": "The store: move it, back it up, restore, check and vacuum it.",
 }
 _MOST_CHOICES = 5

@@ -8,7 +8,6 @@ from functools import lru_cache
 from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
-    audit,
     channels,
     configuration,
     conversation,
@@ -41,7 +40,6 @@ _MODULES = (
     session_marks,
     feedback,
     tools,
-    audit,
     reloading,
     security,
     web,
