@@ -22,7 +22,6 @@ from nanobot.operations import (
     sessions,
     status,
     tools,
-    web,
 )
 from nanobot.operations.operation import Operation
 from nanobot.seam.installed import Installed, installed
@@ -42,7 +41,6 @@ _MODULES = (
     tools,
     reloading,
     security,
-    web,
     channels,
     configuration,
     plugins,

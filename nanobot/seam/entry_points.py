@@ -77,6 +77,7 @@ BUILT_IN = (
     "traces",
     "triage",
     "voice",
+    "web_access",
     "web_tools",
 )
 """The plugins in `nanobot/plugins`, as if our own distribution had an entry point for each. Real

@@ -46,7 +46,7 @@ class FilePath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
-_WORKSPACE = RouteDescription(
+WORKSPACE = RouteDescription(
     method="get",
     path="/api/workspace",
     name="workspace_file",
@@ -75,7 +75,7 @@ class FileRoutes:
         if self._shown is not None:
             opening = refusing(partial(self._open, self._shown))
             routes.append(
-                Route(method="GET", path=_WORKSPACE.path, handler=opening, described=_WORKSPACE)
+                Route(method="GET", path=WORKSPACE.path, handler=opening, described=WORKSPACE)
             )
         return routes
 
