@@ -57,7 +57,7 @@ async def add_token(
 
     The store keeps only its hash.
     """
-    caller.at_this_machine("Opening the page")
+    caller.at_this_machine("Creating a token")
     return await _access(context).add(name, Role(role), days or None)
 
 
