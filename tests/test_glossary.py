@@ -14,6 +14,7 @@ from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.plugins.http_api import openapi
+from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
 from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
 from nanobot.server.descriptions import DOORS, delivering
@@ -64,7 +65,7 @@ def public() -> dict[str, str]:
         (*OPERATIONS, *plugin_operations()),
         __version__,
         cookie="nanobot",
-        also=[delivering("/hooks", Webhooks.about), *DOORS, *OPENAI, *PAGE],
+        also=[delivering("/hooks", Webhooks.about), *DOORS, *SERVED_WITH_OTHERS, *OPENAI, *PAGE],
     )
     places = {
         "command": [operation.name.split()[0] for operation in (*OPERATIONS, *plugin_operations())],

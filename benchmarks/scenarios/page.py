@@ -57,7 +57,7 @@ async def page(stage: Stage, _: Subject) -> Sample:
         running = await playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         try:
             tab = await (await running.new_context()).new_page()
-            await tab.goto(parts.engine.web.link().url)
+            await tab.goto(parts.http.access.link().url)
             await tab.locator(".conversations li").first.wait_for()
             await tab.add_init_script(_LOOKING)
             session = await tab.context.new_cdp_session(tab)

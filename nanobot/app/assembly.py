@@ -54,6 +54,7 @@ from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.search.conversations import MessageSearch
+from nanobot.server.access import Credentials
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
@@ -63,7 +64,6 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.notices import SqlNotices
@@ -155,12 +155,12 @@ class _Assembly:
         channels = self.channels
         agent = self._agent()
         triggers = self._triggers()
-        tokens = SqlAccessTokens(self.store.database)
+        credentials: Credentials | None = self.plugged.offers.find(Credentials)
         taking = partial(bringing.deliveries_of, self.plugged)
-        about = (tokens, self.propagation, str(self.roles))
+        about = (credentials, self.propagation, str(self.roles))
         http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
-        self.plugged.offers.add_by_type(http.channel, CurrentRuns())
+        self.plugged.offers.add_by_type(http.access, http.channel, CurrentRuns())
         scheduler = self._scheduler(triggers)
         met = (self.records, channels, scheduler, self.jobs)
         others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
@@ -268,11 +268,9 @@ class _Assembly:
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
-            web=http.access,
             home=LocalHome(
                 self.live,
                 self.machine.environ,
-                files=self.files,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
                 forget_prompts=self.records.forget_prompts,

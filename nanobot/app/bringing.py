@@ -29,6 +29,7 @@ from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.search.conversations import MessageSearch
+from nanobot.server.access import Credentials
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
@@ -111,6 +112,7 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     UnreadableRows: ("listed",),
     Care: ("tell",),
     Spending: ("spent", "used_shares"),
+    Credentials: ("by_token", "by_cookie", "by_link", "log_in", "log_out", "link"),
 }
 """Types that the core asks for if a plugin offers them, with their functions."""
 

@@ -114,10 +114,11 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
     never in a stored log.
     """
     await is_ready.wait()
-    if not parts.http.with_api or not parts.operations.has("web link"):
+    access = parts.http.access
+    if not access.url or access.credentials is None or not parts.operations.has("web link"):
         return
     if sys.stderr.isatty():
-        warn(f"The page: {parts.engine.web.link().url}")
+        warn(f"The page: {access.link().url}")
     else:
         logger.info(
             "the page is at {}; `nanobot dashboard` gives a link to it", parts.http.public_url

@@ -10,7 +10,7 @@ from msgspec import Meta
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Choice, Role
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.operations.parameters import Arguments, Limit, Positional, for_owners
+from nanobot.operations.parameters import Limit, Positional, for_owners
 from nanobot.operations.rendering import Now
 from nanobot.session.approvals import (
     OPEN,
@@ -28,7 +28,6 @@ from nanobot.session.approvals import (
 )
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence
-from nanobot.tools.policy_explain import PolicyExplanation, PolicyQuestion, explain
 
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The question's number.")]
 _LOOKED_THROUGH = 1_000
@@ -203,37 +202,6 @@ async def answer_question(
     """Answer a question from the assistant."""
     words = ApprovalAnswer(state="answered", by=_person(caller).shown, text=text)
     return await _decide(context, caller, id, words)
-
-
-class _Call(Arguments, frozen=True, kw_only=True):
-    tool: Annotated[Positional, Meta(description="The tool.")]
-    text: Annotated[
-        Positional, Meta(description="The arguments as JSON, or the first one as text.")
-    ] = ""
-    role: Annotated[Literal["owner", "member", "guest"], Meta(description="Whose run.")] = "owner"
-    channel: Annotated[str, Meta(description="Where.")] = ""
-    chat: Annotated[str, Meta(description="The chat in which the call would be made.")] = ""
-    tainted: Annotated[bool, Meta(description="As if the run had seen untrusted content.")] = False
-    spoken: Annotated[
-        str,
-        Meta(
-            description="Who spoke into what the run sees, as a list: owner, member, guest, "
-            "program, passed-on, tool, outside."
-        ),
-    ] = ""
-    privacy: Annotated[
-        str,
-        Meta(description="How private what the run sees is: public, conversation, person, secret."),
-    ] = ""
-
-
-@operation("policy explain", reads=True, example="exec rm -r build")
-async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
-    """Explain whether a call would be allowed, and by which rule.
-
-    Nothing is called.
-    """
-    return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
 
 
 @operation("policy rules", reads=True, shows=("approval_rules",))

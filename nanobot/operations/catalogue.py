@@ -8,12 +8,10 @@ from functools import lru_cache
 from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
-    audit,
     channels,
     configuration,
     conversation,
     feedback,
-    files,
     health,
     help,
     plugins,
@@ -24,7 +22,6 @@ from nanobot.operations import (
     sessions,
     status,
     tools,
-    web,
 )
 from nanobot.operations.operation import Operation
 from nanobot.seam.installed import Installed, installed
@@ -42,14 +39,11 @@ _MODULES = (
     session_marks,
     feedback,
     tools,
-    audit,
     reloading,
     security,
-    web,
     channels,
     configuration,
     plugins,
-    files,
     health,
 )
 OPERATIONS: tuple[Operation, ...] = tuple(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nanobot.operations.home import HomeAdmin
     from nanobot.operations.notices import Notices
     from nanobot.operations.spending import Spending
-    from nanobot.operations.web_access import WebAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.search.conversations import Conversations
@@ -58,7 +57,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     notices: Notices
     jobs: JobService | None
     tools: ToolRegistry
-    web: WebAdmin
     home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock

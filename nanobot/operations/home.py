@@ -15,8 +15,6 @@ from nanobot.text import Sentence
 if TYPE_CHECKING:  # `--help` would load asyncio with them
     import asyncio
 
-    from nanobot.workspace.shared_files import SharedFiles
-
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one check, with its remedy. `mendable`: `doctor --fix` can repair it."""
@@ -109,10 +107,8 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
 
 class HomeAdmin(Protocol):
     """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
-    method says otherwise. All methods raise NanobotError. `files` are the files of the
-    workspace."""
+    method says otherwise. All methods raise NanobotError."""
 
-    files: SharedFiles
     changing: asyncio.Lock
     """Held while the configuration is changed."""
 

@@ -40,6 +40,7 @@ BUILT_IN = (
     "evals",
     "events",
     "file_tools",
+    "files",
     "fork",
     "gemini",
     "heartbeat",
@@ -78,6 +79,7 @@ BUILT_IN = (
     "traces",
     "triage",
     "voice",
+    "web_access",
     "web_tools",
 )
 """The plugins in `nanobot/plugins`, as if our own distribution had an entry point for each. Real

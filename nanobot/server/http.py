@@ -17,9 +17,8 @@ from nanobot.config.loader import Config
 from nanobot.ports import Clock
 from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries, Frontend, Http
-from nanobot.server.access import Access
+from nanobot.server.access import Access, Credentials
 from nanobot.server.token import token_of
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.redact import Redactor
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class HttpService(Http):
         clock: Clock,
         redact: Redactor,
         deliveries: Callable[[], Mapping[str, Deliveries]],
-        tokens: SqlAccessTokens,
+        credentials: Credentials | None,
         propagation: Propagation,
         roles: str = "all",
     ) -> None:
@@ -55,7 +54,7 @@ class HttpService(Http):
         self._redact = redact
         self._deliveries = deliveries
         self.frontend = Frontend()
-        self.access = Access(tokens, clock, config.home)
+        self.access = Access(config.home, credentials)
         self._ending = asyncio.Event()
         self._server: WebServer | None = None
 

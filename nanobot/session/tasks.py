@@ -103,3 +103,5 @@ class TaskRecords(Protocol):
 
 TASK_STORE: Interface[Callable[..., TaskRecords]] = Interface("task_store")
 """Makes the stored background runs of a store, of its database and its writer."""
+UNENDED_TASKS: Interface[Callable[[str], int]] = Interface("unended_tasks")
+"""How many background runs have not ended, from the URL of the store."""

@@ -19,7 +19,7 @@ from nanobot.messages import (
     OutboundMessage,
     Role,
 )
-from nanobot.providers.base import ModelProfile, Usage
+from nanobot.providers.base import ModelProfile, ToolCall, Usage
 from nanobot.session.auxiliary import CallAccount
 from nanobot.session.entries import Entry
 from nanobot.session.labelling import rights
@@ -211,6 +211,8 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
     prompt does not list them, and the model finds them with `find_tools`.
 
+    `stands_for`: the call of another tool that a call of this one represents, or the call itself.
+
     `version`: the digest of the tool's description and schema, if another program wrote them. An
     approved call is made only if the version is still the same. `unaccepted`: why an owner has to
     accept this version first, phrased to follow "because". No prompt lists such a tool, and each
@@ -237,6 +239,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     host: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None
     lazy: bool = False
+    stands_for: Callable[[ToolCall], ToolCall] | None = None
     version: str = ""
     unaccepted: str = ""
 

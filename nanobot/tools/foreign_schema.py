@@ -1,6 +1,5 @@
 """Tools with a schema from another source: arguments are validated for the simple parts of the JSON
-schema. Also resolves `call_tool`, which calls a tool that the prompt does not list.
-"""
+schema."""
 
 from __future__ import annotations
 
@@ -10,37 +9,11 @@ from typing import Any, TypeGuard
 import msgspec
 
 from nanobot.errors import ToolArgumentsError
-from nanobot.providers.base import ToolCall
 from nanobot.text import quoted
 from nanobot.tools.arguments import decode_object
 from nanobot.tools.base import RawArgs
 
-CALL_TOOL = "call_tool"
-
 _SHOWN = 8
-
-
-class CallTool(msgspec.Struct, frozen=True):
-    """Arguments of call_tool."""
-
-    name: str
-    arguments: dict[str, Any] = {}
-
-
-def unwrapped(call: ToolCall) -> ToolCall:
-    """The call that a call_tool represents; the call_tool itself if its arguments are invalid,
-    which its execution then reports. Arguments given as text are parsed as JSON.
-    """
-    try:
-        values = decode_object(call.arguments)
-    except ToolArgumentsError:
-        return call
-    name, inner = values.get("name"), values.get("arguments")
-    if not isinstance(name, str) or name in ("", CALL_TOOL):
-        return call
-    if not isinstance(inner, str):
-        inner = msgspec.json.encode({} if inner is None else inner).decode()
-    return ToolCall(call.id, name, inner)
 
 
 def parse_foreign(schema: Mapping[str, Any], text: str) -> RawArgs:

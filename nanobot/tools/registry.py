@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
@@ -40,7 +41,7 @@ from nanobot.tools.base import (
     direct_call,
 )
 from nanobot.tools.desk import CallDesk, Keeper
-from nanobot.tools.foreign_schema import CALL_TOOL, parse_foreign, unwrapped
+from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import decided, with_secret
 from nanobot.tools.policy import Policy, PolicyInput
@@ -140,12 +141,14 @@ class ToolRegistry:
         return [spec for spec in self.specs(role) if self._tools[spec.name].lazy]
 
     def resolved(self, call: ToolCall) -> ToolCall:
-        """The call that a `call_tool` represents, so that policy, approvals and log refer to the
-        tool itself; any other call unchanged.
+        """The call that a call stands for (`Tool.stands_for`), so that policy, approvals and log
+        refer to the tool itself; any other call unchanged.
         """
-        if call.name != CALL_TOOL or CALL_TOOL not in self._tools:
-            return call
-        return unwrapped(call)
+        tool = self._tools.get(call.name)
+        if tool is not None and tool.stands_for is not None:
+            with boundary(f"what a call of {call.name} stands for"):
+                return tool.stands_for(call)
+        return call
 
     def get_definitions(self, role: Role | None = None) -> list[ToolDefinition]:
         """The same in OpenAI's function format. The caller may modify the result."""

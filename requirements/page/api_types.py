@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS
 from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.page.descriptions import DESCRIPTIONS
 
@@ -133,7 +134,12 @@ def _lines(document: _Json) -> Iterator[str]:
 
 def main() -> None:
     """Write the types to standard output."""
-    document = description([*OPERATIONS, *plugin_operations()], "", cookie="", also=DESCRIPTIONS)
+    document = description(
+        [*OPERATIONS, *plugin_operations()],
+        "",
+        cookie="",
+        also=(*SERVED_WITH_OTHERS, *DESCRIPTIONS),
+    )
     sys.stdout.write("\n".join(_lines(document)) + "\n")
 
 

@@ -17,6 +17,7 @@ from mkdocs.structure.files import File
 from nanobot import __version__
 from nanobot.config import file as configfile
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS
 from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
 from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
@@ -49,7 +50,11 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are not files of docs/, and what the pages load."""
     _document.clear()
     operations = [*OPERATIONS, *plugin_operations()]
-    _document.update(description(operations, __version__, cookie="nanobot", also=[*OPENAI, *PAGE]))
+    _document.update(
+        description(
+            operations, __version__, cookie="nanobot", also=[*SERVED_WITH_OTHERS, *OPENAI, *PAGE]
+        )
+    )
     _published.clear()
     pages = {source: (ROOT / source).read_text("utf-8") for source in PAGES}
     for source, text in pages.items():

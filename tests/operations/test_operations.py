@@ -102,13 +102,12 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
         ("/stauts", "There is no /stauts. Did you mean /status? /help lists the commands."),
         ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists the commands."),
         ("/xyzzy", "There is no /xyzzy; /help lists the commands."),
-        ("/web", "/web needs another word: /help web lists them."),
+        ("/policy", "/policy needs another word: /help policy lists them."),
         (
             "/runs fork 01m80b2c4d at=3",
             "/runs fork belongs to the plugin fork, which is off here: `plugins list` says why, "
             "`plugins on fork` switches it on.",
         ),
-        ("/web tokens", "Nothing found. `web tokens add laptop` creates a token for a program."),
     ],
 )
 async def test_an_unknown_command_is_answered_with_the_nearest_one(text: str, reply: str) -> None:

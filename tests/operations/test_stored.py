@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.errors import NanobotError, StoreCorrupt, UsageError
+from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.tools import ToolView
 from nanobot.session.views import (
@@ -16,7 +16,6 @@ from nanobot.session.views import (
     SessionPage,
     SessionView,
 )
-from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock
@@ -137,31 +136,6 @@ async def test_the_tools_of_the_model_are_listed_with_their_effects() -> None:
         (known,) = await call(bot, "tools list")
         assert isinstance(known, ToolView)
         assert (known.name, known.effect) == ("exec", "world")
-
-
-# The chains
-
-
-async def test_a_head_noted_earlier_proves_that_nothing_was_cut(bot: FakeGateway) -> None:
-    await talk(bot, "one")
-    (noted,) = await call(bot, "audit verify")
-    await talk(bot, "two")
-    (now,) = await call(bot, "audit verify", head=noted.head)
-    assert now.entries == 7
-    with pytest.raises(StoreCorrupt, match="no log contains the head"):
-        await call(bot, "audit verify", head="00" * 31 + "01")
-    with pytest.raises(UsageError, match="is not a head"):
-        await call(bot, "audit verify", head="xyz")
-    with pytest.raises(UsageError, match="no session"):
-        await call(bot, "audit verify", session="fake:9")
-
-
-async def test_a_changed_entry_is_found(bot: FakeGateway) -> None:
-    await talk(bot, "one")
-    changed = schema.entries.update().where(schema.entries.c.seq == 1)
-    bot.home.do(lambda c: c.execute(changed.values(payload=b"{}")))
-    with pytest.raises(StoreCorrupt, match="entry 1 of fake:1"):
-        await call(bot, "audit verify")
 
 
 # Talking through a call

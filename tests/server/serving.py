@@ -12,13 +12,14 @@ from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
+from nanobot.plugins.web_access.named import NamedAccess
+from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
 from nanobot.server.access import Access
 from nanobot.server.admission import Admission
 from nanobot.server.application import Application, Route
 from nanobot.server.routes import deliveries_route, health
 from nanobot.server.web_server import WebServer
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.jobs import Taken
@@ -94,8 +95,8 @@ async def serve(
 ) -> AsyncIterator[WebServer]:
     """A server of these routes, which the token opens."""
     async with MemoryHome() as home:
-        tokens = SqlAccessTokens(Process(home))
-        access = Access(tokens, clock or home.clock, Path("/nonexistent"))
+        named = NamedAccess(SqlAccessTokens(Process(home)), clock or home.clock)
+        access = Access(Path("/nonexistent"), named)
         access.own = token
         admission = Admission(settings, access, clock or home.clock)
         server = WebServer(

@@ -10,7 +10,7 @@ import pytest
 from yarl import URL
 
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.server.access import LINK_SECONDS
+from nanobot.plugins.web_access.named import LINK_SECONDS
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
 

@@ -26,7 +26,8 @@ from nanobot.plugins.page.store import (
     PushSubscription,
     SqlPushSubscriptions,
 )
-from nanobot.store.repositories.access_tokens import AccessToken
+from nanobot.plugins.web_access.named import NamedAccess
+from nanobot.plugins.web_access.store import AccessToken, SqlAccessTokens
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
 from tests.server.pushing import PushedBrowser, PushServer
@@ -119,8 +120,12 @@ async def test_a_subscription_that_its_service_no_longer_knows_is_dropped(tmp_pa
         assert await _endpoints(served) == []
 
 
+def _tokens(served: House) -> SqlAccessTokens:
+    return served.parts.plugged.offers.get(NamedAccess).store
+
+
 async def _kept(served: House) -> list[PushSubscription]:
-    store = SqlPushSubscriptions(served.parts.http.access.store.database)
+    store = SqlPushSubscriptions(_tokens(served).database)
     return await store.living(time.time())
 
 
@@ -318,7 +323,7 @@ async def test_the_files_of_an_earlier_version_are_brought_into_the_store(tmp_pa
     home = tmp_path / "home"
     async with house(home) as served:
         client = await served.browser()
-        logins = await served.parts.http.access.store.listed()
+        logins = await _tokens(served).listed()
         headers, cookies = client.headers, {served.parts.http.access.cookie: client.cookie()}
     public = _former(home, "https://push.example.org/x", logins[0])
     async with house(home) as served:
@@ -337,7 +342,7 @@ async def test_files_that_cannot_be_read_stop_no_start_and_stay(name: str, tmp_p
     home = tmp_path / "home"
     async with house(home) as served:
         await served.browser()
-        logins = await served.parts.http.access.store.listed()
+        logins = await _tokens(served).listed()
     _former(home, "https://push.example.org/x", logins[0])
     (home / name).write_text("{")
     async with house(home) as served:

@@ -15,8 +15,8 @@ from nanobot.plugins.page.store import (
     PushSubscription,
     SqlPushSubscriptions,
 )
+from nanobot.plugins.web_access.store import AccessToken, SqlAccessTokens
 from nanobot.store.database import schema
-from nanobot.store.repositories.access_tokens import AccessToken, SqlAccessTokens
 from tests.store.home import Home
 
 NOW = 1_000.0

@@ -26,6 +26,7 @@ from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed
 from nanobot.plugins.shell.background import StartedCommand
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
+from nanobot.plugins.web_access.store import AccessToken
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
@@ -36,7 +37,6 @@ from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
 from nanobot.store.repositories import blob_references
-from nanobot.store.repositories.access_tokens import AccessToken
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd

@@ -30,13 +30,13 @@ from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.plugins.tasks.store.tasks import SqlTasks
+from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices

@@ -22,8 +22,6 @@ from nanobot.operations.home import (
 )
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
-from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.shared_files import SharedFiles
 
 # Modules imported within the functions are needed only for changes.
 
@@ -32,12 +30,11 @@ class LocalHome:
     """The operations.home.HomeAdmin of one process. `live`: its current configuration; `states`:
     returns the states of its channels; `restart`: begins its end, None if it cannot start again."""
 
-    def __init__(  # noqa: PLR0913 - each is one part of the home
+    def __init__(
         self,
         live: LiveSettings,
         environ: Mapping[str, str],
         *,
-        files: ConfinedFiles,
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
         forget_prompts: Callable[[], Awaitable[int]],
@@ -45,7 +42,6 @@ class LocalHome:
     ) -> None:
         self._live = live
         self._environ = environ
-        self.files = SharedFiles(files)
         self._states = states
         self._restart = restart
         self._forget_prompts = forget_prompts

@@ -1,4 +1,4 @@
-"""The security audit: what attackers of each kind could reach."""
+"""The security audit: what attackers of each kind could reach, and which rule decides a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="audit",
-    summary="Shows what attackers could reach, and how to prevent it.",
+    summary="Shows what attackers could reach, and which rule decides about a call.",
     texts=Path(__file__).parent,
     objects="nanobot.plugins.audit.service:objects",
     operations="nanobot.plugins.audit.operations:operations",

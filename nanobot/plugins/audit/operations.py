@@ -1,12 +1,18 @@
-"""The operation that shows what attackers could reach."""
+"""The operations that show what attackers could reach, and what the policy says of a call."""
 
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
 
 from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
+from nanobot.operations.parameters import Arguments, Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.audit.explanation import PolicyExplanation
 from nanobot.text import Sentence
 
 
@@ -41,6 +47,40 @@ async def audit(context: OperationContext, _: Caller) -> list[Exposure]:
     return await context.of(SecurityAuditor).audit()
 
 
+class _Call(Arguments, frozen=True, kw_only=True):
+    tool: Annotated[Positional, Meta(description="The tool.")]
+    text: Annotated[
+        Positional, Meta(description="The arguments as JSON, or the first one as text.")
+    ] = ""
+    role: Annotated[Literal["owner", "member", "guest"], Meta(description="Whose run.")] = "owner"
+    channel: Annotated[str, Meta(description="Where.")] = ""
+    chat: Annotated[str, Meta(description="The chat in which the call would be made.")] = ""
+    tainted: Annotated[bool, Meta(description="As if the run had seen untrusted content.")] = False
+    spoken: Annotated[
+        str,
+        Meta(
+            description="Who spoke into what the run sees, as a list: owner, member, guest, "
+            "program, passed-on, tool, outside."
+        ),
+    ] = ""
+    privacy: Annotated[
+        str,
+        Meta(description="How private what the run sees is: public, conversation, person, secret."),
+    ] = ""
+
+
+@operation("policy explain", reads=True, example="exec rm -r build")
+async def explain_policy(context: OperationContext, _: Caller, call: _Call) -> PolicyExplanation:
+    """Explain whether a call would be allowed, and by which rule.
+
+    Nothing is called.
+    """
+    # Imported late, as above.
+    from nanobot.plugins.audit.explaining import PolicyQuestion, explain  # noqa: PLC0415
+
+    return await explain(context.engine.tools, PolicyQuestion(**msgspec.structs.asdict(call)))
+
+
 def operations() -> list[Operation]:
-    """The operation of the plugin."""
-    return [audit]
+    """The operations of the plugin."""
+    return [audit, explain_policy]

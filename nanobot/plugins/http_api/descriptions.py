@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.operations.notices import NoticeView
-from nanobot.plugins.http_api.file_routes import FileName, FilePath
-from nanobot.plugins.http_api.login import Me
+from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
+from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
 from nanobot.plugins.http_api.stream_schemas import (
     OverviewItem,
@@ -17,7 +17,7 @@ from nanobot.plugins.http_api.stream_schemas import (
     SocketAnswer,
     SocketRequest,
 )
-from nanobot.server.descriptions import HEALTH, METRICS, Done
+from nanobot.server.descriptions import HEALTH, METRICS
 from nanobot.server.route_description import (
     BINARY,
     BODY,
@@ -30,12 +30,6 @@ from nanobot.server.route_description import (
     json_of,
 )
 from nanobot.session.views import SessionPage
-
-
-class Login(msgspec.Struct, frozen=True, kw_only=True):
-    """The secret of a link, or a token."""
-
-    secret: str
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,27 +51,8 @@ class LastEvent(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
-_BROWSERS = (
-    RouteDescription(
-        method="post",
-        path="/api/login",
-        name="login",
-        summary="Logs a browser in: sets its cookie.",
-        takes=json_of(Login),
-        answers=json_of(Done),
-        refusals=(*TYPED, 401, 429, 503),
-        open=True,
-    ),
-    RouteDescription(
-        method="get", path="/api/me", name="me", summary="Says who asks.", answers=json_of(Me)
-    ),
-    RouteDescription(
-        method="post",
-        path="/api/logout",
-        name="logout",
-        summary="Logs the browser out.",
-        answers=json_of(Done),
-    ),
+_ME = RouteDescription(
+    method="get", path="/api/me", name="me", summary="Says who asks.", answers=json_of(Me)
 )
 
 _SESSIONS = (
@@ -163,15 +138,6 @@ _FILES = (
         answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
         refusals=(404,),
     ),
-    RouteDescription(
-        method="get",
-        path="/api/workspace",
-        name="workspace_file",
-        summary="Gives a file of the workspace; pictures to be shown, all else to be saved.",
-        query=FilePath,
-        answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
-        refusals=(400, 403, 404, 409),
-    ),
 )
 
 _OPENAPI = RouteDescription(
@@ -184,4 +150,7 @@ _OPENAPI = RouteDescription(
     open=True,
 )
 
-DESCRIPTIONS = (*_BROWSERS, *_SESSIONS, *_FILES, METRICS, *HEALTH, _OPENAPI)
+DESCRIPTIONS = (_ME, *_SESSIONS, *_FILES, METRICS, *HEALTH, _OPENAPI)
+"""The routes of the HTTP API that are always served."""
+SERVED_WITH_OTHERS = (LOGIN, LOGOUT, WORKSPACE)
+"""Those that need another plugin, and describe themselves where it is on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -14,15 +15,16 @@ from nanobot.addresses import chat_of
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
-from nanobot.operations.files import check_path
 from nanobot.plugins.http_api.session_routes import SentFile
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
 from nanobot.server.refusals import problem_of, refusing
 from nanobot.server.requests import BODY_SECONDS, allowed, caller_of, owners_only, query_of
+from nanobot.server.route_description import BINARY, BYTES, Media, RouteDescription
 from nanobot.server.wire import QUIET, answer, body_of
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name
+from nanobot.workspace.shown_files import ShownFiles
 
 _POLICY = "default-src 'none'; sandbox"
 _LONGEST = 300
@@ -44,20 +46,38 @@ class FilePath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
-class FileRoutes:
-    """POST /api/uploads, GET /api/blobs/DIGEST, GET /api/workspace?path=PATH."""
+WORKSPACE = RouteDescription(
+    method="get",
+    path="/api/workspace",
+    name="workspace_file",
+    summary="Gives a file of the workspace; pictures to be shown, all else to be saved.",
+    query=FilePath,
+    answers={BYTES: Media(schema=BINARY), "image/*": Media(schema=BINARY)},
+    refusals=(400, 403, 404, 409),
+)
 
-    def __init__(self, received: Received, engine: Engine) -> None:
+
+class FileRoutes:
+    """POST /api/uploads, GET /api/blobs/DIGEST, and where people see the workspace, GET
+    /api/workspace?path=PATH."""
+
+    def __init__(self, received: Received, engine: Engine, shown: ShownFiles | None) -> None:
         self._received = received
         self._engine = engine
+        self._shown = shown
         self._now = engine.now
 
     def routes(self) -> list[Route]:
-        return [
+        routes = [
             Route(method="POST", path="/api/uploads", handler=refusing(self._take)),
             Route(method="GET", path="/api/blobs/{digest}", handler=refusing(self._give)),
-            Route(method="GET", path="/api/workspace", handler=refusing(self._open)),
         ]
+        if self._shown is not None:
+            opening = refusing(partial(self._open, self._shown))
+            routes.append(
+                Route(method="GET", path=WORKSPACE.path, handler=opening, described=WORKSPACE)
+            )
+        return routes
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         """Store the body as a file called `name`; its type is determined from its bytes."""
@@ -101,14 +121,13 @@ class FileRoutes:
         headers["Cache-Control"] = "private, max-age=86400, immutable"
         return web.Response(body=content, content_type=kind, headers=headers)
 
-    async def _open(self, request: web.Request) -> web.StreamResponse:
+    async def _open(self, shown: ShownFiles, request: web.Request) -> web.StreamResponse:
         """A file of the workspace, complete as of when it is opened; displayed or downloaded as
         above.
         """
         owners_only(request)
         path = query_of(request, FilePath).path
-        check_path(self._engine, path)
-        file = await self._engine.home.files.opened(path)
+        file = await shown.opened(path)
         try:
             first = await file.read(0, _PIECE)
             kind, headers = _head(file.name, first)

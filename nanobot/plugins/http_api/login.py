@@ -14,13 +14,40 @@ from nanobot.seam.faces import Frontend, PluginPage
 from nanobot.server.access import BROWSER_SECONDS, Principal
 from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
+from nanobot.server.descriptions import Done
 from nanobot.server.path_prefix import prefix_of
 from nanobot.server.refusals import problem_of
 from nanobot.server.requests import caller_of, sent
+from nanobot.server.route_description import TYPED, RouteDescription, json_of
 from nanobot.server.wire import answer, wanted
 from nanobot.texts import in_language
 
 _LIMIT = 4_096
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """The secret of a link, or a token."""
+
+    secret: str
+
+
+LOGIN = RouteDescription(
+    method="post",
+    path="/api/login",
+    name="login",
+    summary="Logs a browser in: sets its cookie.",
+    takes=json_of(Login),
+    answers=json_of(Done),
+    refusals=(*TYPED, 401, 429, 503),
+    open=True,
+)
+LOGOUT = RouteDescription(
+    method="post",
+    path="/api/logout",
+    name="logout",
+    summary="Logs the browser out.",
+    answers=json_of(Done),
+)
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +103,8 @@ def _me(principal: Principal, frontend: Frontend, operations: Sequence[Operation
 def login_routes(
     admission: Admission, frontend: Frontend, operations: Sequence[Operation]
 ) -> list[Route]:
-    """POST /api/login with `secret`, a link's or a token; GET /api/me; POST /api/logout."""
+    """GET /api/me; and where browsers can log in, POST /api/login with `secret`, a link's or a
+    token, and POST /api/logout."""
     cookie = admission.access.cookie
 
     async def log_in(request: web.Request) -> web.StreamResponse:
@@ -110,8 +138,10 @@ def login_routes(
         response.del_cookie(cookie, path=path, httponly=True, samesite="Strict")
         return response
 
-    return [
-        Route(method="POST", path="/api/login", handler=log_in, open=True),
-        Route(method="GET", path="/api/me", handler=who),
-        Route(method="POST", path="/api/logout", handler=log_out),
-    ]
+    routes = [Route(method="GET", path="/api/me", handler=who)]
+    if admission.access.credentials is not None:
+        routes += [
+            Route(method="POST", path=LOGIN.path, handler=log_in, open=True, described=LOGIN),
+            Route(method="POST", path=LOGOUT.path, handler=log_out, described=LOGOUT),
+        ]
+    return routes

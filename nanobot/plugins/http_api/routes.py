@@ -32,6 +32,7 @@ from nanobot.server.application import Route
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.plugin_routes import Described
 from nanobot.workspace.received import Received
+from nanobot.workspace.shown_files import ShownFiles
 
 
 async def routes(  # noqa: PLR0913 - each is a part of its own
@@ -44,6 +45,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     http: Http,
     admission: Admission,
     described: Described,
+    shown: ShownFiles | None = None,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
@@ -62,7 +64,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
             [
                 *login_routes(admission, frontend, operations.listed),
                 *conversations.routes(),
-                *FileRoutes(received, operations.engine).routes(),
+                *FileRoutes(received, operations.engine, shown).routes(),
                 *EventRoutes(watching, admission).routes(),
                 Socket(operations, conversations, watching, admission).route(),
                 *operation_routes(operations),

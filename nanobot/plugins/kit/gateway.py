@@ -45,19 +45,16 @@ from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import NOTHING, Offers, Things
-from nanobot.server.access import Access
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.cron.service import CronService
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 
 _TURNS = 300
@@ -195,12 +192,10 @@ class FakeGateway:
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
-                files=ConfinedFiles(options.workspace),
                 states=dict,
                 restart=None,
                 forget_prompts=self.records.forget_prompts,
             ),
-            web=Access(SqlAccessTokens(self.process), clock, Path("/nonexistent")),
             facts=self.facts,
             clock=clock,
             zone=options.settings.zone,

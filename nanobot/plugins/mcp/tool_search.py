@@ -12,13 +12,14 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
-from nanobot.providers.base import ToolSpec
+from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.text import MAX_RESULT_CHARS, shorten
+from nanobot.tools.arguments import decode_object
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
-from nanobot.tools.foreign_schema import CALL_TOOL
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 
+CALL_TOOL = "call_tool"
 MOST = 8
 """Maximum tools that one search describes in full."""
 _WORD = re.compile(r"[a-z0-9]+")
@@ -80,9 +81,26 @@ def finding_tools(
             run=call,
             effect=Effect.NONE,
             taints=False,
+            stands_for=_unwrapped,
             allowed=roles,
         ),
     ]
+
+
+def _unwrapped(call: ToolCall) -> ToolCall:
+    """The call that a call_tool represents; the call_tool itself if its arguments are invalid,
+    which its execution then reports. Arguments given as text are parsed as JSON.
+    """
+    try:
+        values = decode_object(call.arguments)
+    except ToolArgumentsError:
+        return call
+    name, inner = values.get("name"), values.get("arguments")
+    if not isinstance(name, str) or name in ("", CALL_TOOL):
+        return call
+    if not isinstance(inner, str):
+        inner = msgspec.json.encode({} if inner is None else inner).decode()
+    return ToolCall(call.id, name, inner)
 
 
 def _best(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:

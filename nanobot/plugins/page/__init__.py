@@ -9,7 +9,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="page",
     summary="The page in the browser, and its notifications.",
-    requires=("http_api",),
+    requires=("http_api", "web_access"),
     texts=Path(__file__).parent,
     operations="nanobot.plugins.page.operations:operations",
     commands="nanobot.plugins.page.commands:commands",

@@ -1,5 +1,5 @@
 """Push subscriptions over SQL, and the key that signs notifications. Each subscription belongs to a
-browser's login, and `SqlAccessTokens` removes it with the login.
+browser's login, and the plugin `web_access` removes it with the login.
 """
 
 from __future__ import annotations
@@ -64,6 +64,12 @@ class SqlPushSubscriptions:
             .order_by(_s.c.login)
         )
         return [as_struct(row, PushSubscription) for row in connection.execute(query)]
+
+    @transaction()
+    def login(self, connection: sa.Connection, name: str) -> str | None:
+        """The digest of the cookie of the browser with that name."""
+        query = sa.select(_a.c.digest).where(_a.c.name == name, _a.c.kind == "browser")
+        return connection.scalar(query)
 
     @transaction("keep_push_subscription")
     def keep(self, connection: sa.Connection, new: PushSubscription) -> None:

@@ -8,8 +8,9 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="proof",
-    summary="Export logs with the proof of their chains.",
+    summary="Verify logs, and export them with the proof of their chains.",
     texts=Path(__file__).parent,
     operations="nanobot.plugins.proof.commands:operations",
     routes="nanobot.plugins.proof.routes:routes",
+    groups={"audit": "Proof that no one changed the log."},
 )

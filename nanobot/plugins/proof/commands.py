@@ -1,4 +1,5 @@
-"""The operations that export a log with its proof, and check such an export."""
+"""The operations that check the chains of logs, export a log with its proof, and check such an
+export."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.proof.verifying import Proof, head_of, verified_file
+from nanobot.session.views import AuditView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -179,6 +181,28 @@ async def verify_export(
     return await asyncio.to_thread(verified_file, Path(file), head_of(head))
 
 
+def _logs_text(logs: list[AuditView], _: Now) -> Sentence:
+    lines = [f"{log.session_key}: {log.entries} entries\n  {log.head}" for log in logs]
+    return "\n".join([*lines, f"{len(logs)} log(s); every hash chain is intact."])
+
+
+@operation("audit verify", reads=True, text=_logs_text, slow=True)
+async def verify_logs(
+    context: OperationContext,
+    _: Caller,
+    session: Annotated[str, Meta(description="Filter by session.")] = "",
+    head: Annotated[
+        str, Meta(description="A hash noted earlier: one of the logs must contain it.")
+    ] = "",
+) -> list[AuditView]:
+    """Verify that no log was changed or cut.
+
+    A head that you note down proves later that nothing before it was changed or removed. Exits with
+    4 if a log was changed.
+    """
+    return await context.engine.records.audit(session, head)
+
+
 def operations() -> list[Operation]:
     """The operations of the plugin."""
-    return [export_log, verify_export]
+    return [verify_logs, export_log, verify_export]

@@ -19,6 +19,7 @@ PLUGIN = Plugin(
     provides={
         "task_store": "nanobot.plugins.tasks.store.tasks:SqlTasks",
         "task_ends": "nanobot.plugins.tasks.store.ends:SqlTaskEnds",
+        "unended_tasks": "nanobot.plugins.tasks.store.unended:unended_tasks",
         "background_runs": "nanobot.plugins.tasks.background:with_subagents",
         "run_type_registry": "nanobot.plugins.tasks.registry:RunTypeRegistry",
         "subagents": "nanobot.plugins.tasks.subagents:SubagentManager",

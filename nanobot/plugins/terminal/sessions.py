@@ -16,8 +16,8 @@ from nanobot.cli.output import say
 from nanobot.cli.questions import choose
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
+from nanobot.operations.page_link import PageLink
 from nanobot.operations.rendering import Now, cell
-from nanobot.operations.web_access import PageLink
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
 from nanobot.session.keys import ONCE

@@ -10,30 +10,25 @@ from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database import migrate
 from nanobot.store.database.errors import as_store_error
-from nanobot.store.database.message_tables import RUN_LIVE, runs
-from nanobot.store.database.task_tables import tasks
 from nanobot.store.opening import check
 from nanobot.store.servers import server_of
-
-_BACKGROUND = sa.select(sa.func.count()).where(runs.c.id == tasks.c.run_id, RUN_LIVE)
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """A usable store. `revision` None: it does not exist yet. `current`: it needs no migration.
-    `size` in bytes, 0 if it is not a file. `background`: background runs that have not ended."""
+    `size` in bytes, 0 if it is not a file."""
 
     where: str
     revision: str | None
     current: bool
     size: int
-    background: int = 0
 
 
 def inspect(url: str) -> Inspection:
     """Check integrity and version. Raises StoreError, which describes the problem."""
     if not url.startswith("sqlite"):
         server = server_of(url)
-        return _inspected(server.where, 0, *server.look(_looked_at))
+        return _inspected(server.where, 0, server.look(_revision))
     path = Path(sa.make_url(url).database or "")
     if not path.exists():
         return Inspection(where=str(path), revision=None, current=True, size=0)
@@ -41,28 +36,22 @@ def inspect(url: str) -> Inspection:
     engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
     try:
         with engine.connect() as connection:
-            revision, background = _looked_at(connection)
+            revision = _revision(connection)
     except DBAPIError as error:
         raise as_store_error(error.orig) from error
     finally:
         engine.dispose()
-    return _inspected(str(path), path.stat().st_size, revision, background)
+    return _inspected(str(path), path.stat().st_size, revision)
 
 
-def _looked_at(connection: sa.Connection) -> tuple[str | None, int]:
-    """The revision of the store (None: it is empty), and its live background runs."""
+def _revision(connection: sa.Connection) -> str | None:
+    """The revision of the store; None: it is empty."""
     revision = migrate.current(connection)
     if revision is not None:
         migrate.verify(connection, revision)
-    current = revision == migrate.OURS.head  # an earlier one may not have the tables
-    return revision, int(connection.scalar(_BACKGROUND) or 0) if current else 0
+    return revision
 
 
-def _inspected(where: str, size: int, revision: str | None, background: int) -> Inspection:
-    return Inspection(
-        where=where,
-        revision=revision,
-        current=revision in (None, migrate.OURS.head),
-        size=size,
-        background=background,
-    )
+def _inspected(where: str, size: int, revision: str | None) -> Inspection:
+    current = revision in (None, migrate.OURS.head)
+    return Inspection(where=where, revision=revision, current=current, size=size)

@@ -14,7 +14,7 @@ from tests.server.housing import house
 OFF = '[plugins]\noff = ["audit"]\n'
 
 
-async def test_while_it_is_off_its_command_names_it_and_marks_of_files_hold(
+async def test_while_it_is_off_its_commands_name_it_and_marks_of_files_hold(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -22,6 +22,9 @@ async def test_while_it_is_off_its_command_names_it_and_marks_of_files_hold(
         assert await asked(parts, "hello") == "completed"
         with pytest.raises(UsageError, match=r"plugin audit, which is off here.*plugins on"):
             await parts.operations.call("security audit", {})
+        with pytest.raises(UsageError, match=r"plugin audit, which is off here.*plugins on"):
+            await parts.operations.call("policy explain", {"tool": "exec", "text": "ls"})
+        assert await parts.operations.call("policy rules", {}) == []
         said = parts.operations.unknown("/security audit")
         assert said.startswith("/security audit belongs to the plugin audit, which is off here")
         await parts.plugged.offers.get(TaintedFiles).mark("page.md", "")
@@ -32,7 +35,7 @@ async def test_while_it_is_off_its_command_names_it_and_marks_of_files_hold(
 
 
 async def test_the_page_has_the_audit_only_while_it_is_on(tmp_path: Path) -> None:
-    for web, shown in (("", ["security audit"]), (OFF, [])):
+    for web, shown in (("", ["policy explain", "security audit"]), (OFF, [])):
         async with house(tmp_path / "home", web=web) as served:
             _, me = await (await served.owner()).get("/api/me")
             needs = [view["needs"] for view in me["views"] if view["place"] == "policy"]

@@ -105,6 +105,16 @@ async def test_a_call_of_nothing_is_told_what_it_lacks(arguments: str) -> None:
     assert registry(1).resolved(call) == call
 
 
+def test_a_tool_that_fails_to_say_what_a_call_stands_for_keeps_the_call() -> None:
+    def fails(_: ToolCall) -> ToolCall:
+        raise ValueError("broken")
+
+    tools = ToolRegistry()
+    tools.register(msgspec.structs.replace(lazy("broken"), stands_for=fails))
+    call = ToolCall("1", "broken", "{}")
+    assert tools.resolved(call) == call
+
+
 @pytest.mark.parametrize(
     ("inner", "text"),
     [

@@ -1,6 +1,7 @@
 /** 中文。 English is the key. */
 
 export default {
+  "Tool": "工具",
   "A message to add there": "在那里添加的一条消息",
   "A tool that gets the result below": "使用下面结果的工具",
   "As above; other calls ask a person first": "同上；其他调用先询问人",

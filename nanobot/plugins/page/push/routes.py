@@ -33,7 +33,6 @@ class PushRoutes:
         self._subscriptions = service.subscriptions
         self._service = service
         self._notifier = service.notifier
-        self._tokens = service.tokens
         self._addresses = service.addresses
 
     def routes(self) -> list[Route]:
@@ -88,10 +87,12 @@ class PushRoutes:
 
     async def _login(self, principal: Principal) -> str:
         """The digest of the browser's cookie. Raises NotAllowed for a program's token."""
-        for token in await self._tokens.listed():
-            if principal.kind == "browser" and token.name == principal.name:
-                return token.digest
-        raise NotAllowed("Only a browser that is logged in can be notified.")
+        login = None
+        if principal.kind == "browser":
+            login = await self._subscriptions.login(principal.name)
+        if login is None:
+            raise NotAllowed("Only a browser that is logged in can be notified.")
+        return login
 
 
 def _read(values: Mapping[str, Any], kind: type[Any]) -> Any:

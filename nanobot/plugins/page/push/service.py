@@ -16,7 +16,6 @@ from nanobot.ports import Clock
 from nanobot.seam.works import Works
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.store.repositories.access_tokens import SqlAccessTokens
 from nanobot.tools.network.addresses import Addresses
 
 LEASE = "(notifications)"
@@ -44,7 +43,6 @@ class PushService:
 
     def __init__(self, config: Config, records: Records, store: Store, clock: Clock) -> None:
         public = config.web.public_url
-        self.tokens = SqlAccessTokens(store.database)
         self.subscriptions = SqlPushSubscriptions(store.database)
         self.key = SigningKey(self.subscriptions)
         self.addresses = Addresses(config.tools.web.allow_private)

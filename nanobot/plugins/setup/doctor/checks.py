@@ -71,7 +71,7 @@ async def everything(
         yield kept
     else:
         yield _kept(kept)
-        for finding in unattended(config, kept.background):
+        for finding in unattended(config):
             yield finding
     yield await _model(config, environ)
     async for finding in entrances(config, findings, usable=not isinstance(kept, Finding)):

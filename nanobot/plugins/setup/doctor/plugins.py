@@ -12,7 +12,9 @@ from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
-from nanobot.seam.installed import installed
+from nanobot.seam.installed import installed, provided
+from nanobot.session.tasks import UNENDED_TASKS
+from nanobot.store.servers import url_of
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
 
@@ -55,10 +57,11 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         yield finding
 
 
-def unattended(config: Config, background: int) -> Iterator[Finding]:
-    """Background runs that wait because no plugin does them."""
-    why = switched(config).off.get(_BACKGROUND)
-    if background and why:
+def unattended(config: Config) -> Iterator[Finding]:
+    """Background runs that wait because no plugin does them, in a store that can be read."""
+    why, count = switched(config).off.get(_BACKGROUND), provided(UNENDED_TASKS)
+    background = count(url_of(config)) if why and count is not None else 0
+    if background:
         runs = "1 background run waits" if background == 1 else f"{background} background runs wait"
         text = f"{runs} for the plugin {_BACKGROUND}. {why}"
         yield Finding(about="runs", level="warning", text=text)

@@ -257,7 +257,6 @@ export default {
   "(empty)": "（空）",
   "yes": "是",
   "no": "否",
-  "Tool": "工具",
   "Edit": "编辑",
   "Preview": "预览",
   "Health": "健康状况",

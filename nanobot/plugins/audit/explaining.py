@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, UsageError
 from nanobot.labels import Label, Privacy, Speaker, of
 from nanobot.messages import Address, Role
-from nanobot.text import Sentence
+from nanobot.plugins.audit.explanation import PolicyExplanation
 from nanobot.tools.base import CallContext
-from nanobot.tools.verdict import Verdict
-
-if TYPE_CHECKING:
-    from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.registry import ToolRegistry
 
 _OPTIONS = ("role", "channel", "chat", "tainted", "spoken", "privacy")
 _PRIVACY = {step.name.lower(): step for step in Privacy}
 _SPEAKERS = {speaker.name.lower().replace("_", "-"): speaker for speaker in Speaker}
 _ROLES = tuple(str(role) for role in Role)
 _YES = ("yes", "true", "on", "1")
-
-
-class PolicyExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A verdict (allow, ask or deny) with the deciding rule and its reason."""
-
-    tool: str
-    arguments: str
-    verdict: Verdict
-    rule: str
-    because: Sentence
 
 
 class PolicyQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,11 @@ import os
 import stat
 from collections.abc import Collection
 
-from nanobot.errors import NanobotError, ToolError, UsageError
+from nanobot.errors import NanobotError, NotAllowed, ToolError, UsageError
+from nanobot.plugins.files.views import FileKind, FileText, FileView
+from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.verdict import Verdict
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.file_views import FileKind, FileText, FileView
 
 MOST_FILES = 2_000
 """Maximum names in the listing of one folder."""
@@ -34,12 +36,13 @@ class OpenedFile:
 
 
 class SharedFiles:
-    """The workspace files that tools may access, for people: nothing hidden, nothing outside. All
-    methods raise NanobotError.
+    """The ShownFiles of a workspace: nothing hidden, nothing outside. All methods raise
+    NanobotError.
     """
 
-    def __init__(self, files: ConfinedFiles) -> None:
+    def __init__(self, files: ConfinedFiles, tools: ToolRegistry) -> None:
         self._files = files
+        self._tools = tools
 
     async def listed(self, folder: str) -> list[FileView]:
         """The entries of a folder, folders first."""
@@ -47,11 +50,20 @@ class SharedFiles:
 
     async def shown(self, path: str) -> FileText:
         """A file's text."""
+        self._check(path)
         return await asyncio.to_thread(self._shown, path)
 
     async def opened(self, path: str) -> OpenedFile:
         """An opened file; the caller closes it."""
+        self._check(path)
         return await asyncio.to_thread(self._opened, path)
+
+    def _check(self, path: str) -> None:
+        """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool
+        is not asked: rules hold for people, too, while models have no file tools."""
+        decision = self._tools.ruled("read_file", {"path": path})
+        if decision.verdict is Verdict.DENY:
+            raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 
     def _listed(self, folder: str) -> list[FileView]:
         base = _checked(folder)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from nanobot.errors import NotAllowed
-from nanobot.operations.engine import Engine
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.files.views import FileText, FileView
 from nanobot.text import Sentence
-from nanobot.tools.verdict import Verdict
-from nanobot.workspace.file_views import FileText, FileView
+
+if TYPE_CHECKING:
+    from nanobot.plugins.files.shared_files import SharedFiles
 
 _WHAT = "Reading the workspace"
 
 
-def check_path(engine: Engine, path: str) -> None:
-    """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool is
-    not asked: rules hold for people, too, while models have no file tools."""
-    decision = engine.tools.ruled("read_file", {"path": path})
-    if decision.verdict is Verdict.DENY:
-        raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
+def _files(context: OperationContext) -> SharedFiles:
+    # Imported late: every command imports this module, and few need the workspace.
+    from nanobot.plugins.files.shared_files import SharedFiles  # noqa: PLC0415
+
+    return context.of(SharedFiles)
 
 
 def _text(file: FileText, _: Now) -> Sentence:
@@ -43,7 +42,7 @@ async def list_files(
     Files that tools cannot see are left out.
     """
     caller.at_this_machine(_WHAT)
-    return await context.engine.home.files.listed(folder)
+    return await _files(context).listed(folder)
 
 
 @operation("files show", reads=True, text=_text, example="notes/lisbon.md")
@@ -57,5 +56,9 @@ async def show_file(
     Files that the policy hides from `read_file` are not shown.
     """
     caller.at_this_machine(_WHAT)
-    check_path(context.engine, path)
-    return await context.engine.home.files.shown(path)
+    return await _files(context).shown(path)
+
+
+def operations() -> list[Operation]:
+    """All operations, in the order of the help."""
+    return [list_files, show_file]

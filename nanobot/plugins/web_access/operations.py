@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from nanobot.messages import Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.operations.web_access import AccessView, NewToken
+from nanobot.plugins.web_access.views import AccessView, NewToken
 from nanobot.text import Sentence
+
+if TYPE_CHECKING:
+    from nanobot.plugins.web_access.named import NamedAccess
+
+
+def _access(context: OperationContext) -> NamedAccess:
+    # Imported late: every command imports this module, and few need the store.
+    from nanobot.plugins.web_access.named import NamedAccess  # noqa: PLC0415
+
+    return context.of(NamedAccess)
 
 
 @operation(
@@ -22,7 +32,7 @@ from nanobot.text import Sentence
 )
 async def list_tokens(context: OperationContext, _: Caller) -> list[AccessView]:
     """List the tokens of programs and the logged-in browsers."""
-    return await context.engine.web.tokens()
+    return await _access(context).tokens()
 
 
 def _token_text(new: NewToken, _: Now) -> Sentence:
@@ -47,8 +57,8 @@ async def add_token(
 
     The store keeps only its hash.
     """
-    caller.at_this_machine("Opening the page")
-    return await context.engine.web.add(name, Role(role), days or None)
+    caller.at_this_machine("Creating a token")
+    return await _access(context).add(name, Role(role), days or None)
 
 
 def _revoked(view: AccessView, _: Now) -> Sentence:
@@ -62,4 +72,9 @@ async def revoke_token(
     name: Annotated[Positional, Meta(description="The token, or the browser.")],
 ) -> AccessView:
     """Revoke a token or log a browser out."""
-    return await context.engine.web.revoke(name)
+    return await _access(context).revoke(name)
+
+
+def operations() -> list[Operation]:
+    """All operations, in the order of the help."""
+    return [list_tokens, add_token, revoke_token]

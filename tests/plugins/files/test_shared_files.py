@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
-from nanobot.workspace import shared_files
+from nanobot.plugins.files import shared_files
+from nanobot.plugins.files.shared_files import SharedFiles
+from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.shared_files import SharedFiles
 
 
 def test_a_file_that_goes_while_its_folder_is_read_keeps_nobody_from_the_others(
@@ -32,7 +33,7 @@ async def test_folders_come_first_and_what_is_hidden_does_not_come(tmp_path: Pat
     (tmp_path / "z").mkdir()
     (tmp_path / "a.txt").write_text("hello")
     (tmp_path / "secret").mkdir()
-    files = SharedFiles(ConfinedFiles(tmp_path, hidden=(tmp_path / "secret",)))
+    files = SharedFiles(ConfinedFiles(tmp_path, hidden=(tmp_path / "secret",)), ToolRegistry())
     assert [(row.path, row.kind) for row in await files.listed("")] == [
         ("z", "folder"),
         ("a.txt", "file"),

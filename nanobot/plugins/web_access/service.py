@@ -1,0 +1,17 @@
+"""Builds the credentials of a gateway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nanobot.plugins.web_access.named import NamedAccess
+from nanobot.plugins.web_access.store import SqlAccessTokens
+from nanobot.ports import Clock
+from nanobot.server.access import Credentials
+from nanobot.store.opening import Store
+
+
+def objects(store: Store, clock: Clock) -> dict[Any, object]:
+    """The credentials, for the operations, and for the HTTP server, which asks them."""
+    named = NamedAccess(SqlAccessTokens(store.database), clock)
+    return {NamedAccess: named, Credentials: named}
