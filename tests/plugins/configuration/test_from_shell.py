@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from nanobot.cli.settings import set_key
+from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 
