@@ -81,10 +81,7 @@ PLUGIN_STORES = tuple(
 # A room that need not be there at a start belongs here.
 NOT_AT_START = (
     "nanobot.testing",
-    *(
-        "nanobot.app.admin.setting_changes",
-        "nanobot.config.file",
-    ),
+    "nanobot.config.file",
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
     *("nanobot.server.application_factory", "nanobot.server.web_server"),

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config import file as configfile
 from nanobot.config import loader as config
+from nanobot.config.file import as_toml
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.plugins.configuration.shown import values
 from nanobot.plugins.setup.doctor.configuration import configuration
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
@@ -33,12 +34,12 @@ def test_every_key_of_a_new_home_is_documented_with_its_default(tmp_path: Path) 
             r"^## (Top level|\[\S+\])$(.*?)(?=^## |\Z)", CONFIGURATION, re.MULTILINE | re.DOTALL
         )
     )
-    for path, value in configfile.values({"NANOBOT_HOME": str(tmp_path)}).items():
+    for path, value in values({"NANOBOT_HOME": str(tmp_path)}).items():
         if f"[[{path}]]" in sections:  # a list of tables
             continue
         table, _, key = path.rpartition(".")
         default = "" if path in {"workspace", "blobs", "database_url"} else value  # in the home
-        row = f"| `{key} = {configfile.as_toml(default)}`"
+        row = f"| `{key} = {as_toml(default)}`"
         assert row in sections[f"[{table}]" if table else "Top level"], path
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import nanobot
 from nanobot import __version__
-from nanobot.config.file import schema
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.plugins.http_api import openapi
 from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS

@@ -10,11 +10,11 @@ from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
-from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.changing import take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
+from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from nanobot import __version__
-from nanobot.cli import admin, plugin_commands
 from nanobot.cli import generated as faces
+from nanobot.cli import plugin_commands
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.output import say
 from nanobot.cli.top import TopLevel
@@ -63,5 +63,12 @@ def gateway(
 
 
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
-admin.add(app, groups["config"])
+
+
+@app.command(epilog=faces.example("nanobot version"))
+def version() -> None:
+    """Show the version."""
+    say(f"nanobot {__version__}")
+
+
 TopLevel.leading = plugin_commands.add(app, groups)

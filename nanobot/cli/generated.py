@@ -26,8 +26,6 @@ _GROUPS = {
     "tools": "Tools of the model, and its calls.",
     "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",
-    "config": "The configuration: read, change and check it.",
-    "models": "The models that are configured, and whether they answer.",
     "plugins": "Plugins: what nanobot can do, one capability each.",
     "channels": "The chats it lives in.",
     "security": "What attackers could reach, and files with content from outside.",

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import unquote
 
 import msgspec
@@ -46,10 +46,6 @@ class EnvironmentText(msgspec.Struct, frozen=True):
 
     text: str
     variable: str
-
-
-Source: TypeAlias = Literal["default", "file", "environment"]
-"""Where the value of a key comes from."""
 
 
 def home_of(environ: Mapping[str, str]) -> Path:

@@ -9,7 +9,6 @@ from nanobot.boundary import boundary
 from nanobot.operations import (
     approvals,
     channels,
-    configuration,
     conversation,
     feedback,
     health,
@@ -42,7 +41,6 @@ _MODULES = (
     reloading,
     security,
     channels,
-    configuration,
     plugins,
     health,
 )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.config.keys import Applies, Kind
-from nanobot.config.values import Source
 from nanobot.seam.faces import Interface
 from nanobot.text import Sentence
 
-if TYPE_CHECKING:  # `--help` would load asyncio with them
+if TYPE_CHECKING:  # loads more than --help needs
     import asyncio
+
+    from nanobot.config.loader import Config
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,27 +37,6 @@ Examination: TypeAlias = Callable[[Mapping[str, str]], Awaitable[list[Finding]]]
 EXAMINATION: Interface[Examination] = Interface("examination")
 
 
-class SettingView(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of the configuration with its effective value, secrets as ***. `source`: default, file
-    or environment, which overrides the file. `written`: the file's value, if it differs.
-    `applies`: when a change takes effect. `about` describes the key; `kind` is its type, with all
-    `choices`, or the range from `least` (excluded, if `above`) to `most`."""
-
-    key: str
-    value: Any
-    source: Source
-    written: Any = None
-    applies: Applies = "restart"
-    about: Sentence = ""
-    kind: Kind | Literal[""] = ""
-    unit: str = ""
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    above: bool = False
-    default: Any = None
-
-
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Keys that were written, and into which file. Of these, `applied` took effect at once;
     `restart` take effect with the next start; `overridden` have no effect, because the environment
@@ -71,12 +51,22 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     off: list[str] = []
 
 
-class ModelOption(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that the configuration names. `use`: default, fallback, or "" for one that is only
-    described there."""
+class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes of the configuration: `keys` with their values, `secrets` by their file names in the
+    home. `more`: changes the text of config.toml after all that."""
 
-    name: str
-    use: Literal["default", "fallback", ""] = ""
+    keys: Mapping[str, Any] = {}
+    secrets: Mapping[str, str] = {}
+    more: Callable[[str], str] | None = None
+
+
+WRITE_SETTINGS: Interface[Callable[[Mapping[str, str], SettingChanges], Path]] = Interface(
+    "write_settings"
+)
+"""Writes such changes into the home of an environment, all or none. Returns config.toml; raises
+NanobotError."""
+TYPED_SETTING: Interface[Callable[[str, str], Any]] = Interface("typed_setting")
+"""Typed text as a value of a key; raises ConfigError."""
 
 
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,27 +102,25 @@ class HomeAdmin(Protocol):
     changing: asyncio.Lock
     """Held while the configuration is changed."""
 
-    def settings(self, key: str) -> list[SettingView]:
-        """A key, or all below a table; "": all of them."""
+    @property
+    def config(self) -> Config:
+        """The configuration that the process works with now."""
         ...
 
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the configuration."""
+    async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
+        """Write keys; None removes a key, so that its default applies."""
         ...
 
-    async def change(
-        self, values: Mapping[str, str | None], *, force: bool = False
+    async def apply(
+        self, keys: Sequence[str], write: Callable[[Callable[[Config], None]], Path]
     ) -> ChangedSettings:
-        """Write keys; None removes a key, so that its default applies. Refuses an unknown model
-        unless `force` is set."""
+        """Call `write`, which writes these keys and returns the file, and apply what can be applied
+        at once. `write` gets what raises ConfigError for a configuration that cannot be applied;
+        it runs in a thread."""
         ...
 
     def restart(self) -> None:
         """Drain, end, and start again with the current configuration."""
-        ...
-
-    def models(self) -> list[ModelOption]:
-        """Those that the configuration names."""
         ...
 
     def plugins(self) -> list[PluginView]:

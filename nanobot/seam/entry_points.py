@@ -31,6 +31,7 @@ BUILT_IN = (
     "audit",
     "budgets",
     "claims",
+    "configuration",
     "context",
     "cron",
     "diagnostics",

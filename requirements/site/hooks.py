@@ -15,8 +15,8 @@ from typing import Any
 from mkdocs.structure.files import File
 
 from nanobot import __version__
-from nanobot.config import file as configfile
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS
 from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
@@ -67,7 +67,7 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, name, content=text))
     written = {
         "openapi.json": json.dumps(_document, indent=1),
-        "config.schema.json": json.dumps(configfile.schema(), indent=1),
+        "config.schema.json": json.dumps(schema(), indent=1),
         **{f"assets/{each.name}": each.read_text("utf-8") for each in sorted(ASSETS.iterdir())},
     }
     for name, text in written.items():

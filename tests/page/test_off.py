@@ -24,3 +24,17 @@ async def test_runs_and_the_outbox_name_their_plugin_and_how_it_is_switched_on(
             await expect(page.get_by_text("nanobot plugins on runs")).to_be_visible()
         await expect(page.get_by_role("heading", name="Connected chats")).to_be_visible()
         assert house.complaints == []
+
+
+async def test_settings_name_their_plugin_and_the_rest_is_there(tmp_path: Path) -> None:
+    off = '[plugins]\noff = ["configuration"]\n'
+    async with opened(tmp_path, web=off) as house, house.looking("settings/keys") as page:
+        for part in ("keys", "model"):
+            await page.goto(f"{house.url}/#/settings/{part}")
+            await expect(page.get_by_text("nanobot plugins on configuration")).to_be_visible()
+        await page.goto(f"{house.url}/#/settings/skills")
+        await expect(page.get_by_role("heading", name="Tools")).to_be_visible()
+        await page.goto(f"{house.url}/#/settings/start")
+        await expect(page.get_by_role("heading", name="Settings")).to_be_visible()
+        await expect(page.get_by_role("button", name="First steps")).to_have_count(0)
+        assert house.complaints == []

@@ -22,12 +22,13 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.plugin_checks import checked
 from nanobot.app.program import Program
-from nanobot.config import file as config_file
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
+from nanobot.plugins.configuration.schema import schema
+from nanobot.plugins.configuration.shown import shown as shown_keys
 from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.entry_points import BUILT_IN, built_in
@@ -176,11 +177,11 @@ async def test_a_package_brings_settings_tools_operations_checks_and_lives_with_
     home.environ["NANOBOT_BIRDS__COUNT"] = "3"
     config = load(home.environ)
     assert config.warnings == ()
-    shown = dict(config_file.shown(config))
+    shown = dict(shown_keys(config))
     assert (shown["birds.sound"], shown["birds.count"]) == ("peep", 3)
     assert shown["birds.api_key"] == "***"
     assert "birds.count" in [key.name for key in keys_of(config)]
-    assert "BirdSettings" in config_file.schema()["$defs"]
+    assert "BirdSettings" in schema()["$defs"]
     start = resolved(installed().found["birds"].plugin.start or "")
     lived = inspect.unwrap(start).__globals__["LIVED"]
     async with home.serving() as parts:

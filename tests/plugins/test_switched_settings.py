@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from nanobot.app.gateway_parts import Parts
-from nanobot.cli.settings import set_key
 from nanobot.config.plugin_tables import plugin_of, plugin_tables
-from nanobot.operations.configuration import changed_text
 from nanobot.operations.home import ChangedSettings
+from nanobot.plugins.configuration.from_shell import set_key
+from nanobot.plugins.configuration.operations import changed_text
 from nanobot.seam.installed import installed
 from tests.plugins.switching import serving
 

@@ -26,8 +26,7 @@ from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.text import pattern
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.hours import Hours
+from nanobot.triggers.clocks import DailyHours, zone_of
 from nanobot.triggers.jobs import SILENT
 from nanobot.workspace.folder import clipped
 
@@ -101,7 +100,7 @@ class HeartbeatSchedule(msgspec.Struct, frozen=True, kw_only=True):
 
     interval: float
     to: Address | None = None
-    hours: Hours | None = None
+    hours: DailyHours | None = None
     zone: str = "UTC"
     active: float = 0.0
     greet_after: float = 0.0

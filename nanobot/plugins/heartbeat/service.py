@@ -18,10 +18,11 @@ from nanobot.plugins.heartbeat.heartbeat import (
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
 from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.providers.base import Models
+from nanobot.seam.installed import provided
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.hours import hours_of, zone_given
+from nanobot.triggers.clocks import DAILY_HOURS, DailyHours, zone_given
 from nanobot.triggers.service import JobService
 
 
@@ -40,11 +41,21 @@ def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:
     return HeartbeatSchedule(
         interval=settings.interval_seconds,
         to=Address(channel, chat) if settings.to else None,
-        hours=hours_of(settings.quiet_from, settings.quiet_until, own, path),
+        hours=_quiet_hours(settings, own, path),
         zone=own,
         active=settings.active_seconds,
         greet_after=settings.greet_after_seconds,
     )
+
+
+def _quiet_hours(settings: HeartbeatSettings, zone: str, path: str) -> DailyHours | None:
+    begin, end = settings.quiet_from, settings.quiet_until
+    if not begin and not end:
+        return None
+    hours_of = provided(DAILY_HOURS)
+    if hours_of is None:
+        raise ConfigError(f"{path}.quiet_from and {path}.quiet_until need the plugin quiet.")
+    return hours_of(begin, end, zone, path)
 
 
 def fits(config: Config, zone: Zone) -> None:

@@ -19,8 +19,8 @@ from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
-from nanobot.app.admin.home_admin import LocalHome
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.home_admin import LocalHome
 from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers

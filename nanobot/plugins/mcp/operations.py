@@ -33,7 +33,7 @@ async def _switched(
     caller.at_this_machine("Switching servers")
     if name not in {view.name for view in context.of(Servers).views()}:
         raise unknown_server(name)
-    return await context.engine.home.change({f"mcp.{name}.enabled": str(enabled).lower()})
+    return await context.engine.home.change({f"mcp.{name}.enabled": enabled})
 
 
 def _text(changed: ChangedSettings, _: Now) -> Sentence:

@@ -15,4 +15,5 @@ PLUGIN = Plugin(
     settings=QuietSettings,
     fits="nanobot.plugins.quiet.service:fits",
     store_hooks="nanobot.plugins.quiet.store:hook",
+    provides={"daily_hours": "nanobot.plugins.quiet.daily:hours_of"},
 )

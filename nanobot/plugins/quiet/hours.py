@@ -10,11 +10,11 @@ from datetime import datetime
 
 import msgspec
 
+from nanobot.plugins.quiet.daily import Hours, hours_of
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.store.digests import begun
 from nanobot.text import Sentence, Spans
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.hours import Hours, hours_of, zone_given
+from nanobot.triggers.clocks import zone_given, zone_of
 
 HOUR, DAY = 3_600.0, 86_400.0
 MOST_LISTED = 25

@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
-from nanobot.app.admin.setting_changes import SettingChanges
 from nanobot.config.loader import ChannelSettings, Config, load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
-from nanobot.operations.home import HomeAdmin
+from nanobot.operations.home import HomeAdmin, SettingChanges
 from nanobot.operations.operation import OperationContext
 from nanobot.plugins.setup.channel_table import with_channel
 from nanobot.plugins.setup.new_channel import NewChannel, channel_of
 from nanobot.plugins.setup.probes import first_message, tell, try_channel
 from nanobot.plugins.setup.strangers import can_ask
 from nanobot.plugins.setup.views import ConnectedChannel, MetPerson
+from nanobot.plugins.setup.writing import write
 from nanobot.seam.faces import Environment
 
 _MEET_SECONDS = 60.0
@@ -71,7 +71,7 @@ async def connect(
     checked = await try_channel(new.name, filled, config.web)
     changes = SettingChanges(secrets=new.secrets, more=lambda text: with_channel(text, new))
     async with context.engine.home.changing:
-        file = await asyncio.to_thread(changes.write, environ)
+        file = await asyncio.to_thread(write, environ, changes)
     if chat:
         new.owner_chat = Address(new.name, chat)
     greeted, refused = (False, "") if chat is None else await _greeted(new, filled)

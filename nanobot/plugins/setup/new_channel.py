@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from nanobot.channels.loading import setup_of
-from nanobot.config.file import typed_value
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.messages import Address
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
+from nanobot.plugins.setup.writing import typed_value
 from nanobot.ports import Setup, SetupField
 from nanobot.seam.entry_points import CHANNELS, Plugins
 from nanobot.seam.faces import GRADES

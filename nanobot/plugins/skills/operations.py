@@ -44,7 +44,7 @@ async def _switched(context: OperationContext, name: str, *, enabled: bool) -> S
     skills = context.of(Skills)
     skills.named(name)
     disabled = skills.disabled - {name} if enabled else skills.disabled | {name}
-    await context.engine.home.change({"skills.disabled": ",".join(sorted(disabled))})
+    await context.engine.home.change({"skills.disabled": sorted(disabled)})
     return skills.view(skills.named(name))
 
 

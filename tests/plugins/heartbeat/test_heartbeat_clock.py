@@ -19,9 +19,9 @@ from nanobot.plugins.heartbeat.heartbeat import (
     Heartbeat,
     HeartbeatSchedule,
 )
+from nanobot.plugins.quiet.daily import hours_of
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.hours import hours_of
 from nanobot.triggers.jobs import Taken
 from tests.plugins.heartbeat.beating import at, wanted
 

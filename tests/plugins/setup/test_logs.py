@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.cli import log_file
-from nanobot.cli.log_file import LogFile, following, last_lines, log_file_of
+from nanobot.cli.log_file import LogFile, log_file_of
 from nanobot.plugins.setup.service import removal
+from nanobot.plugins.setup.service.log_lines import following, last_lines
 from nanobot.system import Installation
 from tests.cli.running import environ_of, run
 from tests.process.harness import World

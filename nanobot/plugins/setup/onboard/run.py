@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.app.admin.setting_changes import SettingChanges
 from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.questions import ask, ask_secret, choose, said, say
@@ -20,6 +19,7 @@ from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
+from nanobot.operations.home import SettingChanges
 from nanobot.plugins.setup.available_models import (
     AvailableModel,
     clients_off,
@@ -41,6 +41,7 @@ from nanobot.plugins.setup.onboard.models import OWN_PROVIDER, ModelWishes, name
 from nanobot.plugins.setup.onboard.wizard import chosen, introduce
 from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.plugins.setup.strangers import nobody_yet
+from nanobot.plugins.setup.writing import write
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import chat_models, http_probe
@@ -103,7 +104,7 @@ def _write(environ: Mapping[str, str], config: Config, plan: OnboardPlan) -> int
     secrets = plan.secrets | (plan.channel.secrets if plan.channel else {})
     new = plan.channel
     more = None if new is None else lambda text: with_channel(text, new)
-    SettingChanges(keys=plan.keys, secrets=secrets, more=more).write(environ)
+    write(environ, SettingChanges(keys=plan.keys, secrets=secrets, more=more))
     after = load(environ)
     workspace.prepare(after.workspace)
     if plan.channel is not None:

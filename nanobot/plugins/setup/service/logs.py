@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from nanobot.cli.log_file import following, last_lines, log_file_of
+from nanobot.cli.log_file import log_file_of
 from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
 from nanobot.plugins.setup.service.definition import UNIT
+from nanobot.plugins.setup.service.log_lines import following, last_lines
 from nanobot.plugins.setup.service.manager import Systemd, installed
 
 

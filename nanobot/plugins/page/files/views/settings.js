@@ -4,6 +4,7 @@ import { may } from "../api.js";
 import { t } from "../i18n.js";
 import { html } from "../lib.js";
 import { Choice, Head } from "../parts/basics.js";
+import { Off } from "../parts/off.js";
 import { go } from "../router.js";
 import { Access } from "./settings/access.js";
 import { Appearance } from "./settings/appearance.js";
@@ -16,13 +17,19 @@ import { Start } from "./settings/start.js";
 
 /** @typedef {import("../vendor/preact.js").ComponentType<{ what: string }>} Part */
 
+/** A part that changes settings, or why it cannot. @param {Part} Part @returns {Part} */
+function changing(Part) {
+  return (props) =>
+    may("config set") ? html`<${Part} ...${props} />` : html`<${Off} plugin="configuration" />`;
+}
+
 /** @type {Record<string, [string, Part, keyof import("../gateway.js").Changes | ""]>} */
 const PARTS = {
   health: ["Health", Health, "doctor"],
-  model: ["Model", Model, "models try"],
-  keys: ["All settings", Keys, "config set"],
+  model: ["Model", changing(Model), "models try"],
+  keys: ["All settings", changing(Keys), "plugins on"],
   policy: ["Policy", Policy, "policy forget"],
-  skills: ["Skills and servers", Skills, "config set"],
+  skills: ["Skills and servers", Skills, "plugins on"],
   access: ["Access", Access, ""],
   appearance: ["Appearance", Appearance, ""],
   start: ["First steps", Start, "config set"],

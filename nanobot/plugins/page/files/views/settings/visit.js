@@ -1,6 +1,6 @@
 /** Whether somebody is here for the first time: then the first steps come before the chat. */
 
-import { me, read } from "../../api.js";
+import { may, me, read } from "../../api.js";
 import { go } from "../../router.js";
 
 const LEFT = "welcome:left";
@@ -16,7 +16,7 @@ export function leave() {
 
 /** Lead an owner who has chosen no model and connected no chat to the first steps. */
 export async function welcome() {
-  if (left() || me.value?.role !== "owner") return;
+  if (left() || me.value?.role !== "owner" || !may("config set")) return;
   const [[model], channels] = await Promise.all([
     read("config get", { key: "agent.model" }),
     read("channels list"),

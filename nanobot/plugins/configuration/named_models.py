@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.config.file import hint_of
 from nanobot.config.loader import survey
 from nanobot.config.values import marked
+from nanobot.plugins.configuration.typed import hint_of
 from nanobot.providers.model_check import check_model
 
 

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.config import file
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import Config, load
-from nanobot.operations.home import SettingView
+from nanobot.plugins.configuration import shown
+from nanobot.plugins.configuration.views import ModelOption, SettingView
 
 
 def setting_views(config: Config, environ: Mapping[str, str], key: str) -> list[SettingView]:
     """A key, or all below a table ("": all), of a process that works with `config`, including keys
     without a value. Raises UsageError for an unknown key."""
-    holds = dict(file.shown(config))
-    written = {name: (value, source) for name, value, source in file.sourced(environ)}
+    holds = dict(shown.shown(config))
+    written = {name: (value, source) for name, value, source in shown.sourced(environ)}
     known = {item.name: item for item in (*keys_of(config), *keys_of(load(environ, unset={})))}
     names = [*written, *(name for name in known if name not in written)]
     picked = [name for name in names if not key or name == key or name.startswith(f"{key}.")]
     if not picked:
-        file.chosen(environ, key)
+        shown.chosen(environ, key)
     views = []
     for name in picked:
         value, source = written.get(name, (None, "default"))
@@ -42,3 +42,19 @@ def setting_views(config: Config, environ: Mapping[str, str], key: str) -> list[
 
 
 _TOLD = ("about", "kind", "unit", "choices", "least", "most", "above", "default")
+
+
+def model_options(config: Config) -> list[ModelOption]:
+    """The models that a configuration names."""
+    agent = config.agent
+    described = [
+        f"{provider}/{model}"
+        for provider, settings in config.providers.items()
+        for model in settings.models
+    ]
+    options = {agent.model: ModelOption(name=agent.model, use="default")}
+    for name in agent.fallback_models:
+        options.setdefault(name, ModelOption(name=name, use="fallback"))
+    for name in described:
+        options.setdefault(name, ModelOption(name=name))
+    return list(options.values())

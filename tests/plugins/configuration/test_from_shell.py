@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from nanobot.cli.settings import set_key
+from nanobot.config.loader import load
+from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 
@@ -22,6 +23,17 @@ async def test_config_set_changes_the_gateway_that_runs(tmp_path: Path) -> None:
         assert served.parts.live.config.web.port == 0
     told = await asyncio.to_thread(set_key, environ, "agent.max_tokens", "78")
     assert told.endswith("It takes effect when nanobot starts.")
+
+
+def test_without_a_gateway_a_secret_goes_into_a_file_too(tmp_path: Path) -> None:
+    environ = {"NANOBOT_HOME": str(tmp_path), "GROQ_API_KEY": "from-outside"}
+    set_key(environ, "providers.groq.api_key", "gsk-new")
+    assert "gsk-new" not in (tmp_path / "config.toml").read_text()
+    secret = tmp_path / "secrets" / "providers.groq.api_key"
+    assert (secret.read_text(), secret.stat().st_mode & 0o777) == ("gsk-new\n", 0o600)
+    assert load(environ).providers["groq"].api_key == "gsk-new"
+    set_key(environ, "providers.groq.api_key", "${GROQ_API_KEY}")
+    assert load(environ).providers["groq"].api_key == "from-outside"
 
 
 async def test_the_next_message_has_the_persona_that_was_just_chosen(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError
-from nanobot.triggers.hours import Hours, hours_of, zone_given
+from nanobot.plugins.quiet.daily import Hours, hours_of
+from nanobot.triggers.clocks import zone_given
 
 ZONES = (
     "UTC",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from nanobot.config.values import variable_of
-from nanobot.operations.home import ChangedSettings, ModelOption, SettingView
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.home import ChangedSettings
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.configuration.views import ModelOption, SettingView
+from nanobot.seam.faces import Environment
 from nanobot.text import Sentence
 
 
@@ -46,13 +49,17 @@ async def get_settings(
 ) -> list[SettingView]:
     """Show the configuration; secrets are shown as ***."""
     caller.at_this_machine("The configuration")
-    return context.engine.home.settings(key)
+    from nanobot.plugins.configuration.every_setting import setting_views  # noqa: PLC0415
+
+    return setting_views(context.engine.home.config, context.of(Environment), key)
 
 
 @operation("config schema", reads=True, own_command=True)
-async def show_schema(context: OperationContext, _: Caller) -> dict[str, Any]:
+async def show_schema(_context: OperationContext, _: Caller) -> dict[str, Any]:
     """Print the JSON Schema of the configuration."""
-    return context.engine.home.schema()
+    from nanobot.plugins.configuration import schema  # noqa: PLC0415
+
+    return schema.schema()
 
 
 @operation(
@@ -73,7 +80,14 @@ async def set_setting(
 ) -> ChangedSettings:
     """Set a configuration key."""
     caller.at_this_machine("The configuration")
-    return await context.engine.home.change({key: text}, force=force)
+    # What follows is needed only for a change.
+    from nanobot.plugins.configuration.changes import typed_changes, write  # noqa: PLC0415
+    from nanobot.plugins.configuration.named_models import check_named  # noqa: PLC0415
+
+    environ, changes = context.of(Environment), typed_changes({key: text})
+    if not force:
+        await check_named(changes.keys, environ)
+    return await context.engine.home.apply([key], partial(write, environ, changes))
 
 
 @operation("config unset", text=changed_text, example="agent.model")
@@ -84,10 +98,20 @@ async def unset_setting(
 ) -> ChangedSettings:
     """Remove a configuration key, so that its default applies."""
     caller.at_this_machine("The configuration")
+    from nanobot.plugins.configuration.changes import check_key  # noqa: PLC0415 - as above
+
+    check_key(key)
     return await context.engine.home.change({key: None})
 
 
 @operation("models list", reads=True)
 async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]:
     """List the models that the configuration names."""
-    return context.engine.home.models()
+    from nanobot.plugins.configuration.every_setting import model_options  # noqa: PLC0415
+
+    return model_options(context.engine.home.config)
+
+
+def operations() -> list[Operation]:
+    """All operations."""
+    return [get_settings, show_schema, set_setting, unset_setting, list_models]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nanobot.app.admin.changed_settings import changed_settings
+from nanobot.app.changed_settings import changed_settings
 from nanobot.app.live_settings import LiveSettings, renew_prompts
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched_off
 from nanobot.errors import UnknownId, UsageError
-from nanobot.operations.home import (
-    ChangedSettings,
-    ChannelView,
-    ModelOption,
-    PluginView,
-    SettingView,
-)
+from nanobot.operations.home import ChangedSettings, ChannelView, PluginView
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
-
-# Modules imported within the functions are needed only for changes.
 
 
 class LocalHome:
@@ -49,38 +43,25 @@ class LocalHome:
         self.changing = asyncio.Lock()
 
     @property
-    def _config(self) -> Config:
-        """The current configuration."""
+    def config(self) -> Config:
         return self._live.config
 
     # The configuration
 
-    def settings(self, key: str) -> list[SettingView]:
-        from nanobot.app.admin.setting_views import setting_views  # noqa: PLC0415
+    async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
+        from nanobot.config import file  # noqa: PLC0415 - needed only for changes
 
-        return setting_views(self._config, self._environ, key)
+        return await self.apply(list(values), partial(file.put, self._environ, values))
 
-    def schema(self) -> dict[str, Any]:
-        from nanobot.config import file  # noqa: PLC0415
-
-        return file.schema()
-
-    async def change(
-        self, values: Mapping[str, str | None], *, force: bool = False
+    async def apply(
+        self, keys: Sequence[str], write: Callable[[Callable[[Config], None]], Path]
     ) -> ChangedSettings:
-        from nanobot.app.admin.named_models import check_named  # noqa: PLC0415
-        from nanobot.app.admin.setting_changes import SettingChanges  # noqa: PLC0415
-
-        changes = SettingChanges.of(values)
-        if not force:
-            await check_named(changes.keys, self._environ)
         async with self.changing:
-            file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
+            file = await asyncio.to_thread(write, self._live.check)
             config = await asyncio.to_thread(load, self._environ)
             changed = self._live.take(config)
         await renew_prompts(self._live, changed, self._forget_prompts)
-        off = switched_off(list(values), config)
-        return changed_settings(list(values), file, changed, self._environ, off)
+        return changed_settings(keys, file, changed, self._environ, switched_off(keys, config))
 
     # Starting again
 
@@ -90,22 +71,6 @@ class LocalHome:
         load(self._environ)  # if it could not start again, it continues instead
         self._restart()
 
-    # Models
-
-    def models(self) -> list[ModelOption]:
-        agent = self._config.agent
-        described = [
-            f"{provider}/{model}"
-            for provider, settings in self._config.providers.items()
-            for model in settings.models
-        ]
-        options = {agent.model: ModelOption(name=agent.model, use="default")}
-        for name in agent.fallback_models:
-            options.setdefault(name, ModelOption(name=name, use="fallback"))
-        for name in described:
-            options.setdefault(name, ModelOption(name=name))
-        return list(options.values())
-
     # Plugins
 
     async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
@@ -113,8 +78,10 @@ class LocalHome:
         if name not in named:
             raise UnknownId(f"There is no plugin {name[:60]!r}: nanobot plugins list")
         file = await asyncio.to_thread(load, self._environ)
-        off = {*file.plugins.off} - {name} if on else {*file.plugins.off, name}
-        await self.change({"plugins.off": ",".join(sorted(off)) or None})
+        before = {*file.plugins.off}
+        off = before - {name} if on else before | {name}
+        if off != before:
+            await self.change({"plugins.off": sorted(off) or None})
         return msgspec.structs.replace(named[name], state="on" if on else "off", why="")
 
     # Channels
@@ -133,5 +100,5 @@ class LocalHome:
                 members=[str(member) for member in settings.members],
                 grade=grades.get(settings.type or name, ""),
             )
-            for name, settings in self._config.channels.items()
+            for name, settings in self._live.config.channels.items()
         ]

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from nanobot.errors import ConfigError, UsageError
+from nanobot.errors import ConfigError
 from nanobot.text import pattern
 from nanobot.triggers.clocks import instant, zone_of
 
@@ -60,18 +60,6 @@ def hours_of(begin: str, end: str, zone: str, path: str) -> Hours | None:
             "Set them apart, or leave both out."
         )
     return Hours(first, last, zone)
-
-
-def zone_given(zone: str, machine: str, path: str) -> str:
-    """The name of the given zone; the machine's zone if none is given, or UTC if that is unknown.
-    Raises ConfigError that names the most similar zone.
-    """
-    try:
-        return zone_of(zone or machine).key
-    except UsageError as error:
-        if not zone:
-            return "UTC"
-        raise ConfigError(f"{path}.zone: {error}") from None
 
 
 def _minutes(text: str, key: str) -> int:

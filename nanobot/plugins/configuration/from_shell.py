@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.app.admin.named_models import check_named
-from nanobot.config import file as configfile
 from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
-from nanobot.operations.configuration import changed_text, without_effect
 from nanobot.operations.home import ChangedSettings
+from nanobot.plugins.configuration.changes import typed_changes, write
+from nanobot.plugins.configuration.named_models import check_named
+from nanobot.plugins.configuration.operations import changed_text, without_effect
 from nanobot.server.client import call
 
 
@@ -24,9 +24,10 @@ def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = F
     socket = home_of(environ) / "control.sock"
     raw = asyncio.run(call(socket, "config set", {"key": key, "text": value, "force": force}))
     if raw is None:
+        changes = typed_changes({key: value})
         if not force:
-            asyncio.run(check_named({key: configfile.typed_value(key, value)}, environ))
-        file = configfile.put(environ, {key: value})
+            asyncio.run(check_named(changes.keys, environ))
+        file = write(environ, changes)
         _, config = survey(environ)
         off = [] if config is None else switched_off([key], config)
         effects = [*map(without_effect, off)] or ["It takes effect when nanobot starts."]

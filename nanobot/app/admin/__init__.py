@@ -1,1 +1,0 @@
-"""Sets up a home and changes its set-up: a model, channels, the configuration."""
