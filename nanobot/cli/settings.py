@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.app.admin.named_models import check_named
 from nanobot.config import file as configfile
 from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
 from nanobot.operations.configuration import changed_text, without_effect
 from nanobot.operations.home import ChangedSettings
+from nanobot.providers.model_facts import NAMED_MODELS
+from nanobot.seam.installed import provided
 from nanobot.server.client import call
 
 
@@ -24,8 +25,9 @@ def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = F
     socket = home_of(environ) / "control.sock"
     raw = asyncio.run(call(socket, "config set", {"key": key, "text": value, "force": force}))
     if raw is None:
-        if not force:
-            asyncio.run(check_named({key: configfile.typed_value(key, value)}, environ))
+        check = None if force else provided(NAMED_MODELS)
+        if check is not None:
+            asyncio.run(check({key: configfile.typed_value(key, value)}, environ))
         file = configfile.put(environ, {key: value})
         _, config = survey(environ)
         off = [] if config is None else switched_off([key], config)

@@ -53,6 +53,7 @@ BUILT_IN = (
     "mcp",
     "memory",
     "metrics",
+    "models",
     "openai",
     "page",
     "pairing",

@@ -11,9 +11,9 @@ from nanobot.plugins.anthropic.provider import AnthropicProvider
 from nanobot.plugins.anthropic.request import encode_message
 from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.litellm.provider import LiteLLMProvider
+from nanobot.plugins.models.table import ModelTable, bundled_table
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
 from nanobot.providers.effort import Effort, for_anthropic, for_gemini, for_openai, within
-from nanobot.providers.model_table import ModelTable, bundled_table
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request
 from nanobot.testing.machine import ManualClock

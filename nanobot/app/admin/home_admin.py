@@ -21,7 +21,9 @@ from nanobot.operations.home import (
     PluginView,
     SettingView,
 )
+from nanobot.providers.model_facts import NAMED_MODELS
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.installed import provided
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.shared_files import SharedFiles
 
@@ -72,12 +74,12 @@ class LocalHome:
     async def change(
         self, values: Mapping[str, str | None], *, force: bool = False
     ) -> ChangedSettings:
-        from nanobot.app.admin.named_models import check_named  # noqa: PLC0415
         from nanobot.app.admin.setting_changes import SettingChanges  # noqa: PLC0415
 
         changes = SettingChanges.of(values)
-        if not force:
-            await check_named(changes.keys, self._environ)
+        check = None if force else provided(NAMED_MODELS)
+        if check is not None:
+            await check(changes.keys, self._environ)
         async with self.changing:
             file = await asyncio.to_thread(changes.write, self._environ, self._live.check)
             config = await asyncio.to_thread(load, self._environ)

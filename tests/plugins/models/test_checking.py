@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.admin.named_models import check_named, names_a_model
 from nanobot.config.file import schema
 from nanobot.config.settings.agent import ModelSettings, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
-from nanobot.providers.model_check import check_model
+from nanobot.plugins.models.checking import check_model
+from nanobot.plugins.models.named import check_named, names_a_model
 from tests.doubles.openai_server import OpenAIServer
 
 HERE = {"OPENAI_API_KEY": "k", "HTTPS_PROXY": "http://127.0.0.1:9"}
