@@ -51,6 +51,7 @@ from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
+from nanobot.workspace.received import Transcriber
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -102,6 +103,7 @@ def readers_of(plugged: Plugged) -> FileReaders:
 _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     LastingFacts: ("keep", "filed", "known"),
     Embedder: ("embed",),
+    Transcriber: ("transcribe",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
     MessageSearch: ("saying",),
     RunTypes: ("perform",),

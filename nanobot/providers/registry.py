@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import ConfigError
 from nanobot.ports import Clock
 from nanobot.providers.base import (
-    AudioAndEmbeddings,
     LLMProvider,
     ModelProfile,
     Price,
@@ -31,7 +29,6 @@ from nanobot.providers.model_facts import FREE, MODEL_CHECK, MODEL_FACTS, ModelF
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
-from nanobot.providers.speech import speech_price
 
 
 class ProviderRegistry:
@@ -173,58 +170,9 @@ class ProviderRegistry:
             )
         return price
 
-    async def transcribe(self, label: str, audio: bytes, name: str) -> str:
-        """The transcript of a recording, by the model with that label; `name` is its file name.
-
-        Raises ModelError, or ConfigError if that provider cannot transcribe.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.transcribe(audio, name, profile.name)
-        raise ConfigError(
-            f"agent.transcription_model is {label!r}, which cannot hear: "
-            'name another, such as "openai/whisper-1"'
-        )
-
-    async def speak(self, label: str, text: str, voice: str) -> bytes:
-        """The text as sound, by the model with that label.
-
-        Raises ModelError, or ConfigError if that provider cannot speak.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.speak(text, voice, profile.name)
-        raise ConfigError(
-            f"voice.model is {label!r}, which cannot speak: "
-            'name another, such as "openai/gpt-4o-mini-tts"'
-        )
-
-    async def speech_price(self, label: str) -> Price | None:
-        """The price per character of speech by the model with a label: from the configuration,
-        where it is the price of a token, otherwise from its maker's price list. Raises ConfigError.
-        """
-        choice = await self.choice(label)
-        configured = await ModelFacts(self._settings).find_price(choice)
-        if configured is None and choice.provider_name == "openai":
-            return speech_price(choice.model)
-        return configured
-
-    async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, by the model with that label.
-
-        Raises ModelError, or ConfigError if that provider makes no embeddings.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.embed(texts, profile.name)
-        raise ConfigError(
-            f"memory.embedding_model is {label!r}, which makes no vectors: "
-            'name another, such as "openai/text-embedding-3-small", or "local"'
-        )
-
-    def transcriber(self, label: str) -> ProviderTranscriber | None:
-        """A transcriber with the model of that label; None if the label is empty."""
-        return ProviderTranscriber(self, label) if label else None
+    async def configured_price(self, label: str) -> Price | None:
+        """The price of the model with a label in the configuration. Raises ConfigError."""
+        return await ModelFacts(self._settings).find_price(await self.choice(label))
 
     async def warm_up(self) -> None:
         """Choose the default model and prepare it, so that no message has to wait for that.
@@ -244,27 +192,3 @@ class ProviderRegistry:
                 await provider.close()
             providers.clear()
         self._retired.clear()
-
-
-class ProviderTranscriber:
-    """Transcribes with one model; see received.Transcriber."""
-
-    def __init__(self, registry: ProviderRegistry, label: str) -> None:
-        self._registry = registry
-        self._label = label
-
-    async def transcribe(self, audio: bytes, name: str) -> str:
-        """The transcript. Raises ModelError or ConfigError."""
-        return await self._registry.transcribe(self._label, audio, name)
-
-
-class ProviderEmbedder:
-    """Makes embeddings with one model; see embedding.Embedder."""
-
-    def __init__(self, registry: ProviderRegistry, label: str, least: float) -> None:
-        self.model, self.least = label, least
-        self._registry = registry
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text. Raises ModelError or ConfigError."""
-        return await self._registry.embed(self.model, texts)

@@ -42,6 +42,7 @@ BUILT_IN = (
     "file_tools",
     "fork",
     "gemini",
+    "hearing",
     "heartbeat",
     "hooks",
     "http_api",

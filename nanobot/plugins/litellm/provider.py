@@ -45,7 +45,6 @@ from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
-from nanobot.providers.speech import sound
 from nanobot.seam.installed import provided
 from nanobot.system import SystemClock
 
@@ -139,7 +138,7 @@ class LiteLLMProvider(LLMProvider):
             voice=voice,
             response_format="opus",
         )
-        return sound(bytes(answer.content), self._speaker(provider, model))
+        return bytes(answer.content)
 
     async def warm_up(self) -> None:
         """Load litellm now. Raises ModelMissing."""
