@@ -24,6 +24,7 @@ from nanobot.app.parts import (
     prompt_of,
     reports_of,
     taint_of,
+    transcriber_of,
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
@@ -134,8 +135,7 @@ class _Assembly:
         self.blobs = blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        transcriber = self.models.transcriber(agent.transcription_model)
-        self.received = Received(self.blobs, self.files, transcriber, self.taint)
+        self.received = Received(self.blobs, self.files, taint=self.taint)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
@@ -212,6 +212,7 @@ class _Assembly:
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
         self.conversations.messages = offers.find(MessageSearch)
+        self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bringing.bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)

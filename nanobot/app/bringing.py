@@ -53,6 +53,7 @@ from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
+from nanobot.workspace.received import Transcriber
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -105,6 +106,7 @@ _ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
     LastingFacts: ("keep", "filed", "known"),
     Summaries: ("keeping",),
     Embedder: ("embed",),
+    Transcriber: ("transcribe",),
     JobService: ("publisher", "announce", "look_at_all", "run"),
     MessageSearch: ("saying",),
     RunTypes: ("perform",),

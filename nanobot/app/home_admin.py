@@ -88,7 +88,7 @@ class LocalHome:
 
     def channels(self) -> list[ChannelView]:
         states, graded = self._states(), provided(GRADES)
-        kinds = [settings.type or name for name, settings in self._config.channels.items()]
+        kinds = [settings.type or name for name, settings in self._live.config.channels.items()]
         grades: Mapping[str, str] = {} if graded is None else graded(kinds)
         return [
             ChannelView(

@@ -15,6 +15,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import provided
+from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
 from nanobot.store.opening import Store
 from nanobot.store.repositories.owner_notices import SqlOwnerNotices
@@ -22,6 +23,7 @@ from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
 from nanobot.workspace.blobs import Blobs
+from nanobot.workspace.received import Transcriber
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
 
@@ -49,6 +51,17 @@ def walls_of(config: Config) -> Walls:
     if build is None:
         return NoWalls()
     return build((config.home, config.file), Addresses(config.tools.web.allow_private))
+
+
+def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
+    """What transcribes recordings, if a plugin offers it."""
+    transcriber: Transcriber | None = offers.find(Transcriber)
+    if config.agent.transcription_model and transcriber is None:
+        logger.warning(
+            "recordings are not transcribed: that needs the plugin hearing, which is not on: "
+            "`nanobot plugins on hearing` switches it on"
+        )
+    return transcriber
 
 
 def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:

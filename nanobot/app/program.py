@@ -7,7 +7,6 @@ from collections.abc import Callable
 import msgspec
 
 from nanobot.providers.base import Models
-from nanobot.providers.managed_context import ContextManager, ManagedModels
 from nanobot.providers.one_provider import OneProvider
 from nanobot.store.database.database import Database
 from nanobot.tools.base import AnyTool, ToolExecutor
@@ -17,20 +16,19 @@ from nanobot.tools.stand_in import TOOLS_THEMSELVES
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """A provider that replaces those configured, additional tools or a registry that replaces all
-    tools, an executor, a context manager that shapes each request, and a store. Tool calls are not
+    tools, an executor, a function that wraps the models of runs, and a store. Tool calls are not
     written to the program's log."""
 
     provider: OneProvider | None = None
     tools: tuple[AnyTool | Callable[..., object], ...] = ()
     registry: ToolRegistry | None = None
     executor: ToolExecutor | None = None
-    context_manager: ContextManager | None = None
+    wrap_models: Callable[[Models], Models] | None = None
     store: Database | None = None
 
     def shaped(self, models: Models) -> Models:
-        """The models, with requests shaped by the context manager if there is one."""
-        manager = self.context_manager
-        return models if manager is None else ManagedModels(models, manager)
+        """The models, as the program wraps them."""
+        return models if self.wrap_models is None else self.wrap_models(models)
 
     def offered(self, tools: ToolRegistry) -> ToolRegistry:
         """Its registry or nanobot's, run by its executor."""

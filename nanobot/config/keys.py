@@ -79,6 +79,21 @@ def with_live_keys(old: Config, new: Config) -> Config:
     return msgspec.structs.replace(old, **tables, tables=own)
 
 
+def hint_of(key: str) -> Any:
+    """The type of a key; None if it is unknown or only an adapter knows it."""
+    kind: Any = config_file()
+    for part in key.split("."):
+        kind = base_of(kind)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            kind = {field.name: field.type for field in msgspec.structs.fields(kind)}.get(part)
+            kind = None if part == OPEN else kind
+        elif get_origin(kind) is Mapping:
+            kind = get_args(kind)[1]
+        else:
+            return None
+    return kind
+
+
 @cache
 def declarations(table: type[Settings]) -> Mapping[str, KeyDeclaration]:
     """The keys of a table."""

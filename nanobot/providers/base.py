@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -257,23 +257,6 @@ class ListsModels(Protocol):
 
     async def models(self) -> list[str] | None:
         """The names in the list; None if there is no list within five seconds."""
-        ...
-
-
-@runtime_checkable
-class AudioAndEmbeddings(Protocol):
-    """A provider that also transcribes, speaks and makes embeddings."""
-
-    async def speak(self, text: str, voice: str, model: str) -> bytes:
-        """The text as a recording. Raises ModelError."""
-        ...
-
-    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """The transcript of a recording; `name` is its file name. Raises ModelError."""
-        ...
-
-    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
-        """A vector for each text, in the same order. Raises ModelError."""
         ...
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TypeVar
 
 from nanobot.config.plugin_tables import Switched
 from nanobot.config.settings.agent import CLIENTS
@@ -15,10 +16,12 @@ from nanobot.providers.base import LLMProvider
 from nanobot.providers.model_choice import EMBEDDED, MissingPlugin
 from nanobot.providers.opening import Opening
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.installed import installed
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import installed, provided
 from nanobot.seam.plugin import Part, resolved
 from nanobot.system import sparing_authorities
 
+T = TypeVar("T")
 LEAN = "lean"
 _CORE: Mapping[str, Part] = {LEAN: "nanobot.providers.openai_compat:OpenAICompatProvider.opened"}
 _OF_ENTRY_POINT = "nanobot.providers.plugins:open_provider"
@@ -59,6 +62,10 @@ class Clients:
                 missing = MissingPlugin(broken.name, f"It could not be loaded: {broken.why}")
                 off.setdefault(broken.name, missing)
         return {client: why for client, why in off.items() if client not in self._ways}
+
+    def provided(self, interface: Interface[T]) -> T | None:
+        """The function that a plugin that is on provides for an interface."""
+        return provided(interface, None if self._which is None else self._which.on)
 
     @sparing_authorities()
     def load(self, client: str) -> None:

@@ -27,6 +27,8 @@ from nanobot.providers.base import (
 )
 from nanobot.providers.capabilities import profile_for
 from nanobot.providers.effort import within
+from nanobot.providers.endpoint_lists import listed_at
+from nanobot.providers.model_facts import SIMILAR_MODELS
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -40,10 +42,11 @@ from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, 
 from nanobot.providers.openai_request import Quirks, learned
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
-from nanobot.providers.suggestions import listed_at, with_nearest
+from nanobot.seam.installed import provided
 
 _MAX_ERROR_BODY = 65_536
 _LISTING_SECONDS = 5.0
+_SIMILAR_SECONDS = 3.0
 
 
 class AnswerParser(Protocol):
@@ -231,8 +234,7 @@ class HttpProvider(LLMProvider):
             if not 200 <= response.status <= 299:
                 failure = await self._status_failure(speaker, response)
                 if failure.status == 404:
-                    listing = self._open_listing()
-                    failure = await with_nearest(failure, listing, request.model, self.listing)
+                    failure = await self._with_similar(failure, request.model)
                 raise AttemptFailed(failure)
             while True:
                 patience = min(policy.patience(parser), ends - self._clock.monotonic())
@@ -273,6 +275,14 @@ class HttpProvider(LLMProvider):
         return failure_of_status(
             speaker, response.status, response.headers, body, self._clock.now()
         )
+
+    async def _with_similar(self, failure: ProviderFailure, model: str) -> ProviderFailure:
+        """The failure, with similar models that the endpoint lists."""
+        named = provided(SIMILAR_MODELS)
+        if named is None:
+            return failure
+        listed = await listed_at(self._open_listing(), self.listing, _SIMILAR_SECONDS)
+        return failure if listed is None else named(failure, model, listed)
 
     def _quirks_of(self, model: str) -> Quirks:
         return self._quirks.get(model, self._first_quirks)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
+from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
 from nanobot.providers.openai_request import Quirks, encode_request
-from nanobot.providers.openai_speech import speak
 from nanobot.providers.openai_stream import AnswerReader
 
 
 class OpenAICompatProvider(HttpProvider):
-    """See HttpProvider; it also transcribes, speaks and makes embeddings."""
+    """See HttpProvider and HasEndpoint."""
 
     def __init__(self, name: str, api_base: str, api_key: str = "", **more: Any) -> None:
         super().__init__(name, api_base, api_key, **more)
@@ -26,23 +25,11 @@ class OpenAICompatProvider(HttpProvider):
             openrouter="//openrouter.ai" in self.api_base,
         )
 
-    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """The transcript of a recording; `name` is its file name. Raises ModelError."""
-        from nanobot.providers.openai_audio import Recording, transcribe  # noqa: PLC0415
-
-        speaker, recording = self._speaker(model), Recording(audio, name)
-        return await transcribe(recording, speaker, self._plain(), self._policy, self._clock)
-
-    async def speak(self, text: str, voice: str, model: str) -> bytes:
-        """The text as sound, in that voice. Raises ModelError."""
-        speaker = self._speaker(model)
-        return await speak(text, voice, speaker, self._plain(), (self._policy, self._clock))
-
-    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
-        """A vector for each text. Raises ModelError."""
-        from nanobot.providers.openai_embeddings import embed  # noqa: PLC0415
-
-        return await embed(texts, self._speaker(model), self._plain(), self._policy, self._clock)
+    def endpoint(self, model: str) -> Endpoint:
+        """The endpoint, for calls of its other APIs."""
+        common = {"accept-encoding": "identity", "user-agent": "nanobot"}
+        headers = {**common, **self._headers()}
+        return Endpoint(self._speaker(model), headers, self._policy, self._clock)
 
     def _checked_base(self, api_base: str) -> str:
         return versioned(checked_address(self.name, api_base.strip()))
@@ -61,8 +48,3 @@ class OpenAICompatProvider(HttpProvider):
 
     def _parser(self, label: str) -> AnswerParser:
         return AnswerReader()
-
-    def _plain(self) -> dict[str, str]:
-        """The headers of calls that are not streamed."""
-        common = {"content-type": "application/json", "accept-encoding": "identity"}
-        return {**common, "user-agent": "nanobot", **self._headers()}

@@ -10,6 +10,7 @@ import aiohttp
 import msgspec
 
 from nanobot.ports import Clock
+from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.openai_errors import (
     ProviderFailure,
     Speaker,
@@ -26,23 +27,24 @@ T = TypeVar("T")
 
 
 class SingleRequest(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """One call: its path under the endpoint's URL, its headers and body, the type of its answer
-    (`bytes`: unparsed), and the maximum size of the answer in bytes.
+    """One call: its path under the endpoint's URL, its body, the type of its answer (`bytes`:
+    unparsed), the maximum size of the answer in bytes, and the type of the body.
     """
 
     path: str
-    headers: dict[str, str]
     body: bytes
     answer: type[T]
     max_bytes: int
+    content_type: str = "application/json"
 
 
-async def ask_once(call: SingleRequest[T], speaker: Speaker, policy: CallPolicy, clock: Clock) -> T:
+async def ask_once(call: SingleRequest[T], endpoint: Endpoint) -> T:
     """The answer. Makes up to three attempts if a retry may help; raises the ModelError of the
     last.
     """
+    speaker, policy, clock = endpoint.speaker, endpoint.policy, endpoint.clock
     accepted = "*/*" if call.answer is bytes else "application/json"
-    headers = call.headers | {"accept": accepted}
+    headers = {**endpoint.headers, "content-type": call.content_type, "accept": accepted}
     line = EndpointClient(f"{speaker.api_base}/{call.path}", headers, policy.connect_seconds)
     try:
         failed = 0

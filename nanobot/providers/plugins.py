@@ -27,7 +27,7 @@ from nanobot.providers.base import (
     Retrying,
     TextDelta,
 )
-from nanobot.providers.model_table import configured
+from nanobot.providers.model_facts import configured
 from nanobot.providers.opening import Opening
 from nanobot.seam.entry_points import PROVIDERS, Plugins
 from nanobot.seam.plugin import Part, resolved

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Mapping
 from pathlib import Path
 
 from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.errors import ConfigError
 from nanobot.ports import Clock
-from nanobot.providers.addresses import versioned
 from nanobot.providers.base import (
-    AudioAndEmbeddings,
     LLMProvider,
     ModelProfile,
     Price,
     WarmingUp,
 )
-from nanobot.providers.capabilities import known_profile
-from nanobot.providers.clients import LEAN, Clients
-from nanobot.providers.known_providers import LOCAL_PROVIDERS
-from nanobot.providers.litellm_names import litellm_name
+from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
     EMBEDDED,
@@ -32,16 +25,10 @@ from nanobot.providers.model_choice import (
     choose,
     is_local,
 )
-from nanobot.providers.model_details import ModelDetails, ask_details
-from nanobot.providers.model_table import ModelTable
+from nanobot.providers.model_facts import FREE, MODEL_CHECK, MODEL_FACTS, ModelFacts
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
-from nanobot.providers.speech import speech_price
-from nanobot.system import is_loopback
-
-_ASK_AGAIN_SECONDS = 60.0
-_FREE = Price(prompt=0.0, completion=0.0)
 
 
 class ProviderRegistry:
@@ -73,9 +60,9 @@ class ProviderRegistry:
         self._settings = providers
         self._providers: dict[str, LLMProvider] = {}
         self._choices: dict[str, ModelChoice] = {}
-        self._model_table = ModelTable(providers)
+        more = self._clients.provided(MODEL_FACTS)
+        self._facts = ModelFacts(providers) if more is None else more(providers, self._clock)
         self._prices: dict[str, Price | None] = {}
-        self._asked_at: dict[str, float] = {}
 
     def configure(self, model: str, providers: Mapping[str, ProviderSettings]) -> None:
         """Change the default model and the settings of providers from now on. Calls in progress are
@@ -111,10 +98,9 @@ class ProviderRegistry:
 
     async def check(self, label: str) -> None:
         """See ChecksModels."""
-        if self._only is None:
-            from nanobot.providers.model_check import check_model  # noqa: PLC0415 - rarely wanted
-
-            await check_model(label, self._settings, self._environ, clients=self._clients)
+        check = self._clients.provided(MODEL_CHECK)
+        if self._only is None and check is not None:
+            await check(label, self._settings, self._environ, clients=self._clients)
 
     @property
     def line(self) -> str:
@@ -137,35 +123,13 @@ class ProviderRegistry:
             # Imports aiohttp: 0.15 s and 10 MB that commands without a model should not pay. Half
             # of the time is for certificates, for which other threads need not wait.
             await asyncio.to_thread(self._clients.load, choice.client)
-        await self._ask_about(choice)
+        await self._facts.ask(choice)
         provider = providers.get(choice.provider_name)
         if provider is None:
             provider = self._make(choice)
             providers[choice.provider_name] = provider
         profile = provider.profile(choice.model)
         return provider, replace(profile, price=profile.price if price is None else price)
-
-    async def _ask_about(self, choice: ModelChoice) -> None:
-        """Ask the endpoint about its model if no table has it; once, or again a minute after it
-        gave no answer.
-        """
-        provider, model = choice.provider_name, choice.model
-        label, now = f"{provider}/{model}", self._clock.monotonic()
-        if choice.client != LEAN or now < self._asked_at.get(label, -inf):
-            return
-        self._asked_at[label] = inf
-        if self._model_table.knows(provider, model):
-            return
-        details = await ask_details(versioned(choice.api_base), choice.api_key, model)
-        if details is None:
-            self._asked_at[label] = now + _ASK_AGAIN_SECONDS
-        tells = details is not None and details != ModelDetails()
-        self._model_table.learn(provider, model, details or ModelDetails())
-        logger.info(
-            '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
-            *(label, "reports its capabilities" if tells else "is in no table, so this is assumed"),
-            *(abilities(self._model_table.profile(provider, model)), provider, model),
-        )
 
     def _make(self, choice: ModelChoice) -> LLMProvider:
         settings = self._settings.get(choice.provider_name, ProviderSettings())
@@ -176,7 +140,7 @@ class ProviderRegistry:
                 settings=settings,
                 clock=self._clock,
                 policy=CallPolicy.of(settings.first_token_seconds, local=local),
-                profiles=self._model_table.profile,
+                profiles=self._facts.profile,
                 home=self._home,
                 environ=self._environ,
             )
@@ -196,81 +160,19 @@ class ProviderRegistry:
         return self._prices[name]
 
     async def _find_price(self, choice: ModelChoice) -> Price | None:
-        provider, model = choice.provider_name, choice.model
         if choice.client == EMBEDDED:
-            return _FREE
-        if known_profile(provider, model) is None:
-            await self._look_up(choice)
-        if self._model_table.price_of(provider, model) is None:
-            if provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
-                return _FREE
-            await self._look_up(choice)
-        price = self._model_table.price_of(provider, model)
+            return FREE
+        price = await self._facts.find_price(choice)
         if price is None:
             logger.info(
                 'the price of {}/{} is unknown; to know costs set providers.{}.models."{}".price',
-                *(provider, model, provider, model),
+                *(choice.provider_name, choice.model) * 2,
             )
         return price
 
-    async def _look_up(self, choice: ModelChoice) -> None:
-        """Look a model up in the table, if the table may have it."""
-        if choice.client == "litellm" or litellm_name(choice.provider_name) is not None:
-            await self._model_table.look_up(choice.provider_name, choice.model)
-
-    async def transcribe(self, label: str, audio: bytes, name: str) -> str:
-        """The transcript of a recording, by the model with that label; `name` is its file name.
-
-        Raises ModelError, or ConfigError if that provider cannot transcribe.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.transcribe(audio, name, profile.name)
-        raise ConfigError(
-            f"agent.transcription_model is {label!r}, which cannot hear: "
-            'name another, such as "openai/whisper-1"'
-        )
-
-    async def speak(self, label: str, text: str, voice: str) -> bytes:
-        """The text as sound, by the model with that label.
-
-        Raises ModelError, or ConfigError if that provider cannot speak.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.speak(text, voice, profile.name)
-        raise ConfigError(
-            f"voice.model is {label!r}, which cannot speak: "
-            'name another, such as "openai/gpt-4o-mini-tts"'
-        )
-
-    async def speech_price(self, label: str) -> Price | None:
-        """The price per character of speech by the model with a label: from the configuration,
-        where it is the price of a token, otherwise from its maker's price list. Raises ConfigError.
-        """
-        choice = await self.choice(label)
-        provider, model = choice.provider_name, choice.model
-        configured = ModelTable(self._settings).price_of(provider, model)
-        if configured is None and provider in LOCAL_PROVIDERS and is_loopback(choice.api_base):
-            return _FREE
-        return configured or (speech_price(model) if provider == "openai" else None)
-
-    async def embed(self, label: str, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, by the model with that label.
-
-        Raises ModelError, or ConfigError if that provider makes no embeddings.
-        """
-        provider, profile = await self.pick(label)
-        if isinstance(provider, AudioAndEmbeddings):
-            return await provider.embed(texts, profile.name)
-        raise ConfigError(
-            f"memory.embedding_model is {label!r}, which makes no vectors: "
-            'name another, such as "openai/text-embedding-3-small", or "local"'
-        )
-
-    def transcriber(self, label: str) -> ProviderTranscriber | None:
-        """A transcriber with the model of that label; None if the label is empty."""
-        return ProviderTranscriber(self, label) if label else None
+    async def configured_price(self, label: str) -> Price | None:
+        """The price of the model with a label in the configuration. Raises ConfigError."""
+        return await ModelFacts(self._settings).find_price(await self.choice(label))
 
     async def warm_up(self) -> None:
         """Choose the default model and prepare it, so that no message has to wait for that.
@@ -290,34 +192,3 @@ class ProviderRegistry:
                 await provider.close()
             providers.clear()
         self._retired.clear()
-
-
-def abilities(profile: ModelProfile) -> str:
-    """A model's capabilities, in words."""
-    tools = "tools" if profile.tools else "no tools"
-    images = "images" if profile.images else "no images"
-    return f"{profile.context_tokens:,} tokens, {tools}, {images}"
-
-
-class ProviderTranscriber:
-    """Transcribes with one model; see received.Transcriber."""
-
-    def __init__(self, registry: ProviderRegistry, label: str) -> None:
-        self._registry = registry
-        self._label = label
-
-    async def transcribe(self, audio: bytes, name: str) -> str:
-        """The transcript. Raises ModelError or ConfigError."""
-        return await self._registry.transcribe(self._label, audio, name)
-
-
-class ProviderEmbedder:
-    """Makes embeddings with one model; see embedding.Embedder."""
-
-    def __init__(self, registry: ProviderRegistry, label: str, least: float) -> None:
-        self.model, self.least = label, least
-        self._registry = registry
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text. Raises ModelError or ConfigError."""
-        return await self._registry.embed(self.model, texts)

@@ -83,10 +83,10 @@ def groups() -> dict[str, str]:
     }
 
 
-def provided(interface: Interface[T]) -> T | None:
-    """The function that a plugin provides for an interface, on or off; None if no plugin does, or
-    if it cannot be loaded."""
-    for name, found in installed().found.items():
+def provided(interface: Interface[T], among: Mapping[str, FoundPlugin] | None = None) -> T | None:
+    """The function that a plugin provides for an interface, on or off, or only `among` these; None
+    if no plugin does, or if it cannot be loaded."""
+    for name, found in (installed().found if among is None else among).items():
         part = found.plugin.provides.get(interface.name)
         if part is not None:
             with boundary(f"{interface.name} of the plugin {name}"):

@@ -65,17 +65,16 @@ class Offers:
         named: dict[str, Any] = {}
         for parameter, kind in _asked(function):
             known = own if kind in own else self._things
-            if kind not in known and parameter.default is not parameter.empty:
-                continue
-            if kind not in known:
+            if kind not in known and parameter.default is parameter.empty:
                 raise PluginBroken(
                     f"its parameter {parameter.name} asks for {_named(kind)}, which is not "
                     "offered here"
                 )
+            given = known.get(kind, parameter.default)
             if parameter.kind is parameter.KEYWORD_ONLY:
-                named[parameter.name] = known[kind]
+                named[parameter.name] = given
             else:
-                arguments.append(known[kind])
+                arguments.append(given)
         return function(*arguments, **named)
 
 

@@ -69,7 +69,7 @@ class Received:
         self.blobs = blobs
         self._taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
         self._roots = roots
-        self._transcriber = transcriber
+        self.transcriber = transcriber
 
     async def keep(
         self, attachment: Attachment, content: bytes, at: float, *, outside: bool = False
@@ -172,12 +172,12 @@ class Received:
 
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
         """The attachment with its transcript, if that is enabled and succeeds."""
-        if file.kind != "audio" or self._transcriber is None or not file.blob:
+        if file.kind != "audio" or self.transcriber is None or not file.blob:
             return file
         name = (file.path or file.name or "voice.ogg").rpartition("/")[2]
         try:
             async with asyncio.timeout(_TRANSCRIBING_SECONDS):
-                words = await self._transcriber.transcribe(content, name)
+                words = await self.transcriber.transcribe(content, name)
         except TimeoutError:
             return msgspec.structs.replace(file, error="it was not transcribed in time")
         except NanobotError as error:

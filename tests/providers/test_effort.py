@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from nanobot.plugins.anthropic import thinking as anthropic
 from nanobot.plugins.anthropic.provider import AnthropicProvider
 from nanobot.plugins.anthropic.request import encode_message
+from nanobot.plugins.gemini import thinking as gemini
 from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.litellm.provider import LiteLLMProvider
+from nanobot.plugins.models.table import ModelTable, bundled_table
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
-from nanobot.providers.effort import Effort, for_anthropic, for_gemini, for_openai, within
-from nanobot.providers.model_table import ModelTable, bundled_table
+from nanobot.providers.effort import Effort, for_openai, within
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request
 from nanobot.testing.machine import ManualClock
@@ -60,11 +62,11 @@ def ask(model: str, effort: Effort, **more: Any) -> ModelRequest:
 def test_claude_gets_a_budget_before_version_4_6_and_an_effort_from_then_on(
     model: str, effort: Effort, fields: dict[str, Any]
 ) -> None:
-    assert for_anthropic(effort, model, 4096) == fields
+    assert anthropic.thinking_of(effort, model, 4096) == fields
 
 
 def test_claude_gets_no_budget_where_the_answer_has_no_room_for_it() -> None:
-    assert for_anthropic("high", "claude-haiku-4-5", 1024) == {}
+    assert anthropic.thinking_of("high", "claude-haiku-4-5", 1024) == {}
 
 
 def test_a_budget_is_not_set_in_the_middle_of_calls_made_without_thought() -> None:
@@ -91,7 +93,7 @@ def test_a_budget_is_not_set_in_the_middle_of_calls_made_without_thought() -> No
 def test_gemini_gets_a_level_from_version_3_on_and_a_budget_before(
     model: str, effort: Effort, fields: dict[str, Any]
 ) -> None:
-    assert for_gemini(effort, model) == fields
+    assert gemini.thinking_of(effort, model) == fields
 
 
 def test_openrouter_has_a_form_of_its_own() -> None:
@@ -222,4 +224,4 @@ async def test_no_claude_of_the_table_is_told_what_it_refuses() -> None:
     for model in always:
         profile = (await looked_up("anthropic", model)).profile("anthropic", model)
         told = within("none", always_thinks=profile.always_thinks)
-        assert for_anthropic(told, model, 4096)["thinking"]["type"] != "disabled", model
+        assert anthropic.thinking_of(told, model, 4096)["thinking"]["type"] != "disabled", model

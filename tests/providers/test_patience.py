@@ -10,7 +10,7 @@ from nanobot.config.settings.agent import ModelSettings, ProviderSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.model_choice import is_local
-from nanobot.providers.model_table import ModelTable, configured
+from nanobot.providers.model_facts import ModelFacts, configured
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.retrying import CallPolicy
@@ -86,7 +86,7 @@ async def test_what_a_model_of_ones_own_can_do_is_configured(tmp_path: Path) -> 
 
 def test_what_the_configuration_leaves_out_is_as_the_tables_say() -> None:
     settings = ProviderSettings(models={"gpt-4o": ModelSettings(tools=False)})
-    profile = ModelTable({"openai": settings}).profile("openai", "gpt-4o")
+    profile = ModelFacts({"openai": settings}).profile("openai", "gpt-4o")
     assert (profile.images, profile.tools, profile.context_tokens) == (True, False, 128_000)
     theirs = ModelProfile(name="gpt-4o", provider="p", images=True)
     assert configured(theirs, settings) == ModelProfile(

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from nanobot.plugins.anthropic.thinking import thinking_of
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
-from nanobot.providers.effort import for_anthropic
 from nanobot.providers.openai_request import Quirks, encoded, usable_name, valid_arguments
 from nanobot.providers.tool_schemas import object_schema
 
@@ -145,7 +145,7 @@ def encode_message(request: ModelRequest, quirks: Quirks) -> bytes:
     if system.strip():
         body["system"] = [_text(system) | {"cache_control": KEEP}]
     if not quirks.no_effort:
-        thinking = for_anthropic(request.effort, request.model, request.max_tokens)
+        thinking = thinking_of(request.effort, request.model, request.max_tokens)
         if not (_has_budget(thinking) and _acted_without_thought(request.messages)):
             body |= thinking
     thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")

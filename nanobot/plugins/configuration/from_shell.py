@@ -12,8 +12,9 @@ from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
 from nanobot.operations.home import ChangedSettings
 from nanobot.plugins.configuration.changes import typed_changes, write
-from nanobot.plugins.configuration.named_models import check_named
 from nanobot.plugins.configuration.operations import changed_text, without_effect
+from nanobot.providers.model_facts import NAMED_MODELS
+from nanobot.seam.installed import provided
 from nanobot.server.client import call
 
 
@@ -25,8 +26,9 @@ def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = F
     raw = asyncio.run(call(socket, "config set", {"key": key, "text": value, "force": force}))
     if raw is None:
         changes = typed_changes({key: value})
-        if not force:
-            asyncio.run(check_named(changes.keys, environ))
+        check = None if force else provided(NAMED_MODELS)
+        if check is not None:
+            asyncio.run(check(changes.keys, environ))
         file = write(environ, changes)
         _, config = survey(environ)
         off = [] if config is None else switched_off([key], config)

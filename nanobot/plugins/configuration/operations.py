@@ -14,6 +14,7 @@ from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.configuration.views import ModelOption, SettingView
 from nanobot.seam.faces import Environment
+from nanobot.seam.installed import provided
 from nanobot.text import Sentence
 
 
@@ -82,11 +83,12 @@ async def set_setting(
     caller.at_this_machine("The configuration")
     # What follows is needed only for a change.
     from nanobot.plugins.configuration.changes import typed_changes, write  # noqa: PLC0415
-    from nanobot.plugins.configuration.named_models import check_named  # noqa: PLC0415
+    from nanobot.providers.model_facts import NAMED_MODELS  # noqa: PLC0415
 
     environ, changes = context.of(Environment), typed_changes({key: text})
-    if not force:
-        await check_named(changes.keys, environ)
+    check = None if force else provided(NAMED_MODELS)
+    if check is not None:
+        await check(changes.keys, environ)
     return await context.engine.home.apply([key], partial(write, environ, changes))
 
 

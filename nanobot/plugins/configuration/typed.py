@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
-import msgspec
 import tomlkit
 
-from nanobot.config.plugin_tables import config_file
-from nanobot.config.reader import OPEN
+from nanobot.config.keys import hint_of
 from nanobot.config.values import base_of, from_text
 
 
@@ -35,18 +32,3 @@ def _toml(text: str) -> Any:
         return tomlkit.parse(f"x = {text}").unwrap()["x"]
     except tomlkit.exceptions.TOMLKitError:
         return text
-
-
-def hint_of(key: str) -> Any:
-    """The type of a key; None if it is unknown or only an adapter knows it."""
-    kind: Any = config_file()
-    for part in key.split("."):
-        kind = base_of(kind)
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            kind = {field.name: field.type for field in msgspec.structs.fields(kind)}.get(part)
-            kind = None if part == OPEN else kind
-        elif get_origin(kind) is Mapping:
-            kind = get_args(kind)[1]
-        else:
-            return None
-    return kind

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from urllib.parse import quote, urlsplit
 
 from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
+from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, without
@@ -22,17 +22,9 @@ class GeminiProvider(HttpProvider):
     listing = "/models?pageSize=1000"
     _compatible: OpenAICompatProvider | None = None
 
-    async def transcribe(self, audio: bytes, name: str, model: str) -> str:
-        """The transcript of a recording; `name` is its file name. Raises ModelError."""
-        return await self._other().transcribe(audio, name, model)
-
-    async def speak(self, text: str, voice: str, model: str) -> bytes:
-        """The text as sound, in that voice. Raises ModelError."""
-        return await self._other().speak(text, voice, model)
-
-    async def embed(self, texts: Sequence[str], model: str) -> list[list[float]]:
-        """A vector for each text. Raises ModelError."""
-        return await self._other().embed(texts, model)
+    def endpoint(self, model: str) -> Endpoint:
+        """Google's OpenAI-compatible endpoint, for calls of its other APIs."""
+        return self._other().endpoint(model)
 
     async def close(self) -> None:
         await super().close()

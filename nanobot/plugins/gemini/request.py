@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from nanobot.plugins.gemini.schema import gemini_schema
+from nanobot.plugins.gemini.thinking import thinking_of
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
-from nanobot.providers.effort import for_gemini
 from nanobot.providers.openai_request import (
     Quirks,
     encoded,
@@ -131,7 +131,7 @@ def encode_contents(request: ModelRequest, quirks: Quirks) -> bytes:
     if not quirks.no_temperature:
         generation["temperature"] = request.temperature
     if not quirks.no_effort:
-        generation |= for_gemini(request.effort, request.model)
+        generation |= thinking_of(request.effort, request.model)
     body: dict[str, Any] = {"contents": conversation.contents, "generationConfig": generation}
     if system:
         body["systemInstruction"] = {"parts": [{"text": system}]}

@@ -33,9 +33,9 @@ from nanobot.config.plugin_tables import switched
 from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
 from nanobot.plugins.library.events import AnyRunEvent, typed
+from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids
 from nanobot.providers.base import LLMProvider
-from nanobot.providers.managed_context import ContextManager
 from nanobot.providers.one_provider import OneProvider
 from nanobot.server.client import connected
 from nanobot.store.database.database import Database
@@ -118,7 +118,7 @@ class Agent:
             tools=tuple(tools),
             registry=registry,
             executor=executor,
-            context_manager=context_manager,
+            wrap_models=None if context_manager is None else managing(context_manager),
             store=store,
         )
         gateway = Gateway(_config(environ), environ, channels=False, ids=ids, program=given)

@@ -33,6 +33,7 @@ from nanobot.providers.capabilities import profile_for
 from nanobot.providers.effort import within
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.litellm_names import NATIVE, litellm_name
+from nanobot.providers.model_facts import SIMILAR_MODELS
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -44,11 +45,12 @@ from nanobot.providers.openai_request import Quirks, encode_request, learned
 from nanobot.providers.openai_stream import AnswerReader
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import AnswerEnds, AttemptFailed, CallPolicy, with_retries
-from nanobot.providers.speech import sound
+from nanobot.seam.installed import provided
 from nanobot.system import SystemClock
 
 # litellm hides the signatures of thoughts in the ids of calls, and needs them back.
 _SIGNING = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
+_SIMILAR_SECONDS = 3.0
 _in_use = 0
 
 
@@ -136,7 +138,7 @@ class LiteLLMProvider(LLMProvider):
             voice=voice,
             response_format="opus",
         )
-        return sound(bytes(answer.content), self._speaker(provider, model))
+        return bytes(answer.content)
 
     async def warm_up(self) -> None:
         """Load litellm now. Raises ModelMissing."""
@@ -249,20 +251,24 @@ class LiteLLMProvider(LLMProvider):
         one in OpenAI's format, otherwise from litellm's table.
         """
         # Needs aiohttp, which litellm has loaded by now, and which other users do not need.
-        from nanobot.providers import openai_http, suggestions  # noqa: PLC0415
+        from nanobot.providers import endpoint_lists, openai_http  # noqa: PLC0415
 
+        similar = provided(SIMILAR_MODELS)
+        if similar is None:
+            return failure
         if self.api_base:
             listing = openai_http.EndpointClient(
                 versioned(self.api_base),
                 {"authorization": f"Bearer {self._api_key}"} if self._api_key else {},
                 self._policy.connect_seconds,
             )
-            named = await suggestions.with_nearest(failure, listing, model)
+            listed = await endpoint_lists.listed_at(listing, "/models", _SIMILAR_SECONDS)
+            named = failure if listed is None else similar(failure, model, listed)
             if named is not failure:
                 return named
         prefix = litellm_name(provider) or provider
         names = [n.removeprefix(f"{prefix}/") for n in library.models_by_provider.get(prefix, ())]
-        return suggestions.naming(failure, "Known there are", model, sorted(names))
+        return similar(failure, model, sorted(names), own=False)
 
     async def _read(
         self, library: Any, provider: str, request: ModelRequest, reader: AnswerReader

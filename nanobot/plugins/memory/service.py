@@ -21,6 +21,7 @@ from nanobot.plugins.memory.facts import KeptFacts
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory, MemoryOptions
 from nanobot.plugins.memory.port import MemoryPort
+from nanobot.plugins.memory.provider_vectors import ProviderEmbedder
 from nanobot.plugins.memory.recall import AskingRecall, AutoRecall, Recall
 from nanobot.plugins.memory.remember import Remembering
 from nanobot.plugins.memory.settings import MemorySettings
@@ -30,7 +31,7 @@ from nanobot.plugins.memory.tools import memory_tools
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.providers.embedding import Embedder
-from nanobot.providers.registry import ProviderEmbedder, ProviderRegistry
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.works import Works
 from nanobot.session.erasing import Eraser
 from nanobot.session.lasting import LastingFacts

@@ -18,6 +18,7 @@ from nanobot.agent.service.run_service import RunService, result_of
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
+from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
@@ -25,7 +26,6 @@ from nanobot.plugins.openai.descriptions import DESCRIPTIONS
 from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
 from nanobot.providers.embedding import Embedder
-from nanobot.providers.registry import ProviderRegistry, ProviderTranscriber
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
 from nanobot.server.path_prefix import own_path
@@ -33,6 +33,7 @@ from nanobot.server.refusals import refusing
 from nanobot.server.requests import allowed, caller_of, sent
 from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.system import RandomIds
+from nanobot.workspace.received import Transcriber
 
 _BODY_LIMIT = 40 * 1024 * 1024
 _AUDIO_LIMIT = 25 * 1024 * 1024
@@ -55,12 +56,11 @@ def routes(
     engine: Engine,
     runs: RunService,
     config: Config,
-    models: ProviderRegistry,
     embedder: Embedder | None = None,
+    transcriber: Transcriber | None = None,
 ) -> list[Route]:
     """All of it, for owners: programs act as them."""
-    transcriber = models.transcriber(config.agent.transcription_model)
-    api = OpenAIRoutes(engine, runs, config.web.trusted_programs, embedder, transcriber)
+    api = OpenAIRoutes(engine, runs, config, embedder, transcriber)
     handlers = {
         "v1_models": api.models,
         "v1_model": api.model,
@@ -83,19 +83,21 @@ def routes(
 
 
 class OpenAIRoutes:
-    """The handlers. `trusted`: names of tokens whose messages count as an owner's."""
+    """The handlers."""
 
     def __init__(
         self,
         engine: Engine,
         runs: RunService,
-        trusted: tuple[str, ...],
+        config: Config,
         embedder: Embedder | None,
-        transcriber: ProviderTranscriber | None,
+        transcriber: Transcriber | None,
     ) -> None:
         self._engine = engine
         self._runs = runs
-        self._trusted = trusted
+        # Names of tokens whose messages count as an owner's.
+        self._trusted = config.web.trusted_programs
+        self._hears = bool(config.agent.transcription_model)
         self._embedder = embedder
         self._transcriber = transcriber
         self._ids = RandomIds()
@@ -233,6 +235,8 @@ class OpenAIRoutes:
         return answer(200, result)
 
     async def transcribe(self, request: web.Request) -> web.StreamResponse:
+        if self._transcriber is None and self._hears:
+            raise UsageError(off_here("Transcribing", "hearing"))
         if self._transcriber is None:
             raise UsageError("no model transcribes here: set agent.transcription_model")
         kind = request.content_type

@@ -29,7 +29,7 @@ from nanobot.providers.model_choice import (
     http_probe,
     local_addresses,
 )
-from nanobot.providers.model_listing import listed_models, newest
+from nanobot.providers.model_facts import NEWEST_MODEL
 from nanobot.seam.faces import EMBEDDED_INSTALLED
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence
@@ -116,7 +116,8 @@ async def default_model(
         choice = await choose(f"{name}/{known}", providers, environ)
     except ConfigError:
         return known
-    return newest(known, await listed_models(choice) or ())
+    newest = provided(NEWEST_MODEL)
+    return known if newest is None else await newest(choice)
 
 
 async def _local(environ: Mapping[str, str]) -> list[AvailableModel]:

@@ -19,7 +19,8 @@ from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import EMBEDDED
-from nanobot.providers.registry import ProviderRegistry, abilities
+from nanobot.providers.model_facts import abilities
+from nanobot.providers.registry import ProviderRegistry
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0

@@ -15,6 +15,7 @@ from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.base import ChatMessage, Completion, ModelRequest, ToolCall, ToolSpec, Usage
+from nanobot.providers.openai_once import SingleRequest, ask_once
 from nanobot.providers.openai_request import Quirks
 from nanobot.testing.machine import ManualClock
 from tests.doubles.gemini_rules import SIGNATURES, problem_with
@@ -86,7 +87,11 @@ def test_calls_of_another_model_say_that_they_have_no_signature() -> None:
 async def test_vectors_are_made_at_the_compatible_address(
     provider: GeminiProvider, server: GeminiServer
 ) -> None:
-    assert await provider.embed(["ab", "c"], "gemini-embedding-001") == [[2.0, 0.0], [1.0, 1.0]]
+    body = json.dumps({"model": "gemini-embedding-001", "input": ["ab", "c"]}).encode()
+    call = SingleRequest(path="embeddings", body=body, answer=bytes, max_bytes=10_000)
+    answered = await ask_once(call, provider.endpoint("gemini-embedding-001"))
+    vectors = json.loads(answered)
+    assert [row["embedding"] for row in vectors["data"]] == [[2.0, 0.0], [1.0, 1.0]]
 
 
 def events(*responses: Body) -> bytes:

@@ -10,10 +10,21 @@ from nanobot.plugins.memory.index import Memory
 from tests.agent.conftest import bot, held, recorder
 from tests.plugins.memory import remembering
 from tests.plugins.memory.doubles import FakeMemory
+from tests.providers.conftest import server
 from tests.store.conftest import home, homes, new_home, postgres, postgres_url
 from tests.store.home import Home
 
-__all__ = ["bot", "held", "home", "homes", "new_home", "postgres", "postgres_url", "recorder"]
+__all__ = [
+    "bot",
+    "held",
+    "home",
+    "homes",
+    "new_home",
+    "postgres",
+    "postgres_url",
+    "recorder",
+    "server",
+]
 
 
 @pytest.fixture

@@ -49,6 +49,10 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
             text = f"triggers.{name} does nothing: triggers need the plugin jobs"
             remedy = "`nanobot plugins on jobs`, then restart"
             yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
+    if config.agent.transcription_model and "hearing" not in plugins_here.on:
+        text = "agent.transcription_model does nothing: transcripts need the plugin hearing"
+        remedy = "`nanobot plugins on hearing`, then restart"
+        yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     why = plugins_here.off.get(_READER, "")
     if rows and why:
         text = f"The rows of the store are not read. This belongs to the plugin {_READER}. {why}"

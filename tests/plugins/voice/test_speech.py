@@ -8,12 +8,11 @@ import pytest
 
 from nanobot.config.settings.agent import ModelSettings, PriceSettings, ProviderSettings
 from nanobot.errors import ConfigError, ModelProtocolError, ModelRefused, ModelUnreachable
-from nanobot.plugins.voice.service import ProviderSpeech
 from nanobot.plugins.voice.settings import VoiceSettings
+from nanobot.plugins.voice.speech import ProviderSpeech, sound, speak
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_errors import Speaker
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.providers.speech import sound
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import OpenAIServer
 
@@ -47,7 +46,7 @@ async def test_a_refusal_and_an_endpoint_that_is_not_there_are_said(
     await known.close()
     lost = OpenAICompatProvider("mine", "http://127.0.0.1:1/v1", "", clock=ManualClock())
     with pytest.raises(ModelUnreachable):
-        await lost.speak("x", "nova", "tts-1")
+        await speak("x", "nova", lost.endpoint("tts-1"))
     await lost.close()
 
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
+from nanobot.plugins.models.table import ModelTable, bundled_table
 from nanobot.providers.base import Price, Usage
-from nanobot.providers.model_table import ModelTable, bundled_table
 
 ROWS = {
     "sample_spec": {"litellm_provider": "one of ...", "max_input_tokens": "max input tokens"},
@@ -47,7 +47,7 @@ async def catalogue(tmp_path: Path) -> ModelTable:
     file = tmp_path / "prices.json"
     file.write_text(json.dumps(ROWS))
     prices = {"m": PriceSettings(prompt=1.0, completion=10.0)}
-    table = ModelTable({"home": ProviderSettings(prices=prices)}, lambda: file)
+    table = ModelTable({"home": ProviderSettings(prices=prices)}, find=lambda: file)
     for provider, model in LOOKED_UP:
         await table.look_up(provider, model)
     return table

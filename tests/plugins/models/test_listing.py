@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.models.listing import newest
 from nanobot.plugins.setup.available_models import default_model, find
-from nanobot.providers.model_listing import newest
 from tests.doubles.anthropic_server import AnthropicServer
 
 

@@ -43,6 +43,11 @@ async def listed_models(choice: ModelChoice, clients: Clients | None = None) -> 
         await provider.close()
 
 
+async def newest_model(choice: ModelChoice) -> str:
+    """The newest model of the line of a choice that its endpoint lists."""
+    return newest(choice.model, await listed_models(choice) or ())
+
+
 def _opened(clients: Clients, choice: ModelChoice) -> LLMProvider:
     return clients.open(
         Opening(

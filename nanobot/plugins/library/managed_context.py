@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Protocol
 
 from nanobot.providers.base import Delta, LLMProvider, ModelProfile, ModelRequest, Models
@@ -19,10 +20,13 @@ class ContextManager(Protocol):
         ...
 
 
-class ManagedModels:
-    """Models whose requests a context manager modifies."""
+def managing(manager: ContextManager) -> Callable[[Models], Models]:
+    """Wraps models so that the context manager modifies their requests."""
+    return partial(_ManagedModels, manager)
 
-    def __init__(self, models: Models, manager: ContextManager) -> None:
+
+class _ManagedModels:
+    def __init__(self, manager: ContextManager, models: Models) -> None:
         self._models = models
         self._manager = manager
 

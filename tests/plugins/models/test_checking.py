@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.config.settings.agent import ModelSettings, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
-from nanobot.providers.model_check import check_model
+from nanobot.plugins.models.checking import check_model
 from tests.doubles.openai_server import OpenAIServer
 
 HERE = {"OPENAI_API_KEY": "k", "HTTPS_PROXY": "http://127.0.0.1:9"}

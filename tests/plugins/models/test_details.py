@@ -12,7 +12,7 @@ from aiohttp import web
 from loguru import logger
 
 from nanobot.config.settings.agent import ModelSettings, PriceSettings, ProviderSettings
-from nanobot.providers.model_details import ModelDetails, ask_details
+from nanobot.plugins.models.details import ModelDetails, ask_details
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.testing.machine import ManualClock
 

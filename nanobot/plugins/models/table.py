@@ -9,21 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from loguru import logger
 
-from nanobot.config.settings.agent import PriceSettings, ProviderSettings
+from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.models.details import ModelDetails, ask_details
+from nanobot.ports import Clock
+from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.capabilities import known_profile, profile_for
+from nanobot.providers.clients import LEAN
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.litellm_names import litellm_name
-from nanobot.providers.model_details import ModelDetails
+from nanobot.providers.model_choice import ModelChoice
+from nanobot.providers.model_facts import ModelFacts, abilities, configured
+from nanobot.system import SystemClock
 
 _FILE = "model_prices_and_context_window_backup.json"
-_MILLION = 1_000_000
+_ASK_AGAIN_SECONDS = 60.0
 
 
 _Dollars = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -70,21 +77,61 @@ def bundled_table() -> Path | None:
     return None
 
 
-class ModelTable:
-    """The table's data on the models that were looked up; for all others, and without the table,
-    only the configuration.
+class ModelTable(ModelFacts):
+    """Adds the table's data on the models that were looked up, and what endpoints say of models
+    that are in no table. The configuration takes precedence.
     """
 
     def __init__(
         self,
         providers: Mapping[str, ProviderSettings] | None = None,
+        clock: Clock | None = None,
         find: Callable[[], Path | None] = bundled_table,
     ) -> None:
-        self._providers = providers or {}
+        super().__init__(providers or {})
+        self._clock = clock or SystemClock()
         self._find = find
         self._rows: dict[tuple[str, str], _Row | None] = {}
         self._by_provider: dict[tuple[str, str], ModelDetails] = {}
+        self._asked_at: dict[tuple[str, str], float] = {}
         self._loading = asyncio.Lock()
+
+    async def ask(self, choice: ModelChoice) -> None:
+        """Ask the endpoint about its model if no table has it; once, or again a minute after it
+        gave no answer.
+        """
+        provider, model, now = choice.provider_name, choice.model, self._clock.monotonic()
+        if choice.client != LEAN or now < self._asked_at.get((provider, model), -inf):
+            return
+        self._asked_at[provider, model] = inf
+        if self.knows(provider, model):
+            return
+        details = await ask_details(versioned(choice.api_base), choice.api_key, model)
+        if details is None:
+            self._asked_at[provider, model] = now + _ASK_AGAIN_SECONDS
+        tells = details is not None and details != ModelDetails()
+        self._by_provider[provider, model] = details or ModelDetails()
+        logger.info(
+            '{} {}: {}; if that is wrong, set [providers.{}.models."{}"]',
+            f"{provider}/{model}",
+            "reports its capabilities" if tells else "is in no table, so this is assumed",
+            *(abilities(self.profile(provider, model)), provider, model),
+        )
+
+    async def find_price(self, choice: ModelChoice) -> Price | None:
+        """The price of a model. Reads its row if its capabilities or its price need that."""
+        if known_profile(choice.provider_name, choice.model) is None:
+            await self._look_up(choice)
+        price = await super().find_price(choice)
+        if price is None:
+            await self._look_up(choice)
+            price = self.price_of(choice.provider_name, choice.model)
+        return price
+
+    async def _look_up(self, choice: ModelChoice) -> None:
+        """Look a model up in the table, if the table may have it."""
+        if choice.client == "litellm" or litellm_name(choice.provider_name) is not None:
+            await self.look_up(choice.provider_name, choice.model)
 
     async def look_up(self, provider: str, model: str) -> None:
         """Read a model's row, if that was not done yet."""
@@ -113,20 +160,10 @@ class ModelTable:
         """Whether the table has a row for exactly this model, after it was looked up."""
         return self._rows.get((provider, model)) is not None
 
-    def learn(self, provider: str, model: str, details: ModelDetails) -> None:
-        """Store the endpoint's own details of a model."""
-        self._by_provider[provider, model] = details
-
     def price_of(self, provider: str, model: str) -> Price | None:
         """The price of a model; None if it is unknown, which does not mean that it is free."""
-        set_here = _price_set(self._providers.get(provider), model)
-        if set_here is not None:
-            return Price(
-                prompt=set_here.prompt / _MILLION,
-                completion=set_here.completion / _MILLION,
-                cached=_each(set_here.cached),
-                cache_write=_each(set_here.cache_write),
-            )
+        if (price := super().price_of(provider, model)) is not None:
+            return price
         row = self._rows.get((provider, model))
         if row is None or row.input_cost_per_token is None or row.output_cost_per_token is None:
             return None
@@ -178,30 +215,6 @@ class ModelTable:
             tools=usual.tools and row.supports_function_calling is not False,
             images=usual.images or bool(row.supports_vision),
         )
-
-
-def _each(million: float | None) -> float | None:
-    return None if million is None else million / _MILLION
-
-
-def _price_set(settings: ProviderSettings | None, model: str) -> PriceSettings | None:
-    if settings is None:
-        return None
-    row = settings.models.get(model)
-    return settings.prices.get(model) if row is None or row.price is None else row.price
-
-
-def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfile:
-    """The profile, overridden by the configuration."""
-    model = settings.models.get(profile.name)
-    if model is None:
-        return profile
-    return msgspec.structs.replace(
-        profile,
-        context_tokens=model.context or profile.context_tokens,
-        tools=profile.tools if model.tools is None else model.tools,
-        images=profile.images if model.images is None else model.images,
-    )
 
 
 def _read(find: Callable[[], Path | None], provider: str, model: str) -> _Row | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.config.keys import hint_of
 from nanobot.config.loader import survey
+from nanobot.config.plugin_tables import switched
 from nanobot.config.values import marked
-from nanobot.plugins.configuration.typed import hint_of
-from nanobot.providers.model_check import check_model
+from nanobot.plugins.models.checking import check_model
 
 
 def names_a_model(key: str) -> bool:
@@ -18,13 +19,15 @@ def names_a_model(key: str) -> bool:
 
 
 async def check_named(keys: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Raises ConfigError or UsageError if one of these keys has an unknown model. A provider may
-    still lack its key."""
+    """Raises ConfigError or UsageError if one of these keys has an unknown model, unless the
+    configuration switches this plugin off. A provider may still lack its key."""
     named = [value for key, value in keys.items() if names_a_model(key)]
     labels = [label for value in named for label in ([value] if isinstance(value, str) else value)]
     if not any(labels):
         return
     _, config = survey(environ)
+    if config is not None and "models" in switched(config).off:
+        return
     providers = {} if config is None else config.providers
     for label in labels:
         await check_model(label, providers, environ, reachable=False)
