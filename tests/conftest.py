@@ -154,7 +154,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 10, 50)
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many as there are processors; half as many again where tests wait for processes."""
-    processors = os.cpu_count() or 2
-    return processors if config.getoption("markexpr") == QUICK else processors * 3 // 2
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are processors: a third of the time of all tests is waiting, for
+    processes, timeouts and each other's threads."""
+    return (os.cpu_count() or 2) * 3 // 2
