@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.uncollected import uncollected
+from tests.syntax import ROOT, SOURCES, nodes, tree
 
-ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 # The way of a message, by whole folders: lines of code. Docstrings and comments may be as long as a
@@ -128,7 +127,6 @@ REVISION_DIGESTS = {
     "0012": "695068b2486173105ec6b3295040fcaa92ea7a099751dcb29fed4655fb41c8b9",
 }
 
-SOURCES = sorted([*ROOT.glob("nanobot/**/*.py"), *ROOT.glob("channels/nanobot_channels/**/*.py")])
 TESTS = sorted(ROOT.glob("tests/**/*.py"))
 
 
@@ -137,15 +135,9 @@ def name(file: Path) -> str:
 
 
 @cache
-def tree(file: Path) -> ast.Module:
-    with uncollected():
-        return ast.parse(file.read_text("utf-8"), filename=str(file))
-
-
-@cache
 def imports(file: Path) -> frozenset[str]:
     modules: set[str] = set()
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -154,7 +146,7 @@ def imports(file: Path) -> frozenset[str]:
 
 
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -214,7 +206,7 @@ def code_lines(file: Path) -> int:
     """Lines with something on them that is neither a docstring nor a comment."""
     texts = {
         number
-        for node in ast.walk(tree(file))
+        for node in nodes(file)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
@@ -246,7 +238,7 @@ READ_THE_WRITTEN_URL = {
 
 def swallows(file: Path) -> Iterator[ast.ExceptHandler]:
     """Handlers of every error, but those that pass it on: `except BaseException: undo(); raise`."""
-    for node in ast.walk(tree(file)):
+    for node in nodes(file):
         if isinstance(node, ast.ExceptHandler):
             caught = ast.walk(node.type) if node.type else iter([ast.Name("Exception")])
             broad = any(isinstance(n, ast.Name) and n.id in BROAD for n in caught)
@@ -287,7 +279,7 @@ def test_the_url_of_the_store_is_asked_of_who_knows_whether_its_plugin_is_on() -
     reading = {
         name(file)
         for file in SOURCES
-        for node in ast.walk(tree(file))
+        for node in nodes(file)
         if isinstance(node, ast.Attribute) and node.attr == "database_url"
     }
     assert reading == READ_THE_WRITTEN_URL
@@ -328,9 +320,7 @@ def test_nothing_is_left_to_do_in_comments() -> None:
 @cache
 def verbs_of_ports() -> set[str]:
     """The functions that are verbs of a port over SQL: what they guarantee is said there."""
-    calls = (
-        node for file in SOURCES for node in ast.walk(tree(file)) if isinstance(node, ast.Call)
-    )
+    calls = (node for file in SOURCES for node in nodes(file) if isinstance(node, ast.Call))
     return {
         ast.unparse(call.args[0]).rpartition(".")[2]
         for call in calls
@@ -389,10 +379,10 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         return path.removesuffix("/__init__").replace("/", ".")
 
     def taken(file: Path) -> set[str]:
-        nodes = (node for node in ast.walk(tree(file)) if isinstance(node, ast.ImportFrom))
+        froms = (node for node in nodes(file) if isinstance(node, ast.ImportFrom))
         return {
             where
-            for node in nodes
+            for node in froms
             for alias in node.names
             for where in (f"{node.module}.{alias.name}", node.module or "")
             if where in files and files[where] != file

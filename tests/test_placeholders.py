@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCES = [file for part in ("nanobot", "channels") for file in (ROOT / part).rglob("*.py")]
+from tests.syntax import ROOT, SOURCES
+from tests.syntax import nodes as nodes_of
+
 TEMPLATES = {
     "nanobot/cli/logs.py": {"level"},  # loguru puts it in
     "nanobot/plugins/embedded/answers/__init__.py": {"model"},
@@ -28,8 +28,7 @@ def test_no_text_names_a_variable_that_it_does_not_insert() -> None:
     place = re.compile(r"\{([a-z_]\w*)(?:[.\[!:][^{}]*)?\}")
     found: dict[str, set[str]] = {}
     for file in SOURCES:
-        tree = ast.parse(file.read_text("utf-8"))
-        nodes = list(ast.walk(tree))
+        nodes = nodes_of(file)
         inserted = {id(v) for n in nodes if isinstance(n, ast.JoinedStr) for v in n.values}
         inserted |= {
             id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr == "format"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,6 +74,7 @@ def on_the_way() -> set[str]:
     return loaded
 
 
+@cache
 def imported(module: str) -> list[str]:
     """The modules of ours that a module imports when it is loaded or type-checked."""
     names: list[str] = []

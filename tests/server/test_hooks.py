@@ -12,6 +12,7 @@ import pytest
 
 from nanobot.plugins.hooks.deliveries import MOST, NamedDeliveries
 from nanobot.plugins.hooks.signatures import sign
+from nanobot.server import application
 from nanobot.server.web_server import WebServer
 from tests.server.serving import Bench, Told, exchange
 
@@ -180,6 +181,13 @@ async def test_ten_megabytes_are_refused_unread(bench: Bench, length: bytes) -> 
         assert (await deliver(bench, server))[0] == 202
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends no more is not waited for as long as else."""
+    monkeypatch.setattr(application, "_LINGER_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("hasty")
 async def test_a_client_that_asks_first_is_told_before_it_sends(bench: Bench) -> None:
     head = b"POST /hooks/ci HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
     async with bench.serving(bench.hook("ci")) as server:
@@ -193,6 +201,7 @@ async def test_a_client_that_asks_first_is_told_before_it_sends(bench: Bench) ->
         assert text.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 ")
 
 
+@pytest.mark.usefixtures("hasty")
 async def test_a_body_that_drips_is_given_up(bench: Bench) -> None:
     head = b"POST /hooks/ci HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"
     async with bench.serving(bench.hook("ci"), body_seconds=0.05) as server:

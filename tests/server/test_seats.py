@@ -52,7 +52,7 @@ async def held(url: str, request: str) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for number in range(MOST + 60):
             if number >= MOST + 10:
-                await asyncio.sleep(0.03)  # a seat that was left meanwhile is taken again
+                await asyncio.sleep(0.01)  # a seat that was left meanwhile is taken again
             with suppress(ConnectionError):
                 _, writer = await asyncio.open_connection(host, int(port))
                 stack.callback(writer.close)

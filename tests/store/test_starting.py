@@ -210,6 +210,7 @@ async def test_a_caller_that_is_cancelled_holds_nothing(home: Home, journal: Sql
     await admit(journal, said("more"))
     claimed = await claim(journal, "other")
     assert claimed.run.id in ("run", "other")  # whether the first came that far or not
+    await home.reopen()  # what it has begun ends here, and not within the next test
 
 
 async def test_an_entry_that_cannot_be_read_does_not_keep_a_message_out(

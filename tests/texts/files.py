@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from tests.syntax import ROOT
 from tests.texts.faces import faces
 from tests.texts.shown import shown_rows
-from tests.texts.source import ROOT
 
 CORE = "nanobot/texts/zh"
 PLUGINS = "nanobot/plugins"

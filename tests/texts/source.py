@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from tests.uncollected import uncollected
+from tests import syntax
+from tests.syntax import ROOT
 
-ROOT = Path(__file__).parents[2]
 _ROOTS = (ROOT, ROOT / "channels")
 _FOLDERS = (ROOT / "nanobot", ROOT / "channels" / "nanobot_channels")
 _NOT_SHOWN = ("nanobot/plugins/kit/", "nanobot/texts/")
@@ -53,8 +53,7 @@ class Found(msgspec.Struct, frozen=True):
 def modules() -> dict[str, Module]:
     """All files of the code, by module name."""
     files = [file for folder in _FOLDERS for file in sorted(folder.rglob("*.py"))]
-    with uncollected():
-        read = [_module(file) for file in files]
+    read = [_module(file) for file in files]
     return {
         each.name: each
         for each in read
@@ -66,7 +65,7 @@ def _module(file: Path) -> Module:
     root = _ROOTS[1] if file.is_relative_to(_ROOTS[1]) else ROOT
     parts = file.relative_to(root).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    tree = ast.parse(file.read_text("utf-8"))
+    tree = syntax.tree(file)
     module = Module(name, file.relative_to(ROOT).as_posix(), tree, _imports(tree), {}, {}, {})
     for node in tree.body:
         if isinstance(node, Function):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.texts.source import ROOT
+from tests.syntax import ROOT
 
 PAGES = [("README.md", "README.zh.md"), ("docs/quick-start.md", "docs/zh/quick-start.md")]
 

@@ -67,6 +67,7 @@ class Handler(AsyncSocketModeHandler):
         self.app = AsyncApp(
             client=web.client,
             authorize=account,
+            name="nanobot",  # bolt would name it after the file that its caller is in, found slowly
             logger=library_log(),
             process_before_response=True,
             ignoring_self_events_enabled=False,

@@ -28,6 +28,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
+loads_it = pytest.mark.process  # 4 s of a processor
+
 
 @pytest.fixture
 async def provider(server: OpenAIServer) -> AsyncIterator[LiteLLMProvider]:
@@ -78,7 +80,7 @@ async def test_without_the_package_a_call_names_the_command() -> None:
     assert "\n" not in output
 
 
-@pytest.mark.process
+@loads_it
 def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: object) -> None:
     code = (
         "import os, socket, sys\n"
@@ -93,6 +95,7 @@ def test_loading_asks_nothing_of_the_network_and_takes_no_env_file(tmp_path: obj
     assert python(code) == "False 0 True None"
 
 
+@loads_it
 async def test_as_a_library_models_are_written_with_their_provider() -> None:
     async with AnthropicServer() as server:
         provider = LiteLLMProvider(
@@ -107,6 +110,7 @@ async def test_as_a_library_models_are_written_with_their_provider() -> None:
         await provider.close()
 
 
+@loads_it
 async def test_an_endpoint_of_ones_own_is_taken_for_openais_kind(server: OpenAIServer) -> None:
     provider = LiteLLMProvider(name="home", api_key="k", api_base=server.base_url)
     assert (await provider.chat(ask("some/model", "say:here"))).text == "here"
@@ -114,6 +118,7 @@ async def test_an_endpoint_of_ones_own_is_taken_for_openais_kind(server: OpenAIS
     await provider.close()
 
 
+@loads_it
 async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
     provider: LiteLLMProvider, server: OpenAIServer
 ) -> None:
@@ -123,6 +128,7 @@ async def test_a_parameter_that_the_endpoint_refuses_is_left_out_from_then_on(
     assert ["temperature" in body for body in server.requests] == [True, False, False]
 
 
+@loads_it
 async def test_texts_become_vectors(provider: LiteLLMProvider, server: OpenAIServer) -> None:
     assert await provider.embed(["a", "bcd"], "e-1") == [[1.0, 0.0], [3.0, 1.0]]
     server.fail_with(error_status(401, "no such key"))
@@ -130,10 +136,12 @@ async def test_texts_become_vectors(provider: LiteLLMProvider, server: OpenAISer
         await provider.embed(["a"], "e-1")
 
 
+@loads_it
 async def test_speech_becomes_text(provider: LiteLLMProvider) -> None:
     assert await provider.transcribe(b"hello", "note.ogg", "w-1") == "note.ogg by w-1: hello"
 
 
+@loads_it
 async def test_for_a_model_that_is_not_there_the_nearest_of_its_listing_are_offered(
     provider: LiteLLMProvider, server: OpenAIServer
 ) -> None:
@@ -143,6 +151,7 @@ async def test_for_a_model_that_is_not_there_the_nearest_of_its_listing_are_offe
         await provider.chat(ask("qwen3-32", "hello"))
 
 
+@loads_it
 async def test_without_a_listing_the_nearest_that_litellm_knows_are_offered() -> None:
     async with AnthropicServer() as server:
         server.models = []
@@ -171,11 +180,13 @@ def test_our_names_are_litellms_or_are_translated() -> None:
     assert not NATIVE & KNOWN_PROVIDERS.keys()
 
 
+@loads_it
 def test_every_name_in_the_list_is_litellms() -> None:
     known = {str(getattr(name, "value", name)) for name in load_litellm().provider_list}
     assert known >= REACHED
 
 
+@loads_it
 async def test_claude_is_told_what_to_keep_in_its_cache() -> None:
     tools = (ToolSpec("look", "Look.", {"type": "object", "properties": {}}),)
     history = [ChatMessage(role="system", content="Be brief. " * 90)]

@@ -15,7 +15,7 @@ import pytest
 
 from nanobot.errors import ToolError
 from nanobot.plugins.mcp.settings import McpSettings
-from tests.plugins.mcp.conftest import ROOT, working
+from tests.plugins.mcp.conftest import ROOT, Hasty, working
 
 
 def free_port() -> int:
@@ -96,7 +96,7 @@ async def test_what_is_no_server_is_told_and_tried_again(folder: Path, answer: b
     web = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = web.sockets[0].getsockname()[1]
     try:
-        async with working(folder, ("failed",), it=at(port, timeout=5.0)) as bench:
+        async with working(folder, ("failed",), Hasty(), it=at(port, timeout=5.0)) as bench:
             assert bench.view().error
             assert bench.names == ["call_tool", "find_tools", "mcp_read"]
             first = len(requests)

@@ -51,7 +51,7 @@ async def eventually(clock: ManualClock, holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not holds():
             clock.advance(1.0)
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.002)
 
 
 async def known(gateway: Parts) -> list[MemoryView]:

@@ -27,6 +27,8 @@ from tests.server.housing import house
 
 CHANNEL = '[channels.udp]\nport = 1\ntoken = "long enough to be a secret"\nmembers = ["3"]\n'
 OFF = '[plugins]\noff = ["pairing"]\n'
+NO_MODEL = '[agent]\nmodel = "absent/one"\n[providers.absent]\napi_base = "http://127.0.0.1:9"\n'
+"""Refuses at once, where doctor would otherwise start the embedded model to try it."""
 WHY = "belongs to the plugin pairing, which is off here"
 
 
@@ -137,7 +139,7 @@ async def test_the_audit_and_doctor_know_that_nobody_can_ask(tmp_path: Path) -> 
         ("", "channels.udp: a pairing code and nothing else", "nanobot pair approve"),
         (OFF, "channels.udp: nothing", "channels.udp.owners"),
     ):
-        async with serving(tmp_path, settings) as parts:
+        async with serving(tmp_path, settings + NO_MODEL) as parts:
             audit = await parts.operations.call("security audit", {})
             assert reaches in [each.reaches for each in audit]
         found = await findings({"NANOBOT_HOME": str(tmp_path)})
@@ -152,7 +154,7 @@ async def test_doctor_knows_an_owner_who_was_let_in_only_while_pairing_is_on(
     async with serving(tmp_path) as parts:
         await parts.plugged.offers.get(Pairing).let_in("udp", "1", Role.OWNER, "me")
     for settings in ("", OFF):
-        (tmp_path / "config.toml").write_text(settings + CHANNEL)
+        (tmp_path / "config.toml").write_text(settings + NO_MODEL + CHANNEL)
         found = await findings({"NANOBOT_HOME": str(tmp_path)})
         missing = [each for each in found if each.text == "no owner is configured"]
         assert bool(missing) is bool(settings)

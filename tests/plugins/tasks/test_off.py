@@ -26,6 +26,8 @@ from nanobot.testing.model import ScriptedProvider
 from tests.store.empty import with_empty_store
 
 OFF = '[plugins]\noff = ["tasks"]\n'
+NO_MODEL = '[providers.absent]\napi_base = "http://127.0.0.1:9"\n[agent]\nmodel = "absent/one"\n'
+"""Refuses at once, where doctor would otherwise start the embedded model to try it."""
 
 
 class Home:
@@ -37,7 +39,7 @@ class Home:
         with_empty_store(folder)
 
     def gateway(self, settings: str = "") -> Gateway:
-        (self._folder / "config.toml").write_text(f"{settings}[agent]\nremember = 'off'\n")
+        (self._folder / "config.toml").write_text(f"{settings}{NO_MODEL}remember = 'off'\n")
         environ = {"NANOBOT_HOME": str(self._folder)}
         program = Program(provider=OneProvider(ScriptedProvider()))
         return Gateway(load(environ), environ, channels=False, program=program)
