@@ -48,7 +48,6 @@ HANDLED = {
     "plugins/mcp/stdio.py:mcp: stderr": "the life of the connection is within a boundary",
     "plugins/shell/sandbox/proxy.py:proxy: out": "a task of the connection, which asyncio logs",
     "plugins/skills/service.py:skills": "it is a boundary",
-    "plugins/jobs/timer.py:cron: timer": "`CronService.run` is supervised",
     "plugins/jobs/timer.py:cron: wait": "it sleeps",
     "plugins/jobs/timer.py:cron: changes": "it waits",
     "plugins/evals/evaluation.py:evals: attempt": "the caller's operation fails",
@@ -201,7 +200,6 @@ ERASING = ("erasing", "erasing: noted erasures", "erasing: one-shot conversation
 ARCHIVING = ("retention", "retention: old entries", "retention: erasures in archives")
 INDEXING = ("conversations that said something", "all conversations", "new messages")
 CHILDREN = {
-    "jobs": ("cron: timer",),
     "plugin erasure: in every process": ERASING,
     "plugin erasure: in one process": ARCHIVING,
     "plugin memory": ("remembering",),

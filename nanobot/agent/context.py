@@ -53,6 +53,8 @@ _NOTES = (FailedEntry, UndeliveredEntry, DeniedEntry, ObjectionEntry)
 """Entries shown to the model as notes from the gateway."""
 _TEXTS = (PostEntry, RecallEntry, *_NOTES)
 _MEANWHILE = (PostEntry, UndeliveredEntry, DeniedEntry)  # not written by the run
+# Loops over the window compare types: entries have no subclasses, and isinstance costs twice that.
+_UNSEEN = frozenset({ModelCallEntry, ToolStartedEntry})
 
 _CallKey: TypeAlias = tuple[str, int, int]
 """Run, model call and index."""
@@ -144,15 +146,14 @@ def _turn_sizes(
     pictures = shown(entries, start, profile)
     run_id = ""
     for entry in entries:
-        body = entry.body
-        if entry.seq < start or isinstance(body, ModelCallEntry):
+        if entry.seq < start or type(body := entry.body) in _UNSEEN:
             continue
         size = _size(body, limit)
         if size is None:
             continue
-        if isinstance(body, (UserEntry, ToolResultEntry)) and body.attachments:
+        if pictures and isinstance(body, (UserEntry, ToolResultEntry)):
             size += _picture_tokens(entry, body, pictures)
-        if (isinstance(body, UserEntry) and entry.run_id != run_id) or not turns:
+        if (type(body) is UserEntry and entry.run_id != run_id) or not turns:
             turns.append((entry.seq, 0, 0))
             run_id = entry.run_id
         seq, count, tokens = turns[-1]
@@ -162,18 +163,18 @@ def _turn_sizes(
 
 def _size(body: Body | None, limit: int) -> int | None:
     """Estimated tokens of an entry, without rendering it; None if it is not shown."""
-    if isinstance(body, UserEntry):
+    if type(body) is UserEntry:
         text = estimate_tokens(body.text) + (estimate_tokens(body.quote) if body.quote else _EMPTY)
         if body.attachments:
             text += _file_tokens(body)
         return min(text, limit // 3) + _HEADER_TOKENS
-    if isinstance(body, ReplyEntry):
+    if type(body) is ReplyEntry:
         if not (body.tool_calls or body.native):
             return estimate_tokens(body.text)
         arguments = [estimate_tokens(call.arguments) for call in body.tool_calls]
         native = estimate_tokens(body.native.content) if body.native else 0
         return max(estimate_tokens(body.text) + sum(arguments), native)
-    if isinstance(body, ToolResultEntry):
+    if type(body) is ToolResultEntry:
         return estimate_tokens(body.text) + _file_tokens(body)
     if isinstance(body, _TEXTS):
         return estimate_tokens(body.text)
@@ -207,10 +208,9 @@ def context(
     run_id = ""
     pictures = shown(entries, call.window_from, call.profile)
     for entry in entries:
-        body = entry.body
-        if entry.seq < call.window_from or isinstance(body, ModelCallEntry):
+        if entry.seq < call.window_from or (kind := type(body := entry.body)) in _UNSEEN:
             continue
-        if isinstance(body, ToolResultEntry):
+        if type(body) is ToolResultEntry:
             tool_call = open_calls.pop((entry.run_id, body.call, body.index), None)
             if tool_call is not None:
                 content = _result_content(entry.seq, body, call.profile, pictures)
@@ -219,18 +219,18 @@ def context(
         message = _message(entry, call.profile, pictures)
         if message is None:
             continue
-        if isinstance(body, _MEANWHILE):
+        if kind in _MEANWHILE:
             meanwhile.append(message)
             continue
         if open_calls:
             messages += _unfinished(open_calls, started)
             open_calls.clear()
-        if isinstance(body, UserEntry) and entry.run_id != run_id:
+        if kind is UserEntry and entry.run_id != run_id:
             run_id = entry.run_id
             messages += meanwhile
             meanwhile.clear()
         messages.append(message)
-        if message.tool_calls and isinstance(body, ReplyEntry):
+        if message.tool_calls and type(body) is ReplyEntry:
             calls = enumerate(message.tool_calls)
             open_calls = {(entry.run_id, body.call, n): tool_call for n, tool_call in calls}
     messages += _unfinished(open_calls, started)
@@ -246,8 +246,8 @@ def summary_tokens(summary: SummaryEntry | None) -> int:
 def _summary(entries: Sequence[Entry], start: int) -> list[ChatMessage]:
     """The summary of the entries before the window, if there is one."""
     for entry in reversed(entries):
-        if isinstance(entry.body, SummaryEntry) and entry.body.upto == start - 1:
-            text = f"[summary of what was said before, by the gateway: {entry.body.text}]"
+        if type(body := entry.body) is SummaryEntry and body.upto == start - 1:
+            text = f"[summary of what was said before, by the gateway: {body.text}]"
             return [ChatMessage(role="user", content=text)]
     return []
 
@@ -272,7 +272,7 @@ def _fit(messages: list[ChatMessage], fixed: int, call: ModelCallEntry) -> list[
 
 
 def _started(entries: Sequence[Entry]) -> set[_CallKey]:
-    started = [(e.run_id, e.body) for e in entries if isinstance(e.body, ToolStartedEntry)]
+    started = [(e.run_id, e.body) for e in entries if type(e.body) is ToolStartedEntry]
     return {(run, body.call, body.index) for run, body in started}
 
 
@@ -307,9 +307,9 @@ def _tokens(message: ChatMessage) -> int:
 def _message(entry: Entry, profile: ModelProfile, pictures: frozenset[int]) -> ChatMessage | None:
     """An entry as the model sees it; None if it never does."""
     body = entry.body
-    if isinstance(body, UserEntry) and body.command is None:
+    if type(body) is UserEntry and body.command is None:
         return _user(entry.seq, body, profile, pictures)
-    if isinstance(body, ReplyEntry):
+    if type(body) is ReplyEntry:
         return _reply(entry, body, profile)
     if isinstance(body, PostEntry):
         return ChatMessage(role="assistant", content=body.text)

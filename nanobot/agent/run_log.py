@@ -31,7 +31,7 @@ class RunLog:
         self.entries.extend(entries)
         # Cached: these are read dozens of times in a run, and the log may be long.
         self.own += own(self._run_id, entries)
-        self._messages += [e.body for e in entries if isinstance(e.body, UserEntry)]
+        self._messages += [e.body for e in entries if type(e.body) is UserEntry]
         self._label = self._label.join(joined_label([entry.body for entry in entries]))
         for name in ("messages", "options", "private", "label"):  # derived from the log
             self.__dict__.pop(name, None)

@@ -10,8 +10,9 @@ from nanobot.session.entries import Entry, SummaryEntry, SummaryUndoneEntry
 def latest(entries: Sequence[Entry]) -> SummaryEntry | None:
     """The current summary; None if there is none, or it was undone."""
     for entry in reversed(entries):
-        if isinstance(entry.body, SummaryEntry) and entry.body.upto < entry.seq:
-            return entry.body
-        if isinstance(entry.body, SummaryUndoneEntry):
+        body = entry.body
+        if type(body) is SummaryEntry and body.upto < entry.seq:
+            return body
+        if type(body) is SummaryUndoneEntry:
             return None
     return None

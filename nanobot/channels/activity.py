@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Bus, Handler
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload, Step
 from nanobot.ports import Clock
 
@@ -64,11 +64,15 @@ class Activity:
         """Follow the events until cancelled."""
         kinds = {EventKind.STATUS, EventKind.END, EventKind.TOOL_CALL, EventKind.TOOL_RESULT}
         kinds |= {EventKind.ASSISTANT_MESSAGE}
-        watching = self._bus.subscribe(None, frozenset(kinds))
+
+        def handle(event: RunEvent) -> None:
+            with boundary(f"an event of run {event.run_id}"):
+                self._follow(event, on_end)
+
+        watching = Handler(frozenset(kinds), handle)
+        self._bus.watch(watching)
         try:
-            async for event in watching:
-                with boundary(f"an event of run {event.run_id}"):
-                    self._follow(event, on_end)
+            await asyncio.Event().wait()
         finally:
             self._bus.unsubscribe(watching)
 

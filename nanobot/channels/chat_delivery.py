@@ -68,7 +68,6 @@ class ChatDelivery:
         self._clock = parts.clock
         self._parts = parts
         self._can = parts.sender.channel.capabilities
-        self._confiding = isinstance(parts.sender.channel, Confiding)
         self._waited_for = 0
         self._look_ups = LookUps(parts)
         self._failures = 0
@@ -82,7 +81,8 @@ class ChatDelivery:
         row = None if self._departure is None else await self._departure.stored()
         row = row or await self._next()
         while row is not None:
-            if self._helping and row.message.only_for and self._confiding:
+            private = self._helping and row.message.only_for
+            if private and isinstance(self._sender.channel, Confiding):
                 await self._hand_over()  # messages to one person need data that came with theirs
                 return
             try:

@@ -21,7 +21,6 @@ class LookUps:
         self._clock = parts.clock
         self._outage = parts.outage
         self._reconciles = parts.sender.channel.capabilities.reconciles
-        self._confiding = isinstance(parts.sender.channel, Confiding)
         self._failed = 0
         self._first = 0.0
 
@@ -31,7 +30,8 @@ class LookUps:
         if not self._reconciles:
             await self._outage.clear(row.message.address.chat_id)
         # No history shows messages that only one person could see.
-        if not self._reconciles or (row.message.only_for and self._confiding):
+        private = row.message.only_for and isinstance(self._sender.channel, Confiding)
+        if not self._reconciles or private:
             raise Uncertain("the platform cannot be asked")
         part = row.parts[idx]
         try:

@@ -37,6 +37,7 @@ class Menus:
     def __init__(self, name: str, channel: Commanding, settings: MenuSettings) -> None:
         self._name = name
         self._channel = channel
+        self._by_chat = isinstance(channel, CommandingByChat)
         self._settings = settings
         self._roles: dict[str, Role] = {}
         self._wrote: asyncio.Queue[tuple[str, Role]] = asyncio.Queue()
@@ -44,7 +45,7 @@ class Menus:
     def heard(self, message: InboundMessage, role: Role) -> None:
         """A message is in the journal."""
         chat = message.address.chat_id
-        by_chat = isinstance(self._channel, CommandingByChat) and not message.group
+        by_chat = self._by_chat and not message.group
         if by_chat and self._roles.get(chat) is not role:
             self._wrote.put_nowait((chat, role))
 

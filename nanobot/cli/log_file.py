@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _MOST_BYTES = 5_000_000
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 def log_file_of(home: Path) -> Path:
@@ -35,10 +36,22 @@ class LogFile:
 
     def write(self, text: str) -> None:
         """One message, as formatted by the log."""
+        line = text.encode("utf-8", "replace")
         with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open("a", encoding="utf-8", errors="replace") as out:
-                out.write(text)
-                size = out.tell()
+            opened = self._opened()
+            try:
+                while line:
+                    line = line[os.write(opened, line) :]
+                size = os.fstat(opened).st_size
+            finally:
+                os.close(opened)
             if size > _MOST_BYTES:
                 self._file.replace(self._file.with_name(f"{self._file.name}.1"))
+
+    def _opened(self) -> int:
+        """Opened for each line: it may have been moved or removed."""
+        try:
+            return os.open(self._file, _APPEND, 0o666)
+        except FileNotFoundError:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(self._file, _APPEND, 0o666)

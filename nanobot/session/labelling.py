@@ -21,7 +21,7 @@ from nanobot.session.entries import (
 Labelled: TypeAlias = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry
 """The entries, other than its own replies, that a model reads."""
 
-_WITH_LABEL = (*get_args(Labelled), ErasedEntry)
+_WITH_LABEL = frozenset({*get_args(Labelled), ErasedEntry})
 """The entries that can have another label than NOTHING."""
 _SPEAKERS = {
     Role.OWNER: Speaker.OWNER,
@@ -50,7 +50,18 @@ def label_of(body: Body | None) -> Label:
 
 def joined_label(bodies: Iterable[Body | None]) -> Label:
     """The label of content derived from all of these entries."""
-    return labels.joined([label_of(body) for body in bodies if isinstance(body, _WITH_LABEL)])
+    # Most entries of a long log have one of few stored labels; each is joined once.
+    stored: dict[tuple[str, bool], Label] = {}
+    others = []
+    for body in bodies:
+        if type(body) not in _WITH_LABEL:
+            continue
+        text, tainted = getattr(body, "label", ""), getattr(body, "tainted", False)
+        if not text:
+            others.append(label_of(body))
+        elif (text, tainted) not in stored:
+            stored[text, tainted] = label_of(body)
+    return labels.joined([*stored.values(), *others])
 
 
 def of_message(message: InboundMessage, role: Role) -> Label:

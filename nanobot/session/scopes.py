@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 from nanobot.messages import Address, Role
 
@@ -32,6 +33,7 @@ def scope_of(address: Address, sender_id: str, role: Role, *, private: bool) -> 
     return f"chats/{_name(address.channel)}/{_name(address.chat_id)}"
 
 
+@lru_cache(maxsize=1_000)
 def _name(text: str) -> str:
     """A file name unique to this text; `=` marks upper case, so that names stay distinct on file
     systems that ignore case.

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Bus, Handler
 from nanobot.messages import (
     Address,
     EventKind,
@@ -105,6 +105,18 @@ async def test_a_waiting_watcher_is_woken(bus: Bus) -> None:
         await asyncio.sleep(0)
         bus.emit(event(7))
     assert waiting.result().seq == 7
+
+
+async def test_a_handler_gets_its_kinds_of_every_session_at_once(bus: Bus) -> None:
+    seen: list[int] = []
+    handler = Handler(frozenset({EventKind.END}), lambda ended: seen.append(ended.seq))
+    bus.watch(handler)
+    bus.emit(event(1))
+    bus.emit(event(2, "fake:2", EventKind.END))
+    assert seen == [2]
+    bus.unsubscribe(handler)
+    bus.emit(event(3, "fake:2", EventKind.END))
+    assert seen == [2]
 
 
 async def test_nobody_watches_after_the_last_one_left(bus: Bus) -> None:

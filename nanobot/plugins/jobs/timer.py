@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Bus, Handler
 from nanobot.errors import StoreError, UsageError
-from nanobot.messages import EventKind
+from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.jobs.publisher import JobPublisher
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.ports import Clock
@@ -92,16 +92,17 @@ class CronService:
     async def run(self) -> None:
         """Fire jobs until cancelled. It may be called again, also on another event loop."""
         self._changed = asyncio.Event()
-        ends = self.bus.subscribe(None, frozenset({EventKind.END}))
+        ends = Handler(frozenset({EventKind.END}), self._note_end)
+        self.bus.watch(ends)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._serve(), name="cron: timer")
-                async for event in ends:
-                    if self._looking or event.session_key in self._watched:
-                        self._ended[event.session_key] = None
-                        self._changed.set()
+            await self._serve()
         finally:
             self.bus.unsubscribe(ends)
+
+    def _note_end(self, event: RunEvent) -> None:
+        if self._looking or event.session_key in self._watched:
+            self._ended[event.session_key] = None
+            self._changed.set()
 
     async def fire(self) -> Fired:
         """Settle all ended runs and fire all due jobs, and wake their sessions and chats. Raises

@@ -84,6 +84,16 @@ def test_following_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> N
         assert list(islice(lines, 3)) == ["one", "two halves", "anew"]
 
 
+def test_a_log_whose_folder_is_gone_begins_anew(tmp_path: Path) -> None:
+    file = log_file_of(tmp_path)
+    log = LogFile(file)
+    log.write("before\n")
+    file.unlink()
+    file.parent.rmdir()
+    log.write("half an emoji: \ud83d\n")
+    assert last_lines(file, 2) == ["half an emoji: ?"]
+
+
 def test_a_log_that_cannot_be_written_harms_nothing(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file where the folder would be")
     LogFile(log_file_of(tmp_path)).write("lost\n")

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus
+from nanobot.bus.core import Bus, Handler
 from nanobot.bus.pace import stirred
 from nanobot.errors import StoreCorrupt
-from nanobot.messages import EventKind
+from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.search.query import rows_of
 from nanobot.plugins.search.store import log_words
 from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed
@@ -81,11 +81,14 @@ class LogIndexing(SqlStore):
             await self.writer.clock.sleep(_PAUSE_SECONDS)
 
     async def _watch(self, bus: Bus) -> None:
-        watching = bus.subscribe(None, frozenset({EventKind.END}))
+        def ended(event: RunEvent) -> None:
+            self._spoken.add(event.session_key)
+            self._news.set()
+
+        watching = Handler(frozenset({EventKind.END}), ended)
+        bus.watch(watching)
         try:
-            async for event in watching:
-                self._spoken.add(event.session_key)
-                self._news.set()
+            await asyncio.Event().wait()
         finally:
             bus.unsubscribe(watching)
 
