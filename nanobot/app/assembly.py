@@ -11,7 +11,7 @@ from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.changing import take_changes
+from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
@@ -293,7 +293,7 @@ class _Assembly:
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
         bringing.set_stand_in(self.tools, self.plugged)
-        bringing.filter_results(self.tools, self.plugged)
+        filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,10 @@ from nanobot.app.plugged import Plugged
 from nanobot.app.trigger_plans import NEEDED, plan_of
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
+from nanobot.bus.gate import Strangers
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.errors import ConfigError, PluginBroken, ToolError, UsageError
+from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
@@ -45,7 +46,6 @@ from nanobot.store.unit import (
     StoreHooks,
     TaskEnds,
 )
-from nanobot.tools.base import CallContext, ToolOutput
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
@@ -54,6 +54,7 @@ from nanobot.tools.stand_in import TOOLS_THEMSELVES
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Transcriber
+from nanobot.workspace.shown_files import ShownFiles
 
 
 def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
@@ -102,21 +103,23 @@ def readers_of(plugged: Plugged) -> FileReaders:
     return FileReaders(on, {name: each.plugin.readers for name, each in rest.items()})
 
 
-_ASKED_BY_THE_CORE: Mapping[Any, tuple[str, ...]] = {
-    LastingFacts: ("keep", "filed", "known"),
-    Summaries: ("keeping",),
-    Embedder: ("embed",),
-    Transcriber: ("transcribe",),
-    JobService: ("publisher", "announce", "look_at_all", "run"),
-    MessageSearch: ("saying",),
-    RunTypes: ("perform",),
-    TaskStarter: ("start", "prepare"),
-    UnreadableRows: ("listed",),
-    Care: ("tell",),
-    Spending: ("spent", "used_shares"),
-    Credentials: ("by_token", "by_cookie", "by_link", "log_in", "log_out", "link"),
-}
-"""Types that the core asks for if a plugin offers them, with their functions."""
+ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
+    LastingFacts,
+    Summaries,
+    Embedder,
+    Transcriber,
+    JobService,
+    MessageSearch,
+    RunTypes,
+    TaskStarter,
+    UnreadableRows,
+    Care,
+    Spending,
+    Credentials,
+    ShownFiles,
+    Strangers,
+)
+"""Types that the core asks for if a plugin offers them: each object has all their functions."""
 
 _TASK_VERBS = ("waits", "stop_below", "report")
 
@@ -131,11 +134,16 @@ def offer_objects(plugged: Plugged) -> None:
             name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
                 raise PluginBroken(f"{name} is offered already")
-            if not all(callable(getattr(thing, v, None)) for v in _ASKED_BY_THE_CORE.get(kind, ())):
+            verbs = _verbs(kind) if kind in ASKED_BY_THE_CORE else ()
+            if not all(callable(getattr(thing, verb, None)) for verb in verbs):
                 raise PluginBroken(f"it offers {type(thing).__name__} as {name}")
         plugged.offers.add(things)
 
     plugged.each("objects", use)
+
+
+def _verbs(kind: type[Any]) -> list[str]:
+    return [name for name, it in vars(kind).items() if callable(it) and not name.startswith("_")]
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
@@ -170,27 +178,6 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
         registry.stand_in = given
 
     plugged.each("stand_in", use)
-
-
-def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
-    """Have plugins change results of calls. If one fails, so do the calls that it should filter."""
-
-    def use(_: FoundPlugin, given: Any) -> None:
-        registry.results.extend(functions(given))
-
-    plugged.each("results", use)
-    for name, fields in plugged.failures.items():
-        if "results" in fields:
-            registry.results.append(partial(_withheld, name))
-
-
-async def _withheld(plugin: str, tool: str, output: ToolOutput, _: CallContext) -> ToolOutput:
-    if output.tainted:
-        raise ToolError(
-            f"the result of {tool} may contain content from outside, and the plugin {plugin}, "
-            "which filters results, is broken: `nanobot plugins` says why"
-        )
-    return output
 
 
 def operations_of(plugged: Plugged) -> list[Operation]:

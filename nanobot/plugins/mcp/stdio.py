@@ -49,8 +49,8 @@ async def talking(process: Process, line: ConnectionState) -> AsyncIterator[Tran
     try:
         async with asyncio.TaskGroup() as tasks, received, inbox, outbox, to_send:
             jobs = [
-                tasks.create_task(_listen(process, received, complaints, line), name="mcp: stdout"),
-                tasks.create_task(_speak(process, to_send, line), name="mcp: stdin"),
+                tasks.create_task(_hear(process, received, complaints, line), name="mcp: stdout"),
+                tasks.create_task(_speak(process, to_send, complaints, line), name="mcp: stdin"),
                 tasks.create_task(_note(process, complaints), name="mcp: stderr"),
             ]
             try:
@@ -63,11 +63,12 @@ async def talking(process: Process, line: ConnectionState) -> AsyncIterator[Tran
 
 
 class _Complaints:
-    """The end of a program's standard error; `whole` once it is complete."""
+    """The end of a program's standard error; `whole` once it is complete. `heard`: no more of its
+    standard output is read."""
 
     def __init__(self) -> None:
         self.text = bytearray()
-        self.whole = asyncio.Event()
+        self.whole, self.heard = asyncio.Event(), asyncio.Event()
         self.garbled = b""
 
     def telling(self) -> str:
@@ -78,6 +79,15 @@ class _Complaints:
             return ""
         said = quoted(self.garbled.decode("utf-8", "replace").strip())
         return f"its standard output contains text that is not a message: {said}"
+
+
+async def _hear(
+    process: Process, received: _Inbox, complaints: _Complaints, line: ConnectionState
+) -> None:
+    try:
+        await _listen(process, received, complaints, line)
+    finally:
+        complaints.heard.set()
 
 
 async def _listen(
@@ -140,7 +150,10 @@ async def _last_words(process: Process, complaints: _Complaints) -> str:
 
 
 async def _speak(
-    process: Process, to_send: MemoryObjectReceiveStream[SessionMessage], line: ConnectionState
+    process: Process,
+    to_send: MemoryObjectReceiveStream[SessionMessage],
+    complaints: _Complaints,
+    line: ConnectionState,
 ) -> None:
     stdin = process.stdin
     if stdin is None:
@@ -152,6 +165,10 @@ async def _speak(
                 stdin.write(text.encode() + b"\n")
                 await stdin.drain()
             except OSError as error:
+                # A program that has ended reads nothing either: what it said last is the reason.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                        await complaints.heard.wait()
                 line.end(f"it does not read its input ({error})")
                 return
 

@@ -1,0 +1,124 @@
+"""What a plugin's functions do later, while people wait, costs only the plugin: its name is noted,
+and every message is answered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nanobot.app import answers, before_runs, changing
+from nanobot.app.bringing import ASKED_BY_THE_CORE
+from nanobot.seam.plugin import FUNCTIONS
+from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.plugins.brought import Site
+from tests.plugins.brought import site as site
+from tests.plugins.switching import asked, serving
+
+ODD = """
+    import asyncio
+    from nanobot.agent.prompt import PromptAddition
+    from nanobot.seam.plugin import Plugin
+
+
+    def odd(*_):
+        {does}
+
+
+    async def later(*_):
+        {waits}
+        {does}
+
+
+    class Propagator:
+        received = sent = odd
+
+
+    class StandIn:
+        def knows(self, name):
+            return False
+
+        judged = answered = later
+
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", {field}={given})
+"""
+GIVING = {
+    "arrivals": "lambda: [later]",
+    "outgoing": "lambda: [later]",
+    "stages": "lambda: [later]",
+    "events": "lambda: [odd]",
+    "remarks": "lambda: [odd]",
+    "answer_checks": "lambda: [later]",
+    "prompt": "lambda: PromptAddition(parts=later, last=odd, renew=odd)",
+    "propagation": "Propagator",
+    "results": "lambda: [later]",
+}
+"""The fields whose functions are called while a message is handled, and how they give them."""
+ELSEWHERE = {
+    *("objects", "stand_in", "ledger", "policy", "sharing", "run_types"),  # checked when given
+    *("operations", "commands", "tools"),  # fail for whoever calls them
+    *("routes", "deliveries", "page", "serve", "metrics"),  # fail for whoever asks over HTTP
+    *("checks", "fits", "exposures"),  # fail for whoever looks
+    *("triggers", "start", "every_process", "one_process", "around_runs"),  # live by themselves
+    "store_hooks",  # tests/plugins/test_store_hooks.py
+}
+NOT_ASKED = {"outgoing", "remarks", "propagation"}  # of this message: no part of its answer
+WAYS = {
+    "raises": "raise ZeroDivisionError('down we go')",
+    "gives nothing": "return None",
+    "gives nonsense": "return object()",
+    "gives a text": "return 'hi'",
+    "gives a number": "return [5]",
+}
+
+
+def test_each_field_is_looked_at() -> None:
+    assert not set(GIVING) & ELSEWHERE
+    assert set(GIVING) | ELSEWHERE == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("field", GIVING)
+async def test_a_message_is_answered_whatever_a_plugin_does_to_it(
+    field: str, how: str, site: Site, tmp_path: Path
+) -> None:
+    code = ODD.format(field=field, given=GIVING[field], does=WAYS[how], waits="")
+    site.bring("odd", code)
+    model = ScriptedProvider(asks_for("list_dir", path="."), "fine", "fine")
+    async with serving(tmp_path / "home", model=model) as parts:
+        assert parts.plugged.failures.get("odd") is None
+        assert await asked(parts, "hello") == "completed"
+        if how == "raises" and field not in NOT_ASKED:
+            assert "the plugin odd" in str(parts.engine.facts().troubles)
+
+
+@pytest.mark.parametrize(
+    "field", ["arrivals", "outgoing", "stages", "answer_checks", "prompt", "results"]
+)
+async def test_a_message_waits_for_no_plugin_that_hangs(
+    field: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (answers, before_runs, changing):
+        for name in vars(module):
+            if name.endswith("_SECONDS"):
+                monkeypatch.setattr(module, name, 0.2)
+    code = ODD.format(
+        field=field, given=GIVING[field], does="return None", waits="await asyncio.sleep(3600)"
+    )
+    site.bring("odd", code)
+    model = ScriptedProvider(asks_for("list_dir", path="."), "fine", "fine")
+    async with serving(tmp_path / "home", model=model) as parts:
+        assert await asked(parts, "hello") == "completed"
+
+
+def test_the_core_looks_at_whatever_it_asks_plugins_for() -> None:
+    """An object of the wrong kind would be found when somebody waits for it."""
+    asked_for: set[str] = set()
+    for file in sorted(Path("nanobot").rglob("*.py")):
+        if "plugins" not in file.parts:
+            asked_for |= set(re.findall(r"offers\.find\((\w+)\)", file.read_text("utf-8")))
+    named = {each.__name__ for each in ASKED_BY_THE_CORE}
+    assert len(asked_for) > 8
+    assert not asked_for - named
