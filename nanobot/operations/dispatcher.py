@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import re
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import OWNER_ID
+from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
 from nanobot.messages import (
     TERMINAL_SESSION,
@@ -39,6 +41,8 @@ from nanobot.session.said import Order, Said, notice, unordered
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 
+COMMAND_SECONDS = 30.0
+"""Time limit for a command in a chat: the other chats of its channel wait meanwhile."""
 _MOST_UNREADABLE = 1_000
 _COMMAND = pattern(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
@@ -212,12 +216,7 @@ class Dispatcher:
             private=not message.group,
         )
         try:
-            if operation.name == "approve":
-                await self._decisions.check_order(arguments["id"], message, order)
-            result = await self._perform(operation, caller, arguments)
-            lines = [operation.rendered(result, self.engine.shown_at())]
-            lines += below(await self.unreadable(operation, caller, arguments), "/quarantine")
-            text = "\n".join(lines)
+            result, text = await self._answer(operation, caller, arguments, message, order)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
         own = own_words(operation, text, data_of(operation, result))
@@ -227,6 +226,39 @@ class Dispatcher:
             answer = msgspec.structs.replace(admission.answer, **alone)
             admission = msgspec.structs.replace(admission, answer=answer)
         return admission
+
+    async def _answer(
+        self,
+        operation: Operation,
+        caller: Caller,
+        arguments: dict[str, Any],
+        message: InboundMessage,
+        order: Order,
+    ) -> tuple[Any, str]:
+        """The result, and what the chat is told. Raises NanobotError, also if it takes too long or
+        fails otherwise: the chat brings the message no second time."""
+        refusal: NanobotError | None = None
+        with boundary(f"the command /{operation.name}") as caught:
+            limit = asyncio.timeout(COMMAND_SECONDS)
+            try:
+                async with limit:
+                    if operation.name == "approve":
+                        await self._decisions.check_order(arguments["id"], message, order)
+                    result = await self._perform(operation, caller, arguments)
+                    lines = [operation.rendered(result, self.engine.shown_at())]
+                    lines += below(
+                        await self.unreadable(operation, caller, arguments), "/quarantine"
+                    )
+                    return result, "\n".join(lines)
+            except NanobotError as error:
+                refusal = error
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                refusal = UsageError(_too_slow(operation))
+        if refusal is None:
+            raise UsageError(_failed(operation, caught.error))
+        raise refusal
 
     async def _stop(self, invocation: Invocation) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
@@ -321,3 +353,14 @@ class Dispatcher:
                 raise NotAllowed("Only owners can see other conversations.")
             arguments = arguments | {parameter.name: session}
         return await operation.perform(self, caller, arguments)
+
+
+def _too_slow(operation: Operation) -> Sentence:
+    return (
+        f"/{operation.name} was stopped after {COMMAND_SECONDS:g} s. "
+        f"`nanobot {operation.command or operation.name}` has no limit of time."
+    )
+
+
+def _failed(operation: Operation, error: Exception | None) -> Sentence:
+    return f"/{operation.name} failed: {type(error).__name__}. The log has the details."
