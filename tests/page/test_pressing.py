@@ -87,6 +87,17 @@ async def test_nobody_is_shut_out_at_any_place(there: Furnished, role: str, widt
         assert len(crawl.places) > 4
 
 
+async def test_a_name_wider_than_a_phone_breaks_in_the_view_of_its_run(there: Furnished) -> None:
+    rows = await there.read("runs list", limit=200)
+    longest = max(rows, key=lambda row: len(max(row["session_key"].split(), key=len)))
+    assert len(longest["session_key"]) > 60
+    async with there.somebody("owner", 390) as context:
+        page = await context.new_page()
+        await page.goto(f"{there.house.url}/#/runs/{longest['id']}")
+        await page.get_by_text(longest["session_key"]).wait_for()
+        assert not await page.evaluate(SIDEWAYS)
+
+
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(20):
         while not await holds():  # noqa: ASYNC110 - the gateway does not tell
