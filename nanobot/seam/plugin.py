@@ -188,6 +188,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
             "databases": self.databases,
             "providers": self.providers,
             "file readers": self.readers,
+            "interfaces": self.provides or self.objects,
         }
         kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]
