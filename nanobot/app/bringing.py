@@ -36,7 +36,7 @@ from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.quarantine.guard import Care
-from nanobot.store.repositories.hooks import ContainedArrivals
+from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,
     EndHook,
@@ -252,12 +252,12 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
             raise PluginBroken("another plugin already limits notifications")
         if background and tasks:
             raise PluginBroken("another plugin already does background runs")
-        ends.extend([given] if has["ends"] else ())
-        if has["arrives"]:
-            failing = partial(plugged.failing, found, "store_hooks")
-            arriving.append(ContainedArrivals(given, failing) if found.package else given)
+        failing = partial(plugged.failing, found, "store_hooks")
+        contained = ContainedHooks(given, failing) if found.package else given
+        ends.extend([contained] if has["ends"] else ())
+        arriving.extend([contained] if has["arrives"] else ())
         erasing.extend([given] if has["erases"] else ())
-        limiters.extend([given] if limits else ())
+        limiters.extend([contained] if limits else ())
         tasks.extend([given] if background else ())
 
     plugged.each("store_hooks", use, {StoreContext: context})

@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables
 from nanobot.session.views import OutboxView
@@ -44,15 +46,15 @@ BELLS = """
 """
 
 
-def _write(folder: Path) -> None:
+def _write(folder: Path, more: str) -> None:
     folder.mkdir()
     with_empty_store(folder)
-    (folder / "config.toml").write_text("[web]\nport = 0\n[agent]\nremember = 'off'\n")
+    (folder / "config.toml").write_text(f"[web]\nport = 0\n[agent]\nremember = 'off'\n{more}")
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[Parts]:
-    _write(folder)
+async def serving(folder: Path, more: str = "") -> AsyncIterator[Parts]:
+    _write(folder, more)
     environ = {"NANOBOT_HOME": str(folder)}
     program = Program(provider=OneProvider(ScriptedProvider("First.", "Second.")))
     gateway = Gateway(load(environ), environ, channels=False, page=True, program=program)
@@ -99,6 +101,55 @@ async def test_a_hook_writes_with_the_receipt_and_one_that_fails_leaves_nothing_
         (cracked,) = [each for each in parts.plugged.views() if each.name == "cracked"]
         assert cracked.state == "failed"
         assert "store_hooks: ZeroDivisionError: cracked" in cracked.why
+
+
+CRACKED = """
+    from nanobot.seam.plugin import Plugin
+
+
+    class Cracked:
+        def {verb}(self, connection, *_):
+            connection.exec_driver_sql("INSERT INTO cracked (words) VALUES ('half')")
+            {then}
+
+        {other}
+
+
+    PLUGIN = Plugin(
+        name="cracked",
+        summary="Fails.",
+        migrations=("CREATE TABLE cracked (words TEXT)",),
+        store_hooks=Cracked,
+    )
+"""
+FAILING = {
+    "ends": "",
+    "arrives": "",
+    "posted": "def release(self, *_): raise ZeroDivisionError('cracked')",
+}
+THEN = ("raise ZeroDivisionError('cracked')", "connection.exec_driver_sql('SELECT * FROM nowhere')")
+
+
+@pytest.mark.parametrize("then", THEN)
+@pytest.mark.parametrize("verb", FAILING)
+async def test_no_message_waits_for_a_hook_that_fails(
+    verb: str, then: str, site: Site, tmp_path: Path
+) -> None:
+    site.bring("cracked", CRACKED.format(verb=verb, other=FAILING[verb], then=then))
+    # Only one plugin limits notifications.
+    async with serving(tmp_path / "home", "[plugins]\noff = ['quiet']\n") as parts:
+        await say(parts, "Hello?")
+        await arrived(parts, 1)
+        posted = OutboundMessage(
+            address=Address("web", "desk"), text="News.", kind=OutboundKind.POST, key="news"
+        )
+        await parts.engine.bus.journal.post("web:desk", posted)
+        parts.engine.bus.owed(posted.address)
+        await arrived(parts, 2)
+        tables: PluginTables = parts.plugged.offers.find(PluginTables)
+        assert await tables.rows("SELECT words FROM cracked") == []
+        (cracked,) = [each for each in parts.plugged.views() if each.name == "cracked"]
+        assert cracked.state == "failed"
 
 
 async def test_a_hook_without_a_known_function_is_named(site: Site, tmp_path: Path) -> None:

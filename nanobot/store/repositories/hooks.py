@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.messages import Address, OutboundMessage
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.session.outbox import OutboundRow
+from nanobot.session.runs import Ending, Run
 from nanobot.store.opening import HooksOf
 from nanobot.store.unit import (
-    ArrivalHook,
     CallLedger,
     NotificationLimiter,
     StoreContext,
@@ -50,22 +52,47 @@ def _tasks(context: StoreContext) -> TaskEnds | None:
     return None if make is None else make(context)
 
 
-class ContainedArrivals:
-    """An ArrivalHook whose failure is noted by `failing` and undone: the message has arrived, and
-    must not be sent again."""
+class ContainedHooks:
+    """What a package's object does in transactions that others wait for: if it fails, `failing`
+    notes it, its own changes are undone, and the transaction continues."""
 
-    def __init__(
-        self, hook: ArrivalHook, failing: Callable[[], AbstractContextManager[None]]
-    ) -> None:
+    def __init__(self, hook: Any, failing: Callable[[], AbstractContextManager[None]]) -> None:
         self._hook = hook
         self._failing = failing
 
+    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+        """See EndHook. The run has ended, and its answer must not wait."""
+        with self._undone(connection):
+            self._hook.ends(connection, run, ending)
+
     def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
-        connection.exec_driver_sql("SAVEPOINT arrival")
+        """See ArrivalHook. The message has arrived, and must not be sent again."""
+        with self._undone(connection):
+            self._hook.arrives(connection, row)
+
+    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+        """See NotificationLimiter. The message is sent without a limit."""
+        with self._undone(connection):
+            self._hook.posted(connection, message)
+
+    def release(
+        self, connection: sa.Connection, after: Address | None
+    ) -> tuple[list[Address], Address | None]:
+        """See NotificationLimiter. What is held back stays so."""
+        owes: list[Address] = []
+        position = None
+        with self._undone(connection):
+            given: tuple[list[Address], Address | None] = self._hook.release(connection, after)
+            owes, position = given
+        return owes, position
+
+    @contextmanager
+    def _undone(self, connection: sa.Connection) -> Iterator[None]:
+        connection.exec_driver_sql("SAVEPOINT hook")
         done = False
         with self._failing():
-            self._hook.arrives(connection, row)
+            yield
             done = True
         if not done:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT arrival")
-        connection.exec_driver_sql("RELEASE SAVEPOINT arrival")
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT hook")
+        connection.exec_driver_sql("RELEASE SAVEPOINT hook")
