@@ -10,6 +10,7 @@ from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
+from nanobot.app.accompanying import bring_propagator
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
@@ -214,7 +215,7 @@ class _Assembly:
         self.conversations.messages = offers.find(MessageSearch)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
-        bringing.bring_propagator(self.plugged, self.propagation)
+        bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:

@@ -24,7 +24,6 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
-from nanobot.propagation import Propagation
 from nanobot.providers.embedding import Embedder
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
@@ -339,23 +338,6 @@ def subscribe_plugins(plugged: Plugged, bus: Bus) -> None:
             bus.watch(_Told(found.name, function))
 
     plugged.each("events", use)
-
-
-def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
-    """Have the plugin that says what accompanies the requests of runs do so. There is at most
-    one."""
-
-    def use(_: FoundPlugin, given: Any) -> None:
-        if given is None:
-            return
-        if not all(callable(getattr(given, verb, None)) for verb in ("received", "sent")):
-            kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, not a nanobot.propagation.Propagator")
-        if propagation.propagator is not None:
-            raise PluginBroken("another plugin says already what accompanies requests")
-        propagation.propagator = given
-
-    plugged.each("propagation", use)
 
 
 class _Told(Subscription):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.app import answers, before_runs, changing
+from nanobot.app.accompanying import bring_propagator
 from nanobot.app.bringing import ASKED_BY_THE_CORE
+from nanobot.propagation import Propagation, Step
 from nanobot.seam.plugin import FUNCTIONS
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.plugins.brought import Site
@@ -122,3 +124,20 @@ def test_the_core_looks_at_whatever_it_asks_plugins_for() -> None:
     named = {each.__name__ for each in ASKED_BY_THE_CORE}
     assert len(asked_for) > 8
     assert not asked_for - named
+
+
+@pytest.mark.parametrize("how", [*WAYS, "gives headers of numbers"])
+async def test_requests_are_made_and_taken_without_a_plugin_that_fails_to_accompany_them(
+    how: str, site: Site, tmp_path: Path
+) -> None:
+    does = WAYS.get(how, "return {'x-trace': 5}")
+    given = GIVING["propagation"]
+    site.bring("odd", ODD.format(field="propagation", given=given, does=does, waits=""))
+    async with serving(tmp_path / "home") as parts:
+        propagation = Propagation()
+        bring_propagator(parts.plugged, propagation)
+        assert propagation.propagator is not None
+        with propagation.receiving(lambda: {"x-trace": "a"}, trusted=True):
+            assert await asked(parts, "hello") == "completed"
+        assert dict(propagation.propagator.sent(Step("r"))) == {}
+        assert "propagation of the plugin odd" in str(parts.engine.facts().troubles)
