@@ -2,16 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, TypeVar
 
 import msgspec
 
+from nanobot.boundary import boundary
+from nanobot.errors import PluginBroken, StoreError, ToolError
 from nanobot.labels import Privacy
 from nanobot.session.labelling import label_of
-from nanobot.tools.base import AnyTool, CallContext
+from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
 from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
+
+T = TypeVar("T")
+LEFT_TO_EXECUTE = PolicyDecision(
+    verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
+)
+"""Of a call that is refused when it is made, with a reason for the model."""
+
+
+async def looked_at(
+    tool: AnyTool, args: Any, context: CallContext, *, foreign: bool
+) -> PolicyInput | PolicyDecision:
+    """A call as the policy judges it; a decision if the tool refuses it, or cannot say what it
+    would do. Raises StoreError."""
+    with boundary(f"what the tool {tool.name} says of a call") as caught:
+        try:
+            elsewhere = tool.elsewhere is not None and bool(tool.elsewhere(args, context))
+        except ToolError:
+            return LEFT_TO_EXECUTE
+        async with asyncio.timeout(tool.timeout):
+            call = await _said_of(tool, args, context, elsewhere=elsewhere)
+        call = msgspec.structs.replace(call, foreign=foreign)
+        return with_secret(call, tool, args, context)
+    if isinstance(caught.error, StoreError):
+        raise caught.error
+    why = f"{tool.name} cannot say what it would do: {type(caught.error).__name__}"
+    return PolicyDecision(verdict=Verdict.DENY, rule="the tool itself", why=why)
+
+
+async def _said_of(
+    tool: AnyTool, args: Any, context: CallContext, *, elsewhere: bool
+) -> PolicyInput:
+    unusual = "" if tool.needs_approval is None else await tool.needs_approval(args, context)
+    return PolicyInput(
+        tool=tool.name,
+        arguments=args.values if isinstance(args, RawArgs) else msgspec.to_builtins(args),
+        role=context.rights,
+        joined_by_members=context.rights is not context.role,
+        channel=context.address.channel,
+        chat=context.address.chat_id,
+        tainted=context.tainted,
+        elsewhere=elsewhere,
+        contained=tool.uncontained is None or await tool.uncontained() is None,
+        reached="" if tool.reached is None else of_kind(tool.reached(args), str),
+        sends=tool.sends is not None and bool(tool.sends(args, context)),
+        host="" if tool.host is None else of_kind(tool.host(args), str),
+        danger="" if tool.danger is None else of_kind(tool.danger(args), str),
+        unusual=of_kind(unusual, str),
+        risky=(tool.risk or ("high" if tool.effect is Effect.WORLD else "low")) == "high",
+        unaccepted=tool.unaccepted,
+    )
+
+
+def of_kind(given: object, kind: type[T]) -> T:
+    """What a function of a tool gives. Raises PluginBroken if it is of another kind."""
+    if not isinstance(given, kind):
+        raise PluginBroken(f"it gives a {type(given).__name__}, not a {kind.__name__}")
+    return given
 
 
 def decided(

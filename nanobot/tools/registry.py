@@ -7,6 +7,7 @@ import copy
 import difflib
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -33,7 +34,6 @@ from nanobot.tools.base import (
     CallContext,
     Effect,
     Question,
-    RawArgs,
     ResultFilter,
     Tool,
     ToolExecutor,
@@ -43,7 +43,7 @@ from nanobot.tools.base import (
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.function import tool as tool_of
-from nanobot.tools.judging import decided, with_secret
+from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at, of_kind
 from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, ran, ran_or_failed
@@ -59,9 +59,6 @@ _NAMED = 40
 BUILT_IN = "built-in"
 MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
-_LEFT_TO_EXECUTE = PolicyDecision(
-    verdict=Verdict.ALLOW, rule="none", why="such a call cannot be executed anyhow"
-)
 
 
 class ToolRegistry:
@@ -147,7 +144,7 @@ class ToolRegistry:
         tool = self._tools.get(call.name)
         if tool is not None and tool.stands_for is not None:
             with boundary(f"what a call of {call.name} stands for"):
-                return tool.stands_for(call)
+                return of_kind(tool.stands_for(call), ToolCall)
         return call
 
     def get_definitions(self, role: Role | None = None) -> list[ToolDefinition]:
@@ -209,10 +206,12 @@ class ToolRegistry:
             return False  # its result says so itself
         if isinstance(tool.taints, bool):
             return tool.taints
-        try:
-            return tool.taints(_parsed(tool, arguments), context)
-        except ToolArgumentsError:
-            return False
+        with boundary(f"whether results of the tool {name} are from outside"):
+            try:
+                return of_kind(tool.taints(_parsed(tool, arguments), context), bool)
+            except ToolArgumentsError:
+                return False
+        return True
 
     def ruled(self, name: str, arguments: Mapping[str, Any]) -> PolicyDecision:
         """What the rules say of an owner's call, also of a tool that is not here."""
@@ -228,40 +227,17 @@ class ToolRegistry:
     async def _judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         tool = self._tools.get(name)
         if tool is None:
-            return _LEFT_TO_EXECUTE
+            return LEFT_TO_EXECUTE
         if context.role not in tool.allowed:
             why = f"{name} may not be used for a {context.role}"
             return PolicyDecision(verdict=Verdict.DENY, rule="the tool itself", why=why)
         try:
             args = _parsed(tool, arguments)
         except ToolArgumentsError:
-            return _LEFT_TO_EXECUTE
-        try:
-            elsewhere = tool.elsewhere is not None and tool.elsewhere(args, context)
-        except ToolError:
-            return _LEFT_TO_EXECUTE
-        contained = tool.uncontained is None or await tool.uncontained() is None
-        risk = tool.risk or ("high" if tool.effect is Effect.WORLD else "low")
-        call = PolicyInput(
-            tool=name,
-            arguments=args.values if isinstance(args, RawArgs) else msgspec.to_builtins(args),
-            role=context.rights,
-            joined_by_members=context.rights is not context.role,
-            channel=context.address.channel,
-            chat=context.address.chat_id,
-            tainted=context.tainted,
-            elsewhere=elsewhere,
-            contained=contained,
-            reached="" if tool.reached is None else tool.reached(args),
-            sends=tool.sends is not None and tool.sends(args, context),
-            host="" if tool.host is None else tool.host(args),
-            danger="" if tool.danger is None else tool.danger(args),
-            unusual="" if tool.needs_approval is None else await tool.needs_approval(args, context),
-            risky=risk == "high",
-            foreign=self._sources[name] != BUILT_IN,
-            unaccepted=tool.unaccepted,
-        )
-        call = with_secret(call, tool, args, context)
+            return LEFT_TO_EXECUTE
+        call = await looked_at(tool, args, context, foreign=self._sources[name] != BUILT_IN)
+        if isinstance(call, PolicyDecision):
+            return call
         out = tool.host is not None or tool.sends is not None or call.foreign
         decision = decided(self.policy, call, context, goes_out=out)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
@@ -275,20 +251,18 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None or tool.host is None:
             return ""
-        try:
-            return tool.host(_parsed(tool, arguments))
-        except ToolArgumentsError:
-            return ""
+        with boundary(f"the host of a call of the tool {name}"), suppress(ToolArgumentsError):
+            return of_kind(tool.host(_parsed(tool, arguments)), str)
+        return ""
 
     def question(self, name: str, arguments: str) -> Question | None:
         """The question that a call puts to a person, None if it has none."""
         tool = self._tools.get(name)
         if tool is None or tool.question is None:
             return None
-        try:
-            return tool.question(_parsed(tool, arguments))
-        except ToolArgumentsError:
-            return None
+        with boundary(f"the question of the tool {name}"), suppress(ToolArgumentsError):
+            return of_kind(tool.question(_parsed(tool, arguments)), Question)
+        return None
 
     async def execute(
         self,

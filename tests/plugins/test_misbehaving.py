@@ -3,8 +3,10 @@ and every message is answered."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -14,6 +16,7 @@ from nanobot.app.bringing import ASKED_BY_THE_CORE
 from nanobot.propagation import Propagation, Step
 from nanobot.seam.plugin import FUNCTIONS
 from nanobot.testing.model import ScriptedProvider, asks_for
+from nanobot.tools.base import Tool
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.plugins.switching import asked, serving
@@ -141,3 +144,80 @@ async def test_requests_are_made_and_taken_without_a_plugin_that_fails_to_accomp
             assert await asked(parts, "hello") == "completed"
         assert dict(propagation.propagator.sent(Step("r"))) == {}
         assert "propagation of the plugin odd" in str(parts.engine.facts().troubles)
+
+
+TOOL = """
+    import asyncio
+    import msgspec
+    from nanobot.seam.plugin import Plugin
+    from nanobot.tools.base import Effect, Tool
+
+
+    class Nothing(msgspec.Struct, frozen=True):
+        pass
+
+
+    def odd(*_):
+        {does}
+
+
+    async def later(*_):
+        {waits}
+        {does}
+
+
+    async def run(args, context):
+        return "made"
+
+
+    tool = Tool(
+        name="odd",
+        description="Odd.",
+        args=Nothing,
+        run=run,
+        effect=Effect.WORLD,
+        risk="low",
+        timeout=0.5,
+    )
+    PLUGIN = Plugin(
+        name="odd", summary="Odd.", tools=lambda: [msgspec.structs.replace(tool, {field}={given})]
+    )
+"""
+ASKED = {
+    field: "later" if "Awaitable" in str(kind) else "odd"
+    for field, kind in get_type_hints(Tool).items()
+    if "Callable" in str(kind)
+}
+"""The functions of a tool, from its definition."""
+
+
+AFTERWARDS = {"taints", "stands_for", "run"}
+"""None of these decides whether a call is made."""
+
+
+async def _result(field: str, does: str, waits: str, site: Site, home: Path) -> str:
+    """What the model is told of a call."""
+    site.bring("odd", TOOL.format(field=field, given=ASKED[field], does=does, waits=waits))
+    model = ScriptedProvider(asks_for("odd"), "fine")
+    async with serving(home, model=model) as parts, asyncio.timeout(20):
+        assert await asked(parts, "hello") == "completed"
+    return str(model.requests[-1].messages[-1].content)
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("field", ASKED)
+async def test_a_call_of_a_tool_whose_functions_fail_ends_as_a_result_for_the_model(
+    field: str, how: str, site: Site, tmp_path: Path
+) -> None:
+    told = await _result(field, WAYS[how], "", site, tmp_path / "home")
+    if how == "raises" and field not in AFTERWARDS:
+        assert told.startswith("not executed")
+
+
+@pytest.mark.parametrize("field", [name for name, given in ASKED.items() if given == "later"])
+async def test_no_run_waits_for_a_function_of_a_tool_that_hangs(
+    field: str, site: Site, tmp_path: Path
+) -> None:
+    hangs = "await asyncio.sleep(3600)"
+    told = await _result(field, "return 'late'", hangs, site, tmp_path / "home")
+    assert told.startswith("not executed") or "took over 0.5 s" in told
