@@ -49,6 +49,7 @@ async def test_in_between_the_old_group_s_word_and_the_new_one_s_it_is_one_sessi
     await announce(world, "from")
     await say(world, NEW, "say:between")
     await announce(world, "to")
+    await world.answered(NEW)  # what is said during an answer joins it
     await say(world, NEW, "say:after")
     await world.answered(NEW, 2)
     assert world.rows("SELECT key FROM sessions") == [(f"telegram:{OLD}",)]
