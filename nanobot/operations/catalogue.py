@@ -17,8 +17,6 @@ from nanobot.operations import (
     reloading,
     security,
     sending,
-    session_marks,
-    sessions,
     status,
     tools,
 )
@@ -34,8 +32,6 @@ _MODULES = (
     sending,
     status,
     approvals,
-    sessions,
-    session_marks,
     feedback,
     tools,
     reloading,

@@ -33,6 +33,7 @@ BUILT_IN = (
     "claims",
     "configuration",
     "context",
+    "conversations",
     "cron",
     "diagnostics",
     "documents",

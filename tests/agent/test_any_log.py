@@ -18,6 +18,7 @@ from nanobot.agent.summaries import latest
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.context.operations import operations as of_context
+from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import Body, Entry, decode, encode, kind_of
 from nanobot.session.runs import Lane, PromptSnapshot
@@ -121,7 +122,9 @@ async def _goes_on(rows: list[Body]) -> None:
         lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
         bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)
-        operations = Dispatcher(bot.engine, [*OPERATIONS, *of_context()], bot.offers)
+        operations = Dispatcher(
+            bot.engine, [*OPERATIONS, *of_context(), *of_conversations()], bot.offers
+        )
         for name in ("context show", "sessions show", "sessions export"):
             result = await operations.call(name, {"session": KEY})
             assert operations.named(name).text(result, bot.engine.shown_at())

@@ -28,6 +28,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
 from nanobot.plugins.budgets.operations import operations as of_budgets
+from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.plugins.memory.operations import operations as of_memory
@@ -71,7 +72,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*EVERY, greet)
+LISTED = (*EVERY, *of_conversations(), greet)
 
 
 @asynccontextmanager

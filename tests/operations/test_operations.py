@@ -61,7 +61,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         assert max(map(len, lines)) < 100
         lines = (await answer(bot, "/help security")).splitlines()
         assert lines[2].startswith("→ `/security ")
-        lines = (await answer(bot, "/help sessions list")).splitlines()
+        lines = (await answer(bot, "/help approvals list")).splitlines()
         assert "- `limit`: Maximum number of results (default: 20)" in lines
 
 

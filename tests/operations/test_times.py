@@ -16,6 +16,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.platform import OWNER
+from tests.plugins.conversations.reading import READING
 
 ROOT = Path(__file__).resolve().parents[2] / "nanobot"
 NIGHT = 1_800_054_000.0  # 2027-01-15 23:00 in UTC, the next day in Tokyo
@@ -45,7 +46,7 @@ async def _answer(bot: FakeGateway, text: str) -> str:
 
 
 async def test_lists_in_chats_are_in_the_zone_of_the_gateway() -> None:
-    options = Options(settings=RunSettings(zone="Asia/Tokyo"))
+    options = Options(settings=RunSettings(zone="Asia/Tokyo"), brings=READING.brings)
     clock = ManualClock(NIGHT)
     async with MemoryHome(clock) as home, gateway(home=home, options=options) as bot:
         await _answer(bot, "hello")

@@ -38,3 +38,19 @@ async def test_settings_name_their_plugin_and_the_rest_is_there(tmp_path: Path) 
         await expect(page.get_by_role("heading", name="Settings")).to_be_visible()
         await expect(page.get_by_role("button", name="First steps")).to_have_count(0)
         assert house.complaints == []
+
+
+async def test_in_the_place_of_the_list_its_plugin_is_named_and_one_can_talk(
+    tmp_path: Path,
+) -> None:
+    off = '[plugins]\noff = ["conversations"]\n'
+    async with opened(tmp_path, web=off) as house, house.looking("chat") as page:
+        await expect(page.get_by_text("This belongs to the plugin conversations.")).to_be_visible()
+        await expect(page.get_by_text("nanobot plugins on conversations")).to_be_visible()
+        await page.get_by_role("button", name="New conversation").click()
+        for text in ("say:good morning", "/status"):
+            await page.get_by_role("textbox", name="Message").fill(text)
+            await page.keyboard.press("Enter")
+        await expect(page.get_by_text("good morning", exact=True)).to_be_visible()
+        await expect(page.get_by_text("Model:")).to_be_visible()
+        assert house.complaints == []

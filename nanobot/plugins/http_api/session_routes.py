@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from aiohttp import web
@@ -15,7 +15,9 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
+from nanobot.operations import sessions
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.operations.notices import NoticeView, notices_of
 from nanobot.operations.operation import Caller
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.server.admission import principal_of
@@ -24,6 +26,7 @@ from nanobot.server.refusals import refusing
 from nanobot.server.requests import allowed, caller_of, query_of, sent
 from nanobot.server.wire import answer, named_language, wanted
 from nanobot.session.inbox import Admitted
+from nanobot.session.views import SessionPage
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.texts import in_language
 from nanobot.workspace.received import FOLDER
@@ -117,27 +120,21 @@ class Conversations:
         ]
 
     async def _entries(self, request: web.Request) -> web.StreamResponse:
-        key = session_of(request)
+        key, caller = session_of(request), caller_of(principal_of(request))
         window = query_of(request, Window)
-        arguments = {"session": key, "limit": window.limit}
-        for name in ("before", "after"):
-            if (value := getattr(window, name)) is not None:
-                arguments[name] = value
-        return await self._called(request, "sessions show", arguments)
+        after = -1 if window.after is None else window.after
+        row = await sessions.session_of(self._operations, caller, key)
+        page = await sessions.log_page(
+            self._operations, row, before=window.before or 0, after=after, limit=window.limit
+        )
+        return answer(200, in_language(page, SessionPage, wanted(request)))
 
     async def _notices(self, request: web.Request) -> web.StreamResponse:
         key = session_of(request)
         span = query_of(request, Span)
-        arguments = {"session": key, "since": span.since, "limit": span.limit}
-        return await self._called(request, "sessions notices", arguments)
-
-    async def _called(
-        self, request: web.Request, name: str, arguments: dict[str, Any]
-    ) -> web.StreamResponse:
-        result = await self._operations.call(name, arguments)
-        return answer(
-            200, in_language(result, self._operations.named(name).returns, wanted(request))
-        )
+        kept = self._operations.engine.notices
+        rows = await notices_of(kept, key, since=span.since, limit=span.limit)
+        return answer(200, in_language(rows, list[NoticeView], wanted(request)))
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         key, caller = session_of(request), caller_of(principal_of(request))

@@ -12,12 +12,15 @@ from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.remarks import as_entry
+from nanobot.operations.rendering import Now, as_text
 from nanobot.operations.run_ids import RunId, run_of
-from nanobot.operations.sessions import check_sight, page_text
+from nanobot.operations.sessions import check_sight, log_lines
 from nanobot.operations.timeline import RunPage, Times, timeline_of
+from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import RunView
+from nanobot.text import Sentence
 
 _MOST_VERDICTS = 100
 _BY_WORD = {
@@ -74,6 +77,15 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
         find=find,
         within=None if session else caller.sessions,
     )
+
+
+def page_text(page: RunPage, now: Now) -> Sentence:
+    """What a run is, its longest steps, then its entries and the verdicts on it."""
+    lines = [as_text(page.run, now), "", *waterfall_lines(page)]
+    lines += log_lines(page.remarks, page.entries, now)
+    if page.feedback:
+        lines += ["", as_text(list(page.feedback), now)]
+    return "\n".join(lines)
 
 
 @operation("runs show", reads=True, role=Role.MEMBER, text=page_text, example="01m80aj3rq")

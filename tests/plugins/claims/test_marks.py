@@ -16,8 +16,9 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
-from nanobot.operations.sessions import page_text
 from nanobot.operations.timeline import RunPage
+from nanobot.plugins.conversations.logs import page_text as session_text
+from nanobot.plugins.runs.runs import page_text
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.views import SessionPage
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
@@ -77,7 +78,7 @@ async def test_a_claim_without_a_call_is_marked_in_text_over_http_and_in_the_con
         assert f"! claims: {MARK} (entry {reply.seq})" in page_text(page, NOW)
         session: SessionPage = await parts.operations.call("sessions show", {"session": "api:1"})
         assert session.remarks == page.remarks
-        assert MARK in page_text(session, NOW)
+        assert MARK in session_text(session, NOW)
         shown = json.loads(await got(parts, f"/api/runs/show?id={run_id}"))
         assert [each["text"] for each in shown["remarks"]] == [MARK]
         shown = json.loads(await got(parts, "/api/sessions/api:1/entries"))

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.messages import Address, Role
 from nanobot.operations.operation import Caller
+from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.search.hits import Search
 from nanobot.plugins.search.operations import operations
 from nanobot.plugins.search.store.indexing import LogIndexing
@@ -20,7 +21,7 @@ from tests.operations.test_stored import talk
 def searching(bot: FakeGateway) -> Brought:
     """What the plugin adds."""
     search = LogSearch(bot.process, str)
-    return Brought(operations=tuple(operations()), offers={Search: search})
+    return Brought(operations=(*operations(), *of_conversations()), offers={Search: search})
 
 
 SEARCHING = Options(brings=searching)

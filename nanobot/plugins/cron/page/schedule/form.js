@@ -7,6 +7,7 @@ import {
   Field,
   html,
   lastOpened,
+  may,
   read,
   said,
   t,
@@ -90,6 +91,7 @@ export function JobForm({ job, onClose, onDone }) {
   const [values, setValues] = useState(before);
   const [places, setPlaces] = useState(/** @type {Session[]} */ ([]));
   useEffect(() => {
+    if (!may("sessions list")) return;
     read("sessions list", { limit: 200 }).then(
       (rows) => setPlaces(rows.filter(({ key }) => !NO_CHATS.test(key))),
       () => undefined,

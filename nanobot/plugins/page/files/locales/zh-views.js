@@ -173,5 +173,4 @@ export default {
   "Live runs": "当前运行",
   "Does now": "正在做",
   "The {n} newest are shown.": "显示最新的 {n} 个。",
-  "This belongs to the plugin {plugin}.": "它属于插件 {plugin}。",
 };

@@ -1,6 +1,7 @@
 /** 中文。 English is the key. */
 
 export default {
+  "This belongs to the plugin {plugin}.": "它属于插件 {plugin}。",
   "Its contents are part of every conversation.": "其内容是每个对话的一部分。",
   "Or start a new one.": "或者开始一个新对话。",
   "An owner decides this.": "由所有者决定。",

@@ -5,7 +5,7 @@ import { t } from "../i18n.js";
 import { html, signal, useEffect } from "../lib.js";
 import { Empty, Loading, Missing } from "../parts/basics.js";
 import { link } from "../router.js";
-import { Conversations } from "./chat/conversations.js";
+import { Conversations, NoList } from "./chat/conversations.js";
 
 /**
  * What somebody who has just begun may want next, and the operation that it needs.
@@ -97,9 +97,10 @@ const Foreign = () => html`
 
 /** @param {{ what: string }} props */
 export default function Chat({ what }) {
-  // Somebody with one conversation needs no list of them.
-  const alone = !may("sessions list");
-  return html`<${Opened} what=${alone ? (me.value?.session ?? "") : what} alone=${alone} />`;
+  // Somebody with one conversation needs no list of them; owners see what could list them.
+  const alone = !may("sessions list") && !may("plugins list");
+  const own = me.value?.session ?? "";
+  return html`<${Opened} what=${alone && !theirs(what) ? own : what} alone=${alone} />`;
 }
 
 /** @param {{ what: string, alone: boolean }} props */
@@ -111,7 +112,9 @@ function Opened({ what, alone }) {
   const Thread = thread.value;
   return html`
     <div class=${`chat ${what ? "open" : ""} ${alone ? "alone" : ""}`}>
-      ${!alone && html`<${Conversations} chosen=${what} />`}
+      ${may("sessions list") ? html`<${Conversations} chosen=${what} />` : (
+        !alone && html`<${NoList} />`
+      )}
       ${!what ? html`<${First} />` : !theirs(what) ? html`<${Foreign} />` : Thread ? html`
         <${Thread} key=${what} session=${what} />
       ` : html`<${Coming} />`}

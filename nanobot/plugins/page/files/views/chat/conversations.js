@@ -7,6 +7,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js
 import { changed } from "../../live.js";
 import { Button, Choice, complain, Fetched, Unreadable, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
+import { Off } from "../../parts/off.js";
 import { go, link } from "../../router.js";
 import { sought } from "../../sought.js";
 import { Manage } from "./manage.js";
@@ -158,6 +159,24 @@ function hash(text) {
   return sum;
 }
 
+function Top() {
+  const begin = () => go("chat", `${me.value?.own ?? "web:"}${Date.now().toString(36)}`);
+  return html`
+    <header>
+      <h1>${t("Chat")}</h1>
+      <${Button} kind="main small" icon="plus" label=${t("New conversation")} onClick=${begin} />
+    </header>
+  `;
+}
+
+/** In the place of the list, where its plugin is off: a new conversation is begun all the same. */
+export const NoList = () => html`
+  <section class="conversations" aria-label=${t("Conversations")}>
+    <${Top} />
+    <${Off} plugin="conversations" />
+  </section>
+`;
+
 /** @param {{ chosen: string }} props */
 export function Conversations({ chosen }) {
   const [only, setOnly] = useState("all");
@@ -173,13 +192,9 @@ export function Conversations({ chosen }) {
     if (!whole && rows.length && last > rows.length - 2 * BEYOND)
       more().catch((error) => complain(error));
   }, [last, rows.length, whole]);
-  const begin = () => go("chat", `${me.value?.own ?? "web:"}${Date.now().toString(36)}`);
   return html`
     <section class="conversations" aria-label=${t("Conversations")}>
-      <header>
-        <h1>${t("Chat")}</h1>
-        <${Button} kind="main small" icon="plus" label=${t("New conversation")} onClick=${begin} />
-      </header>
+      <${Top} />
       <div class="filters">
         <input
           type="search"

@@ -34,7 +34,7 @@ import { useReading } from "./scroll.js";
 function Head({ session, row, onDone, onContext, onCompact, onNew }) {
   return html`
     <header class="threadhead">
-      ${may("sessions list") && html`
+      ${(may("sessions list") || may("plugins list")) && html`
         <a class="button bare back" href="#/chat" aria-label=${t("All conversations")}>
           ‹
         </a>
@@ -82,7 +82,7 @@ function Head({ session, row, onDone, onContext, onCompact, onNew }) {
 function useLooking(session, entry, notices) {
   useEffect(() => {
     const look = () => {
-      if (entry && !document.hidden)
+      if (entry && !document.hidden && may("sessions mark-read"))
         change("sessions mark-read", { session, entry }).catch(() => undefined);
     };
     look();

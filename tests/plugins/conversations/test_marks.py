@@ -8,17 +8,18 @@ import pytest
 
 from nanobot.errors import NanobotError, NotAllowed, UnknownId
 from nanobot.messages import Address, Role
-from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Caller
+from nanobot.plugins.conversations.operations import operations
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.search.operations import operations as of_search
 from nanobot.testing import gateway
-from nanobot.testing.gateway import FakeGateway
-from tests.operations.test_stored import call, talk
-from tests.plugins.runs.sight import SIGHT
+from nanobot.testing.gateway import Brought, FakeGateway, Options
+from tests.operations.test_stored import talk
+from tests.plugins.conversations.reading import EVERY, READING, call
 
+BOTH = Options(brings=lambda _: Brought(operations=(*operations(), *of_runs())))
 MARKS = ("rename", "pin", "unpin", "archive", "unarchive")
 
 
@@ -32,7 +33,7 @@ async def ask(bot: FakeGateway, name: str, who: Caller, **arguments: Any) -> Any
 
 
 async def test_a_conversation_is_named_pinned_and_archived() -> None:
-    async with gateway() as bot:
+    async with gateway(options=READING) as bot:
         await talk(bot, "one", chat="1")
         await talk(bot, "two", chat="2")
         assert (
@@ -53,7 +54,7 @@ async def test_a_conversation_is_named_pinned_and_archived() -> None:
 
 
 async def test_lists_in_chats_show_titles_and_what_runs_were_about() -> None:
-    async with gateway(options=SIGHT) as bot:
+    async with gateway(options=BOTH) as bot:
         await talk(bot, "Where is the station? I am late.")
         assert "Where is the station?" in (await talk(bot, "/sessions"))[0]
         assert "Where is the station?" in (await talk(bot, "/runs"))[0]
@@ -63,7 +64,7 @@ async def test_lists_in_chats_show_titles_and_what_runs_were_about() -> None:
 
 @pytest.mark.parametrize("name", MARKS)
 async def test_nobody_changes_a_conversation_that_is_not_there_or_not_theirs(name: str) -> None:
-    async with gateway() as bot:
+    async with gateway(options=READING) as bot:
         await talk(bot, "one", chat="1")
         with pytest.raises(UnknownId, match="There is no session fake:9"):
             await call(bot, f"sessions {name}", session="fake:9")
@@ -79,7 +80,7 @@ def test_every_operation_for_others_that_names_a_session_is_checked() -> None:
     or `check_sight` (see tests/server/test_roles.py)."""
     own_choice = {
         operation.name
-        for operation in (*OPERATIONS, *of_jobs(), *of_erasure(), *of_search(), *of_runs())
+        for operation in (*EVERY, *of_jobs(), *of_erasure(), *of_search(), *of_runs())
         if operation.role is not Role.OWNER
         for parameter in operation.parameters
         if parameter.name == "session" and not parameter.session

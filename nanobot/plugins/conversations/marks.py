@@ -1,4 +1,4 @@
-"""Naming, pinning and archiving conversations."""
+"""Naming, pinning, archiving and reading conversations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,25 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession, Rest, SessionArgument
-from nanobot.operations.sessions import session_of
+from nanobot.operations.sessions import check_sight, session_of
 from nanobot.session.views import SessionView
+
+
+@operation("sessions mark-read", alias="sessions read", role=Role.GUEST, example="telegram:1001")
+async def mark_read(
+    context: OperationContext,
+    caller: Caller,
+    session: PositionalSession = "",
+    *,
+    entry: Annotated[int, Meta(ge=0, description="Up to this log entry; 0: all.")] = 0,
+) -> SessionView:
+    """Mark a conversation as read.
+
+    When all of it is read, undelivered messages to a terminal there are dropped, except questions.
+    """
+    check_sight(caller, session)
+    await context.engine.records.mark_read(session, entry or None)
+    return await session_of(context, caller, session)
 
 
 @operation("sessions rename", role=Role.MEMBER, example="Holiday in Rome")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.store.repositories.notices import LOOKED_THROUGH
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from tests.operations.test_stored import talk
+from tests.plugins.conversations.reading import call
 
 
 async def notices(bot: FakeGateway, session: str = "fake:1", **more: Any) -> list[tuple[str, str]]:
-    arguments = {"session": session, **more}
-    rows = await Dispatcher(bot.engine).call("sessions notices", arguments)
+    rows = await call(bot, "sessions notices", session=session, **more)
     return [(row.said, row.text.split("\n")[0]) for row in rows]
 
 

@@ -1,0 +1,7 @@
+"""A gateway over fakes."""
+
+from __future__ import annotations
+
+from tests.agent.conftest import bot
+
+__all__ = ["bot"]
