@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nanobot.bus.gate import Strangers
+from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.pairing.operations import operations
 from nanobot.plugins.pairing.pairing import Pairing
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
@@ -14,7 +15,8 @@ def brings(bot: FakeGateway) -> Brought:
     """The operations, and what they and the gate ask for."""
     pairing = Pairing(SqlPairingStore(bot.process, bot.process.writer), bot.home.clock)
     return Brought(
-        operations=(*of_runs(), *operations()), offers={Pairing: pairing, Strangers: pairing}
+        operations=(*of_conversations(), *of_runs(), *operations()),
+        offers={Pairing: pairing, Strangers: pairing},
     )
 
 
