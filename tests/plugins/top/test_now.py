@@ -23,9 +23,9 @@ from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.plugins.conversations.test_marks import ask, caller
 from tests.plugins.budgets import ledgers
 from tests.plugins.budgets.ledgers import COUNTED
+from tests.plugins.conversations.test_marks import ask, caller
 
 
 def counted(bot: FakeGateway) -> Brought:
