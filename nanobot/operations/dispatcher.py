@@ -15,7 +15,9 @@ from nanobot.addresses import OWNER_ID
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
 from nanobot.messages import (
+    TERMINAL,
     TERMINAL_SESSION,
+    WEB,
     InboundMessage,
     Role,
 )
@@ -42,7 +44,8 @@ from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 
 COMMAND_SECONDS = 30.0
-"""Time limit for a command in a chat: the other chats of its channel wait meanwhile."""
+"""Time limit for a command in a chat: the other chats of its channel wait meanwhile. There is none
+in a terminal or on the page, where nobody else waits."""
 _MOST_UNREADABLE = 1_000
 _COMMAND = pattern(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
@@ -239,7 +242,8 @@ class Dispatcher:
         fails otherwise: the chat brings the message no second time."""
         refusal: NanobotError | None = None
         with boundary(f"the command /{operation.name}") as caught:
-            limit = asyncio.timeout(COMMAND_SECONDS)
+            alone = message.address.channel in (TERMINAL, WEB)
+            limit = asyncio.timeout(None if alone else COMMAND_SECONDS)
             try:
                 async with limit:
                     if operation.name == "approve":

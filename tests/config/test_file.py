@@ -10,34 +10,8 @@ import pytest
 from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, UsageError
-from tests.cli.running import environ_of
-
-WRITTEN = """\
-# Mine.
-drain_seconds = 10 # not long
-
-[agent]
-# The one I like.
-model = "openai/gpt-6-luna"   # fast
-
-# About Telegram.
-[channels.telegram]
-token = "${TELEGRAM_TOKEN}"
-"""
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / "config.toml").write_text(WRITTEN)
-    return tmp_path
-
-
-def environ(home: Path) -> dict[str, str]:
-    return environ_of(home, TELEGRAM_TOKEN="1:secret")
-
-
-def text(home: Path) -> str:
-    return (home / "config.toml").read_text()
+from tests.config.written import WRITTEN, environ, text
+from tests.config.written import home as home
 
 
 def test_a_key_that_is_there_is_changed_in_place(home: Path) -> None:

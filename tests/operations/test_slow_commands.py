@@ -6,11 +6,14 @@ import asyncio
 
 import pytest
 
+from nanobot.messages import TERMINAL, WEB, Address, InboundMessage, Role, Sender
 from nanobot.operations import dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.session.said import Said
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
+from nanobot.testing.platform import OWNER
 
 
 @operation("hang")
@@ -36,7 +39,14 @@ async def odd(context: OperationContext, caller: Caller) -> str:
     return "odd"
 
 
-OPTIONS = Options(brings=lambda _: Brought(operations=(hang, break_down, odd)))
+@operation("slow", text=lambda value, _: value)
+async def slow(context: OperationContext, caller: Caller) -> str:
+    """Take longer than the limit."""
+    await asyncio.sleep(0.2)
+    return "done"
+
+
+OPTIONS = Options(brings=lambda _: Brought(operations=(hang, break_down, odd, slow)))
 
 
 async def say(bot: FakeGateway, text: str, chat: str) -> None:
@@ -62,3 +72,26 @@ async def test_the_next_chat_is_answered_whatever_a_command_does(
         texts = {(message := await bot.channel.pop()).address.chat_id: message.text for _ in "12"}
     assert texts == {"1": said, "2": "fine"}
     assert len(MADE) == (command == "/break")
+
+
+@pytest.mark.parametrize(
+    ("channel", "said"),
+    [(TERMINAL, "done"), (WEB, "done"), ("telegram", "/slow was stopped after 0.05 s.")],
+)
+async def test_a_command_has_a_limit_where_others_wait_for_it(
+    channel: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "COMMAND_SECONDS", 0.05)
+    message = InboundMessage(
+        address=Address(channel, "1"),
+        message_id="m",
+        dedupe_key="m",
+        sender=Sender(OWNER, "Ann"),
+        text="/slow",
+    )
+    async with gateway(ScriptedProvider(), options=OPTIONS) as bot:
+        given = Said(message=message, session_key=f"{channel}:1", role=Role.OWNER)
+        admission = await bot.operations.settled(given)
+    assert admission is not None
+    assert admission.answer is not None
+    assert admission.answer.text.startswith(said)

@@ -14,34 +14,9 @@ from nanobot.config.loader import AgentSettings, Config
 from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import chosen, values
-from tests.cli.running import Ran, environ_of, run
-
-WRITTEN = """\
-# Mine.
-drain_seconds = 10 # not long
-
-[agent]
-# The one I like.
-model = "openai/gpt-6-luna"   # fast
-
-# About Telegram.
-[channels.telegram]
-token = "${TELEGRAM_TOKEN}"
-"""
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / "config.toml").write_text(WRITTEN)
-    return tmp_path
-
-
-def environ(home: Path) -> dict[str, str]:
-    return environ_of(home, TELEGRAM_TOKEN="1:secret")
-
-
-def text(home: Path) -> str:
-    return (home / "config.toml").read_text()
+from tests.cli.running import Ran, run
+from tests.config.written import WRITTEN, environ, text
+from tests.config.written import home as home
 
 
 def test_values_are_shown_with_defaults_and_without_secrets(home: Path) -> None:
