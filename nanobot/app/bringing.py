@@ -49,7 +49,7 @@ from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
-from nanobot.tools.stand_in import TOOLS_THEMSELVES
+from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Transcriber
@@ -167,14 +167,14 @@ def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
 def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
     """Set what answers calls instead of the tools, if a plugin brings that. Only one may."""
 
-    def use(_: FoundPlugin, given: Any) -> None:
+    def use(found: FoundPlugin, given: Any) -> None:
         verbs = (getattr(given, verb, None) for verb in ("knows", "judged", "answered"))
         if not all(map(callable, verbs)):
             kind = type(given).__name__
             raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
         if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
-        registry.stand_in = given
+        registry.stand_in = ContainedStandIn(found.name, given)
 
     plugged.each("stand_in", use)
 

@@ -41,9 +41,7 @@ ODD = """
 
 
     class StandIn:
-        def knows(self, name):
-            return False
-
+        knows = odd
         judged = answered = later
 
 
@@ -59,10 +57,11 @@ GIVING = {
     "prompt": "lambda: PromptAddition(parts=later, last=odd, renew=odd)",
     "propagation": "Propagator",
     "results": "lambda: [later]",
+    "stand_in": "StandIn",
 }
 """The fields whose functions are called while a message is handled, and how they give them."""
 ELSEWHERE = {
-    *("objects", "stand_in", "ledger", "policy", "sharing", "run_types"),  # checked when given
+    *("objects", "ledger", "policy", "sharing", "run_types"),  # checked when given
     *("operations", "commands", "tools"),  # fail for whoever calls them
     *("routes", "deliveries", "page", "serve", "metrics"),  # fail for whoever asks over HTTP
     *("checks", "fits", "exposures"),  # fail for whoever looks
@@ -92,7 +91,8 @@ async def test_a_message_is_answered_whatever_a_plugin_does_to_it(
     code = ODD.format(field=field, given=GIVING[field], does=WAYS[how], waits="")
     site.bring("odd", code)
     model = ScriptedProvider(asks_for("list_dir", path="."), "fine", "fine")
-    async with serving(tmp_path / "home", model=model) as parts:
+    # Only one plugin stands in for the tools.
+    async with serving(tmp_path / "home", "[plugins]\noff = ['fork']\n", model) as parts:
         assert parts.plugged.failures.get("odd") is None
         assert await asked(parts, "hello") == "completed"
         if how == "raises" and field not in NOT_ASKED:
