@@ -16,8 +16,9 @@ from nanobot.agent.stages.stages import Stages
 from nanobot.app.bringing import functions, listed
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
-from nanobot.errors import StoreError
+from nanobot.errors import PluginBroken, StoreError
 from nanobot.seam.installed import FoundPlugin
+from nanobot.session.entries import ReplyEntry
 
 STAGE_SECONDS = 60.0
 """Time limit for a plugin's stage of a run that has no `seconds` of its own, and for its parts of a
@@ -86,4 +87,8 @@ async def _run_stage(found: FoundPlugin, stage: Before, active: ActiveRun) -> No
     with boundary(f"a stage of the plugin {found.name}") as caught:
         async with asyncio.timeout(getattr(stage, "seconds", STAGE_SECONDS)):
             await stage(active)
+        given: object = active.answer
+        if given is not None and not isinstance(given, ReplyEntry):
+            active.answer = None
+            raise PluginBroken(f"it answers with a {type(given).__name__}, not a ReplyEntry")
     _pass_on(found, caught)

@@ -20,6 +20,7 @@ from nanobot.tools.base import Tool
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.plugins.switching import asked, serving
+from tests.syntax import ROOT
 
 ODD = """
     import asyncio
@@ -99,9 +100,24 @@ async def test_a_message_is_answered_whatever_a_plugin_does_to_it(
             assert "the plugin odd" in str(parts.engine.facts().troubles)
 
 
-@pytest.mark.parametrize(
-    "field", ["arrivals", "outgoing", "stages", "answer_checks", "prompt", "results"]
-)
+async def test_a_run_goes_on_where_a_stage_answers_with_something_else(
+    site: Site, tmp_path: Path
+) -> None:
+    code = ODD.format(field="stages", given="lambda: [answers]", does="pass", waits="pass")
+    code += """
+    async def answers(active):
+        active.answer = "hi"
+"""
+    site.bring("odd", code)
+    async with serving(tmp_path / "home", model=ScriptedProvider("fine")) as parts:
+        assert await asked(parts, "hello") == "completed"
+        assert "a stage of the plugin odd" in str(parts.engine.facts().troubles)
+
+
+WAITING = [field for field, given in GIVING.items() if "later" in given]
+
+
+@pytest.mark.parametrize("field", WAITING)
 async def test_a_message_waits_for_no_plugin_that_hangs(
     field: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,8 +137,8 @@ async def test_a_message_waits_for_no_plugin_that_hangs(
 def test_the_core_looks_at_whatever_it_asks_plugins_for() -> None:
     """An object of the wrong kind would be found when somebody waits for it."""
     asked_for: set[str] = set()
-    for file in sorted(Path("nanobot").rglob("*.py")):
-        if "plugins" not in file.parts:
+    for file in sorted((ROOT / "nanobot").rglob("*.py")):
+        if "plugins" not in file.relative_to(ROOT).parts:
             asked_for |= set(re.findall(r"offers\.find\((\w+)\)", file.read_text("utf-8")))
     named = {each.__name__ for each in ASKED_BY_THE_CORE}
     assert len(asked_for) > 8
