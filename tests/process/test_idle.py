@@ -67,11 +67,11 @@ async def test_a_gateway_over_postgresql_sleeps_while_nobody_says_anything(
     """Soon after its start it still looks more often; the long measurement is below."""
     process = await cluster.start()
     await asyncio.sleep(40)
-    for _ in range(4):  # on a busy machine the start takes longer
+    woken, done, windows = 6.0, 0.8, 0
+    while not (woken < 6 and done < 0.8) and windows < 4:  # a busy machine takes longer to start
         woken, done = await idle(cluster.world, process, seconds=10)
         print(f"{woken:.2f} wake-ups and {done:.2f} transactions a second")
-        if woken < 6 and done < 0.8:
-            break
+        windows += 1
     assert woken < 6
     assert done < 0.8
     await cluster.stop()
