@@ -19,6 +19,7 @@ from nanobot.app.ledgers import unlimited
 from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
+from nanobot.app.plugin_checks import unused
 from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
@@ -104,6 +105,8 @@ class Gateway:
             parts = await self._opened(stack, command)
             if without_limits := unlimited(self.config, parts.plugged):
                 logger.warning("{}", without_limits.sentences)
+            for finding in unused(self.config):
+                logger.warning("{}", finding.text)
             await _say_what_waits(parts)
             await self._enter(stack, parts)
             terminal = Terminal()

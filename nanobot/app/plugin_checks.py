@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from nanobot.app.bringing import listed
 from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.operations.home import Finding
 from nanobot.seam.faces import EveryRow
+from nanobot.seam.installed import installed
 
 CHECK_SECONDS = 20.0
 """Time limit for the checks of one plugin."""
 
 
 async def checked(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
-    """The findings of enabled plugins about themselves, and that no plugin limits model calls.
+    """The findings of enabled plugins about themselves, that no plugin limits model calls,
+    and what is configured for plugins that are off.
     `rows`: they may read every row of the store. A plugin whose check fails is named.
     """
     plugged = Plugged(config)
     plugged.offers.add({EveryRow: rows})
     finding = unlimited(config, plugged)
     if finding is not None:
+        yield finding
+    for finding in unused(config):
         yield finding
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):
@@ -34,6 +39,17 @@ async def checked(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         for why in failed.values():
             text = f"the check of the plugin {name} failed: {why}"
             yield Finding(about="plugins", level="warning", text=text, remedy="Ask its author")
+
+
+def unused(config: Config) -> Iterator[Finding]:
+    """What people added by name to tables of plugins that are off: it does nothing."""
+    for plugin, why in switched(config).off.items():
+        found = installed().found[plugin]
+        tables = config.tables.get(found.table) if found.plugin.named else None
+        for name, table in (tables or {}).items():
+            if getattr(table, "enabled", True):
+                text = f"{found.table}.{name} does nothing without the plugin {plugin}. {why}"
+                yield Finding(about="plugins", level="warning", text=text)
 
 
 async def _checked(plugged: Plugged, name: str) -> list[Finding]:
