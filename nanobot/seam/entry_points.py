@@ -59,6 +59,7 @@ BUILT_IN = (
     "memory",
     "metrics",
     "models",
+    "object_storage",
     "openai",
     "page",
     "pairing",
