@@ -16,10 +16,11 @@ from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded, RunInProgress
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.commands import CommandsInProgress
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.menus import Menus, MenuSettings
+from nanobot.channels.menus import Menus, MenuSettings, menus_of
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.previews import Previews
@@ -34,7 +35,6 @@ from nanobot.ports import (
     BlobReader,
     Channel,
     Clock,
-    Commanding,
     Drafting,
     Editing,
     Filing,
@@ -45,6 +45,7 @@ from nanobot.ports import (
 )
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
+from nanobot.session.said import Wait
 from nanobot.supervision import Work, begin_all
 
 TYPING_AFTER = 1.0
@@ -108,6 +109,8 @@ class ChannelHost:
         self._bus = bus
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
+        self._commands = CommandsInProgress(name, bus, clock)
+        self.wait: Wait = self._commands.wait
         self._sender = sender = PartSender(
             *(channel, clock, self.moved, hosting.blobs, hosting.arrived),
             others=RatePeers(
@@ -130,16 +133,13 @@ class ChannelHost:
         self._drafts: Drafts | None = None
         if hosting.preview and isinstance(channel, Drafting):
             self._drafts = Drafts(sender, clock, self._activity, hosting.text_of, self._leases)
-        self._menus: Menus | None = None
-        if isinstance(channel, Commanding) and hosting.menus.by_role:
-            self._menus = Menus(name, channel, hosting.menus)
+        self._menus = menus_of(name, channel, hosting.menus)
         self._reactions: Reactions | None = None
         if hosting.marks and isinstance(channel, Reacting):
             self._reactions = Reactions(name, channel, self.moved)
         self._missed: MissedReactions | None = None
-        self._fetcher = hosting.fetcher
         chats = None
-        if self._hosting.sharing is not None and hosting.attended is not None:
+        if hosting.sharing is not None and hosting.attended is not None:
             chats = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
@@ -160,6 +160,7 @@ class ChannelHost:
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
+        self._commands.admitted(message, outcome)
         if self._menus is not None:
             self._menus.heard(message, role)
         if self._reactions is not None:
@@ -246,10 +247,11 @@ class ChannelHost:
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
         """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
-        if self._fetcher is not None:
-            works["files"] = self._fetcher.run
+        if self._hosting.fetcher is not None:
+            works["files"] = self._hosting.fetcher.run
             if (sharing := self._hosting.sharing) is not None and isinstance(channel, Receiving):
                 works["files of other processes"] = partial(sharing.files, self.name, self._bus)
+        works["commands in progress"] = self._commands.run
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)

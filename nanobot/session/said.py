@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -49,6 +49,22 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
             role=self.role,
             answer=notice(self.message, text, refused=refused, choices=choices, own=own),
         )
+
+
+Perform: TypeAlias = Callable[[float], Coroutine[Any, Any, Admission]]
+"""Performs a command for at most so many seconds. Gives its message with the answer."""
+
+Wait: TypeAlias = Callable[[Said, Perform], Awaitable[Admission]]
+"""Waits for a command as long as a chat can: gives the message with its answer, or as
+`performing`."""
+
+COMMAND_SECONDS = 30.0
+
+
+async def at_once(_: Said, perform: Perform) -> Admission:
+    """The Wait of a chat that must have the answer with the message: the other chats of its channel
+    wait meanwhile."""
+    return await perform(COMMAND_SECONDS)
 
 
 def notice(

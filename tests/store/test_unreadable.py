@@ -134,6 +134,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "start", parts.store.guard.look_through()
     yield "ready", journal.ready()
     yield "unfetched", journal.unfetched("telegram")
+    yield "begun commands", journal.begun_commands("telegram")
     yield "owed chats", journal.owed_chats("telegram")
     yield "next", journal.next_outbound(Address("telegram", "7"))
     yield "oldest owed", journal.oldest_owed()
