@@ -15,7 +15,7 @@ from nanobot.ports import Clock
 from nanobot.retries import until_stored
 from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted
-from nanobot.session.said import Perform, Said, at_once, notice
+from nanobot.session.said import AtOnce, Perform, Said, notice
 from nanobot.text import Sentence, first_sentence
 
 SOON_SECONDS = 1.0
@@ -65,14 +65,13 @@ class CommandsInProgress:
             self._tasks = None
             self._begun.clear()
 
-    async def wait(self, said: Said, perform: Perform) -> Admission:
-        """The command's message with its answer if it ends soon, else as `performing`. See
-        said.Wait."""
+    async def command(self, said: Said, perform: Perform) -> Admission:
+        """See said.Waiting."""
         key = _key(said.message)
         begun = self._begun.get(key)
         if begun is None:
             if self._tasks is None:
-                return await at_once(said, perform)
+                return await AtOnce().command(said, perform)
             others = sum(each.said.person == said.person for each in self._begun.values())
             if others >= MOST_OF_ONE_PERSON:
                 return said.answered(_too_many(others), refused=True)
@@ -92,6 +91,16 @@ class CommandsInProgress:
         tasks.create_task(self._follow(key, begun), name=f"{self._name}: the answer to a command")
         return begun
 
+    def stop(self, said: Said, *, everyone: bool) -> bool:
+        """See said.Waiting."""
+        here = [
+            begun
+            for begun in self._begun.values()
+            if begun.said.session_key == said.session_key
+            and (everyone or begun.said.person == said.person)
+        ]
+        return any([begun.task.cancel() for begun in here])  # noqa: C419 - each is cancelled
+
     def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
         """A message is in the journal. Of a command that was settled before, nothing more is
         done."""
@@ -106,8 +115,7 @@ class CommandsInProgress:
                 async with asyncio.timeout(_ADMISSION_SECONDS):
                     inbound_id = await begun.inbound
                 if inbound_id:
-                    admission = await begun.task
-                    await self._settle(inbound_id, admission.answer)
+                    await self._settle(inbound_id, await _answer_of(begun))
             finally:
                 begun.task.cancel()
                 if self._begun.get(key) is begun:
@@ -129,14 +137,24 @@ async def _answered(said: Said, perform: Perform) -> Admission:
     return said.answered(f"The command failed: {caught.error}", refused=True)
 
 
+async def _answer_of(begun: _Begun) -> OutboundMessage | None:
+    await asyncio.wait({begun.task})
+    if begun.task.cancelled():
+        return notice(begun.said.message, f"{_shown(begun.said.message)} was stopped.")
+    return begun.task.result().answer
+
+
+def _shown(message: InboundMessage) -> str:
+    return first_sentence(message.text, 60)
+
+
 def _key(message: InboundMessage) -> str:
     return keys.message(message.address, message.dedupe_key)
 
 
 def _interrupted(message: InboundMessage) -> Sentence:
-    command = first_sentence(message.text, 60)
     return (
-        f"{command} was interrupted by a restart. Whether it had an effect is unknown: "
+        f"{_shown(message)} was interrupted by a restart. Whether it had an effect is unknown: "
         "look before you send it again."
     )
 

@@ -45,7 +45,7 @@ from nanobot.ports import (
 )
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
-from nanobot.session.said import Wait
+from nanobot.session.said import Waiting
 from nanobot.supervision import Work, begin_all
 
 TYPING_AFTER = 1.0
@@ -110,7 +110,7 @@ class ChannelHost:
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._commands = CommandsInProgress(name, bus, clock)
-        self.wait: Wait = self._commands.wait
+        self.commands: Waiting = self._commands
         self._sender = sender = PartSender(
             *(channel, clock, self.moved, hosting.blobs, hosting.arrived),
             others=RatePeers(

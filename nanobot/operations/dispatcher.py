@@ -39,10 +39,11 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
-from nanobot.session.said import Order, Said, Wait, at_once, notice, unordered
+from nanobot.session.said import AtOnce, Order, Said, Waiting, notice, unordered
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 
+_AT_ONCE = AtOnce()
 _MOST_UNREADABLE = 1_000
 _COMMAND = pattern(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
@@ -145,7 +146,7 @@ class Dispatcher:
         return next((n for n in names if n not in self._by_alias and plugin_with(n)), "")
 
     async def settled(
-        self, said: Said, order: Order = unordered, wait: Wait = at_once
+        self, said: Said, order: Order = unordered, waiting: Waiting = _AT_ONCE
     ) -> Admission | None:
         """A command, or a yes or no to what was asked, with its answer; None for other text."""
         command = self.find(said.message.text)
@@ -160,7 +161,7 @@ class Dispatcher:
         invocation = Invocation(
             message=said.message, session_key=said.session_key, role=said.role, argument=argument
         )
-        return await self.admission(operation, invocation, order, wait)
+        return await self.admission(operation, invocation, order, waiting)
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
@@ -191,7 +192,7 @@ class Dispatcher:
         operation: Operation,
         invocation: Invocation,
         order: Order = unordered,
-        wait: Wait = at_once,
+        waiting: Waiting = _AT_ONCE,
     ) -> Admission:
         """The message with its answer, to be committed as one. In a terminal and on the page, where
         nobody else waits for it, a command has no limit of time."""
@@ -201,7 +202,7 @@ class Dispatcher:
             text = f"/{operation.name} is for {allowed}."
             return invocation.answered(text, refused=True)
         if operation.name == "stop":
-            return await self._stop(invocation)
+            return await self._stop(invocation, waiting)
         try:
             arguments = operation.parsed(invocation.argument)
         except UsageError as error:
@@ -219,7 +220,7 @@ class Dispatcher:
 
         if message.address.channel in (TERMINAL, WEB):
             return await perform(None)
-        return await wait(invocation, perform)
+        return await waiting.command(invocation, perform)
 
     async def _performed(
         self,
@@ -261,7 +262,7 @@ class Dispatcher:
             admission = msgspec.structs.replace(admission, answer=answer)
         return admission
 
-    async def _stop(self, invocation: Invocation) -> Admission:
+    async def _stop(self, invocation: Invocation, waiting: Waiting) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
         background runs too. Should this end before the order is kept, the chat brings it again."""
         partial = self.engine.partial(invocation.session_key)
@@ -274,7 +275,8 @@ class Dispatcher:
             run.session_key == invocation.session_key and (everyone or run.sender_id == sender)
             for run in self.engine.running()
         )
-        text = "Stopped." if running or children else _NOTHING_RUNS[everyone]
+        commands = waiting.stop(invocation, everyone=everyone)
+        text = "Stopped." if running or children or commands else _NOTHING_RUNS[everyone]
         ending = Ending(
             state=RunState.ABORTED,
             bodies=() if partial is None else (partial,),

@@ -9,6 +9,7 @@ import pytest
 
 from nanobot.channels import commands
 from nanobot.errors import StoreError
+from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
@@ -41,6 +42,13 @@ async def fail_late(context: OperationContext, caller: Caller) -> str:
     raise ZeroDivisionError("down we go")
 
 
+@operation("ask", role=Role.MEMBER, text=lambda value, _: value)
+async def ask(context: OperationContext, caller: Caller) -> str:
+    """Wait until the test says so, for members too."""
+    await READY[0].wait()
+    return "it is done"
+
+
 @operation("hang")
 async def hang(context: OperationContext, caller: Caller) -> str:
     """Wait for ever."""
@@ -48,7 +56,7 @@ async def hang(context: OperationContext, caller: Caller) -> str:
     return ""
 
 
-OPTIONS = Options(brings=lambda _: Brought(operations=(wait, fail_late, hang)))
+OPTIONS = Options(brings=lambda _: Brought(operations=(wait, fail_late, ask, hang)))
 
 
 @pytest.fixture(autouse=True)
@@ -149,6 +157,27 @@ async def test_one_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
         await bot.channel.push("/hang", chat="1")
         said = "/hang was stopped after 0.3 s. `nanobot hang` has no limit of time."
         assert (await bot.channel.pop()).text == said
+
+
+@pytest.mark.parametrize("who", [OWNER, MEMBER])
+async def test_an_order_to_stop_reaches_ones_own_and_an_owners_everyones(who: str) -> None:
+    async with gateway(options=OPTIONS) as bot, asyncio.timeout(10):
+        await bot.channel.push("/ask", chat="1", sender=MEMBER, group=True)
+        await bot.channel.push("/ask", chat="2", sender=MEMBER)
+        await bot.channel.push("/stop", chat="1", sender=who, group=True)
+        said = {(await bot.channel.pop("1")).text for _ in range(2)}
+        assert said == {"Stopped.", "/ask was stopped."}
+        assert await performing(bot) == 1
+        await bot.channel.push("/stop", chat="1", sender=who, group=True)
+        assert "othing" in (await bot.channel.pop("1")).text
+
+
+async def test_a_member_does_not_stop_what_others_gave() -> None:
+    async with gateway(options=OPTIONS) as bot, asyncio.timeout(10):
+        await bot.channel.push("/ask", chat="1", sender=OWNER, group=True)
+        await bot.channel.push("/stop", chat="1", sender=MEMBER, group=True)
+        assert (await bot.channel.pop()).text == "Nothing of yours was running here."
+        assert await performing(bot) == 1
 
 
 async def test_one_person_has_four_at_most_and_others_have_their_own() -> None:
