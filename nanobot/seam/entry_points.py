@@ -63,6 +63,7 @@ BUILT_IN = (
     "page",
     "pairing",
     "postgres",
+    "progress",
     "prompt_files",
     "proof",
     "quarantine",

@@ -53,6 +53,11 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         text = "agent.transcription_model does nothing: transcripts need the plugin hearing"
         remedy = "`nanobot plugins on hearing`, then restart"
         yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
+    if "progress" not in plugins_here.on:
+        for name in (name for name, channel in config.channels.items() if channel.marks):
+            text = f"channels.{name}.marks does nothing: it needs the plugin progress"
+            remedy = "`nanobot plugins on progress`, then restart"
+            yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     why = plugins_here.off.get(_READER, "")
     if rows and why:
         text = f"The rows of the store are not read. This belongs to the plugin {_READER}. {why}"

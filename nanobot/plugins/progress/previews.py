@@ -8,20 +8,17 @@ Elsewhere, or when it can grow no more, it is edited.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import Activity, RunInProgress
-from nanobot.channels.chat_leases import ChatLeases
-from nanobot.channels.sender import PartSender
+from nanobot.channels.activity import RunInProgress
+from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
-from nanobot.ports import Clock, OutboundPart
+from nanobot.ports import OutboundPart
 from nanobot.session import keys
-from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 
 PREVIEW_AFTER = 1.0
@@ -50,39 +47,27 @@ class _Preview:
         self.steps: list[Step] = []
 
 
-class Previews:
+class Previews(Showing):
     """The previews of one channel, which must be Editing.
 
     Each has a row in the journal before it is sent, and its receipt is stored before it is edited.
     So the answer finds it, also after a crash. Any refusal ends the previews of that run. Two
-    refused edits in a row end those of the chat, because each preview would stay there. `text_of`
-    returns a run's text so far, None once it is not driven here.
+    refused edits in a row end those of the chat, because each preview would stay there.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a part of the host
-        self,
-        sender: PartSender,
-        journal: Journal,
-        clock: Clock,
-        activity: Activity,
-        text_of: Callable[[str], str | None],
-        leases: ChatLeases,
-        *,
-        show_tools: bool = False,
-    ) -> None:
-        self._leases = leases
-        self._sender = sender
-        self._journal = journal
-        self._clock = clock
-        self._activity = activity
-        self._text_of = text_of
-        self._show_tools = show_tools
+    def __init__(self, parts: ShowingParts) -> None:
+        self._leases = parts.leases
+        self._sender = parts.sender
+        self._journal = parts.journal
+        self._clock = parts.clock
+        self._activity = parts.activity
+        self._text_of = parts.text_of
+        self._show_tools = parts.show_tools
         self._previews: dict[str, _Preview] = {}
         self._resting = False
         self._refused_edits: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Show active runs, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._activity.any()
@@ -116,9 +101,7 @@ class Previews:
             raise
         self._refused_edits.pop(chat, None)
 
-    async def release_preview(self, key: str) -> None:
-        """The message with that key is about to be delivered: return when its preview is no longer
-        changed."""
+    async def release(self, key: str) -> None:
         before_a_question = keys.answer_of(key)
         preview = self._previews.get(key) or self._previews.get(before_a_question)
         if preview is not None:
@@ -126,12 +109,11 @@ class Previews:
             async with preview.busy:
                 pass
 
-    def has(self, key: str) -> bool:
+    def holds(self, key: str) -> bool:
         """Whether the answer with that key has a preview, or may soon."""
         return key in self._previews
 
     async def rest(self) -> None:
-        """Begin no more previews, and wait for calls in progress."""
         self._resting = True
         for preview in list(self._previews.values()):
             async with preview.busy:
@@ -161,7 +143,7 @@ class Previews:
         finally:
             del self._previews[run.reply_key]
 
-    def grows(self, run: RunInProgress) -> bool:
+    def shows(self, run: RunInProgress) -> bool:
         """Whether the chat shows the run in a growing message."""
         preview = self._previews.get(run.reply_key)
         return preview is not None and preview.grows and not preview.over and bool(preview.row)

@@ -6,18 +6,16 @@ On platforms with drafts no preview is made: there is no row, no receipt and not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import Activity, RunInProgress
-from nanobot.channels.chat_leases import ChatLeases
-from nanobot.channels.previews import PREVIEW_AFTER
-from nanobot.channels.sender import PartSender
+from nanobot.channels.activity import RunInProgress
+from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import Clock, OutboundPart
+from nanobot.plugins.progress.previews import PREVIEW_AFTER
+from nanobot.ports import OutboundPart
 from nanobot.session import keys
 
 DRAFT_EVERY = 1.0
@@ -42,43 +40,33 @@ class _Draft:
         self.at = 0.0
 
 
-class Drafts:
-    """The drafts of one channel, which must be Drafting. `text_of` returns a run's text so far,
-    None once it is not driven here. A refused draft ends the drafts of its run. If drafts are
-    refused permanently, previews replace them."""
+class Drafts(Showing):
+    """The drafts of one channel, which must be Drafting. A refused draft ends the drafts of its
+    run. If drafts are refused permanently, previews replace them."""
 
-    def __init__(
-        self,
-        sender: PartSender,
-        clock: Clock,
-        activity: Activity,
-        text_of: Callable[[str], str | None],
-        leases: ChatLeases,
-    ) -> None:
-        self._leases = leases
-        self._sender = sender
-        self._clock = clock
-        self._activity = activity
-        self._text_of = text_of
+    def __init__(self, parts: ShowingParts) -> None:
+        self._leases = parts.leases
+        self._sender = parts.sender
+        self._clock = parts.clock
+        self._activity = parts.activity
+        self._text_of = parts.text_of
         self._drafts: dict[str, _Draft] = {}
 
-    def shown_in(self, address: Address) -> bool:
-        """Whether this chat shows runs as drafts."""
-        return self._sender.drafts(address)
+    def shows(self, run: RunInProgress) -> bool:
+        return self._sender.drafts(run.address)
 
-    def text(self, address: Address) -> str:
+    def draft(self, address: Address) -> str | None:
         """The text of the draft shown in a chat. "" if there is none, or if the answer has come or
         is on its way, because the text would then appear twice."""
         for draft in self._drafts.values():
             if draft.run.address == address and draft.shown is not None and self._lives(draft):
                 return self._text_of(draft.run.run_id) or draft.text
-        return ""
+        return "" if self._sender.drafts(address) else None
 
     def _lives(self, draft: _Draft) -> bool:
         return not draft.over and self._activity.runs.get(draft.run.run_id) is draft.run
 
     async def run(self) -> None:
-        """Show active runs, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._activity.any()
@@ -89,14 +77,11 @@ class Drafts:
                         draft = self._drafts[run.reply_key] = _Draft(run)
                         tasks.create_task(self._follow(draft), name=f"draft {run.run_id}")
 
-    def busy(self, key: str) -> bool:
-        """Whether `release` would have to wait."""
+    def holds(self, key: str) -> bool:
         draft = self._drafts.get(key)
         return draft is not None and draft.busy.locked()
 
     async def release(self, key: str) -> None:
-        """The message with that key is about to be delivered: return when its draft is no longer
-        changed."""
         draft = self._drafts.get(key) or self._drafts.get(keys.answer_of(key))
         if draft is not None:
             draft.over = True
@@ -125,7 +110,7 @@ class Drafts:
         run = draft.run
         # A run that waits for the store to record its end is no longer driven, but not over.
         draft.text = self._text_of(run.run_id) or draft.text
-        if draft.over or not self.shown_in(run.address):
+        if draft.over or not self.shows(run):
             return
         part = await self._part(run, draft.text)
         fresh = self._clock.monotonic() - draft.at < DRAFT_KEPT

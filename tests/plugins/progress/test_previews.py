@@ -11,7 +11,6 @@ import pytest
 
 from nanobot.agent.settings import RunSettings
 from nanobot.channels.host import Hosting
-from nanobot.channels.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import (
     ChatGone,
@@ -22,6 +21,7 @@ from nanobot.errors import (
     StoreUnwritable,
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.progress.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.store.journal.previews import STOPPED_LINE

@@ -7,11 +7,11 @@ from collections import deque
 
 import pytest
 
-from nanobot.channels.drafts import DRAFT_KEPT
 from nanobot.channels.host import Hosting
-from nanobot.channels.previews import CURSOR, PREVIEW_AFTER
 from nanobot.errors import NotSent, Refused
 from nanobot.messages import Address
+from nanobot.plugins.progress.drafts import DRAFT_KEPT
+from nanobot.plugins.progress.previews import CURSOR, PREVIEW_AFTER
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
@@ -19,7 +19,7 @@ from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Gate, Recorder
 from tests.channels.seeing import seen, standing
-from tests.channels.test_previews import asked, pass_seconds, settled
+from tests.plugins.progress.test_previews import asked, pass_seconds, settled
 
 THINKING = ""
 

@@ -1,4 +1,4 @@
-"""Reactions to people's messages that show the state of the message."""
+"""Marks: reactions to people's messages that show the state of the message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.channels.activity import RunEnded
-from nanobot.channels.moved_chats import MovedChats
+from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.errors import ChannelError
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Reacting, Reaction
@@ -18,13 +18,13 @@ _WAITING = 200
 _SECONDS = 10.0
 
 
-class Reactions:
-    """The reactions of one channel, set one after another. Nothing waits for them: if there are too
+class Marks(Showing):
+    """The marks of one channel, set one after another. Nothing waits for them: if there are too
     many, or the platform refuses them, messages get none."""
 
-    def __init__(self, name: str, channel: Reacting, moved: MovedChats) -> None:
-        self._name = name
-        self._moved = moved
+    def __init__(self, channel: Reacting, parts: ShowingParts) -> None:
+        self._name = parts.name
+        self._moved = parts.moved
         self._channel = channel
         self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from nanobot.channels.previews import CURSOR
 from nanobot.errors import NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, Step
+from nanobot.plugins.progress.previews import CURSOR
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.testing import gateway
@@ -22,7 +22,7 @@ from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakePlatform
 from tests.agent.tooling import Recorder
 from tests.channels.seeing import seen, states
-from tests.channels.test_previews import asked, pass_seconds, settled
+from tests.plugins.progress.test_previews import asked, pass_seconds, settled
 
 
 class Growing(FakePlatform):
