@@ -11,7 +11,7 @@ from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
-from nanobot.operations.timeline import RunPage
+from nanobot.plugins.common.timeline import RunPage
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.views import FeedbackView
 from nanobot.testing import gateway

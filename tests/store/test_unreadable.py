@@ -98,7 +98,7 @@ def test_every_transaction_passes_the_guard() -> None:
             openers.add(file.relative_to(ROOT / "nanobot").as_posix())
     assert openers == {
         "store/opening.py",  # gives them to a Store
-        "store/at_rest.py",
+        "plugins/common/store/at_rest.py",
         "plugins/maintenance/store/maintenance.py",  # a copy of a backup
         "plugins/postgres/store/server.py",  # gives one to a Store; otherwise of a store at rest
     }

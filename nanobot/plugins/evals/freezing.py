@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.agent.context import context
-from nanobot.agent.recorded import recorded_results
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.recorded import recorded_results
 from nanobot.plugins.evals.cases import (
     SUFFIX,
     Call,

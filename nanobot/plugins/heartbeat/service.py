@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.app.trigger_plans import TRIGGERED, plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,

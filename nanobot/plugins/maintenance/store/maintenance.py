@@ -18,7 +18,14 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
-from nanobot.store.at_rest import COMMAND, begin_reading, file_of, present, reading, where
+from nanobot.plugins.common.store.at_rest import (
+    COMMAND,
+    begin_reading,
+    file_of,
+    present,
+    reading,
+    where,
+)
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase

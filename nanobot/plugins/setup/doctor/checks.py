@@ -20,6 +20,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.operations.home import Finding
 from nanobot.operations.spending import COST_LIMITED
+from nanobot.plugins.common.store.inspection import Inspection, inspect
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances
 from nanobot.plugins.setup.doctor.mendable import Mendable
@@ -27,7 +28,6 @@ from nanobot.plugins.setup.doctor.plugins import plugins, unattended
 from nanobot.plugins.setup.probes import try_model
 from nanobot.seam.installed import provided
 from nanobot.server.client import call
-from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import get_args
 
 from nanobot.agent.tasks.types import installed as run_types_of
-from nanobot.app.plugin_checks import checked
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.seam.installed import installed, provided
 from nanobot.session.tasks import UNENDED_TASKS

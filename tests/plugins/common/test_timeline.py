@@ -7,7 +7,7 @@ import pytest
 
 from nanobot.messages import Address, Role
 from nanobot.operations.remarks import as_entry
-from nanobot.operations.timeline import Piece, RunPage, Timeline, Times, timeline_of
+from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, Times, timeline_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.entries import (

@@ -1,23 +1,11 @@
-"""Helpers of the stages: the question of a run, and the models for auxiliary calls."""
+"""The models for auxiliary calls."""
 
 from __future__ import annotations
 
 from loguru import logger
 
-from nanobot.agent.active_run import ActiveRun
 from nanobot.errors import ConfigError, ModelError
 from nanobot.providers.base import LLMProvider, ModelProfile, Models
-from nanobot.session.entries import ModelCallEntry, ReplyEntry
-
-
-def acts(active: ActiveRun) -> bool:
-    """Whether the run has begun to act."""
-    return any(isinstance(body, ModelCallEntry | ReplyEntry) for body in active.bodies)
-
-
-def question(active: ActiveRun, limit: int) -> str:
-    """The text that the run is to answer, at most `limit` characters."""
-    return "\n".join(message.text for message in active.messages if message.text)[:limit]
 
 
 class AuxiliaryModels:

@@ -10,8 +10,8 @@ from typing import IO
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.worker import working
 from nanobot.tools.parsing.job import MAX_TEXT, ParsedDocument, ParseJob
-from nanobot.tools.worker import working
 
 SECONDS = 30.0
 # JSON encodes one character in at most six bytes.
@@ -28,7 +28,7 @@ async def read_document(
     try:
         async with (
             asyncio.timeout(seconds),
-            working("nanobot.tools.parsing.worker", job, file) as process,
+            working("nanobot.plugins.common.document_worker", job, file) as process,
         ):
             answer = await _answer(process)
             code = await process.wait()

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.operations.run_parts import Outcome, Part, parts_of
+from nanobot.plugins.common.run_parts import Outcome, Part, parts_of
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
 from nanobot.session.views import Delivery, EntryView, FeedbackView, Remark, RunView
 

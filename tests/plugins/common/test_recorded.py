@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from random import Random
 
 import msgspec
@@ -10,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.recorded import Otherwise, RecordedTools, recorded_results, signature
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.messages import Attachment
+from nanobot.plugins.common.recorded import Otherwise, RecordedTools, recorded_results, signature
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput, direct_call
@@ -201,3 +203,17 @@ async def test_any_other_call_can_run_in_a_copy() -> None:
 
     assert output.text == "wiped a"
     assert (world.paths, copy.paths) == ([], ["a"])
+
+
+def test_its_documented_path_has_it_and_says_what_is_missing_without_plugins() -> None:
+    code = (
+        "from nanobot.agent import recorded as there\n"
+        "from nanobot.plugins.common.recorded import RecordedTools\n"
+        "assert there.RecordedTools is RecordedTools\n"
+        "import sys; sys.modules['nanobot.plugins.common.recorded'] = None\n"
+        "try: there.RecordedTools\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    path = "nanobot.agent.recorded"
+    assert done.stdout.strip() == f"{path} belongs to the built-in plugins, which are not there"

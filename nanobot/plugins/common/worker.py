@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot.tools.walls import end
 
-# Each may use limits.MEMORY_BYTES, and there may be many runs.
+# Each may use worker_limits.MEMORY_BYTES, and there may be many runs.
 PLACES = 4
 _places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 

@@ -12,7 +12,7 @@ _k = schema.trigger_state
 
 
 class SqlTriggerState(SqlStore):
-    """See triggers.state.TriggerState: the same code for SQLite and PostgreSQL."""
+    """See TriggerState in plugins.common.trigger_state: the same code for SQLite and PostgreSQL."""
 
     @transaction()
     def kept(self, connection: sa.Connection, name: str) -> bytes | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from nanobot.bus.core import Bus
-from nanobot.bus.pace import stirred
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.common.pace import stirred
 from nanobot.supervision import Looks
 from nanobot.testing.machine import ManualClock
 

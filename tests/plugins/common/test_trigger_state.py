@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.store.repositories.trigger_state import SqlTriggerState
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 

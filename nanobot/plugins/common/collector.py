@@ -14,7 +14,7 @@ import msgspec
 
 from nanobot import __version__
 from nanobot.errors import NanobotError
-from nanobot.telemetry.otlp import Value, content_type
+from nanobot.plugins.common.otlp import Value, content_type
 
 Signal: TypeAlias = Literal["traces", "metrics"]
 
