@@ -41,6 +41,7 @@ BUILT_IN = (
     "erasure",
     "evals",
     "events",
+    "feedback",
     "file_tools",
     "files",
     "fork",

@@ -24,6 +24,7 @@ from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
+from nanobot.plugins.feedback.store import SqlRatings
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
@@ -125,6 +126,7 @@ class Parts:
         self.notices = SqlNotices(guard)
         self.commands = SqlBackgroundCommands(guard, writer)
         self.conversations = SqlConversations(guard, writer)
+        self.ratings = SqlRatings(guard, writer)
         self.remembering = SqlRemembering(guard, writer)
 
 
@@ -150,7 +152,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "outbox", records.outbox(state="", limit=50)
     yield "approvals", records.approvals(session="", state="", limit=50)
     yield "rules", records.rules()
-    yield "feedback", records.feedback("", 50)
+    yield "feedback", parts.ratings.listed("", 50)
     yield "jobs", jobs.listed(state="", by="", limit=50)
     yield "cron history", jobs.history(job_id=None, limit=50)
     yield "fire", jobs.fire()

@@ -9,19 +9,18 @@ import pytest
 
 from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import Role
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common.ratings import FeedbackView
 from nanobot.plugins.common.timeline import RunPage
 from nanobot.session.entries import FeedbackEntry
-from nanobot.session.views import FeedbackView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
-from tests.plugins.runs.sight import desk
+from tests.plugins.feedback.rating import RATING, desk
 
 
 async def call(bot: FakeGateway, **arguments: Any) -> list[FeedbackView]:
-    given: list[FeedbackView] = await Dispatcher(bot.engine).call("runs feedback", arguments)
+    given: list[FeedbackView] = await desk(bot).call("runs feedback", arguments)
     return given
 
 
@@ -54,7 +53,7 @@ async def test_a_verdict_is_an_entry_of_its_run_and_shown_with_it(bot: FakeGatew
 
 
 async def test_of_several_verdicts_of_a_person_the_last_counts_and_none_is_kept_twice() -> None:
-    async with gateway() as bot:
+    async with gateway(options=RATING) as bot:
         session = await answered(bot)
         for verdict in ("up", "up", "down", "down"):
             await bot.channel.push(f"/runs feedback {verdict}")
@@ -86,7 +85,7 @@ async def test_the_model_sees_nothing_of_it(bot: FakeGateway) -> None:
 
 async def test_what_cannot_be_judged_is_said() -> None:
     held = Held("I think")
-    async with gateway(ScriptedProvider(held)) as bot:
+    async with gateway(ScriptedProvider(held), options=RATING) as bot:
         with pytest.raises(NanobotError, match="There is no run"):
             await call(bot, verdict="up", run="zzz")
         with pytest.raises(UsageError):
@@ -106,17 +105,16 @@ async def test_what_cannot_be_judged_is_said() -> None:
 
 
 async def test_a_guest_judges_answers_of_the_own_conversation_and_reads_nobody_elses() -> None:
-    async with gateway() as bot:
+    async with gateway(options=RATING) as bot:
         session = await answered(bot)
         (run,) = await bot.engine.records.runs(session=session, state="", limit=1)
-        desk = Dispatcher(bot.engine)
         stranger = Caller(role=Role.GUEST, session_key="fake:elsewhere", by="9")
         with pytest.raises(NotAllowed, match="other conversations"):
-            await desk.call("runs feedback", {"verdict": "up", "run": run.id}, stranger)
+            await desk(bot).call("runs feedback", {"verdict": "up", "run": run.id}, stranger)
         with pytest.raises(UsageError, match="Only owners can read"):
-            await desk.call("runs feedback", {}, stranger)
+            await desk(bot).call("runs feedback", {}, stranger)
         guest = Caller(role=Role.GUEST, session_key=session, by="9")
-        (own,) = await desk.call("runs feedback", {"verdict": "up"}, guest)
+        (own,) = await desk(bot).call("runs feedback", {"verdict": "up"}, guest)
         assert own.run_id == run.id
 
 
