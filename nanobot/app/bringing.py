@@ -174,7 +174,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
             raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
         if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
-        registry.stand_in = ContainedStandIn(found.name, given)
+        registry.stand_in = ContainedStandIn(found.name, given, registry.seconds)
 
     plugged.each("stand_in", use)
 
