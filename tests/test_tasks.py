@@ -199,9 +199,14 @@ SPEAKING = ("answers", "leftovers", "due recordings")
 ERASING = ("erasing", "erasing: noted erasures", "erasing: one-shot conversations")
 ARCHIVING = ("retention", "retention: old entries", "retention: erasures in archives")
 INDEXING = ("conversations that said something", "all conversations", "new messages")
+JOBS = (
+    *("jobs", "cron: wait", "cron: changes"),
+    *("trigger events", "trigger heartbeat"),
+)
 CHILDREN = {
     "plugin erasure: in every process": ERASING,
     "plugin erasure: in one process": ARCHIVING,
+    "plugin jobs: in one process": JOBS,
     "plugin memory": ("remembering",),
     "plugin search": ("indexing", *(f"indexing: {each}" for each in INDEXING)),
     "plugin titles": ("titles",),

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import AsyncIterator
 from typing import Any
 
-from nanobot.app.bringing import listed
+from nanobot.app.bringing import listed, unused
 from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
@@ -19,13 +19,16 @@ CHECK_SECONDS = 20.0
 
 
 async def checked(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
-    """The findings of enabled plugins about themselves, and that no plugin limits model calls.
+    """The findings of enabled plugins about themselves, that no plugin limits model calls,
+    and what is configured for plugins that are off.
     `rows`: they may read every row of the store. A plugin whose check fails is named.
     """
     plugged = Plugged(config)
     plugged.offers.add({EveryRow: rows})
     finding = unlimited(config, plugged)
     if finding is not None:
+        yield finding
+    for finding in unused(config):
         yield finding
     for name in list(plugged.on):
         for finding in await _checked(plugged, name):

@@ -9,7 +9,6 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import owners_alone
-from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin
@@ -60,9 +59,9 @@ def triggers(
         prompt=settings.prompt,
         per_hour=settings.prompts_per_hour,
     )
-    plan = plan_of("events", settings.to, Origin.EVENT, zone)
+    plan = jobs.trigger_plan("events", settings.to, Origin.EVENT, zone)
     outside = msgspec.structs.replace(
-        plan_of("events:outside", settings.to, Origin.EVENT, zone), tainted=True
+        jobs.trigger_plan("events:outside", settings.to, Origin.EVENT, zone), tainted=True
     )
     chats = SqlChatReaders(store.database, store.writer)
     channel = config.channels.get(plan.address.channel)

@@ -44,11 +44,6 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
     plugins_here = switched(config)
-    if "jobs" not in plugins_here.on:
-        for name in (name for name, table in config.triggers.items() if table.enabled):
-            text = f"triggers.{name} does nothing: triggers need the plugin jobs"
-            remedy = "`nanobot plugins on jobs`, then restart"
-            yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     if config.agent.transcription_model and "hearing" not in plugins_here.on:
         text = "agent.transcription_model does nothing: transcripts need the plugin hearing"
         remedy = "`nanobot plugins on hearing`, then restart"

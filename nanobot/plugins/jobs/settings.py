@@ -1,24 +1,13 @@
-"""Settings of triggers, which start runs without a message from a person."""
+"""Settings of the triggers of packages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from nanobot.config.settings.base import Duration, Settings, Unfit, about
+from nanobot.config.settings.base import Settings, Unfit, about
 
 _CHAT = 'a chat as "CHANNEL:ID", like "telegram:1001"'
-
-
-class LifecycleSettings(Settings, frozen=True, kw_only=True):
-    """`[lifecycle]`: runs at the start and the stop of the gateway."""
-
-    enabled: Annotated[bool, about("Whether BOOT.md and SHUTDOWN.md are carried out.")] = True
-    boot_seconds: Annotated[Duration, about("Longest time for BOOT.md.", unit="s")] = 120.0
-    shutdown_seconds: Annotated[
-        Duration, about("Longest time for SHUTDOWN.md, within `drain_seconds`.", unit="s")
-    ] = 30.0
-    wait_for_boot: Annotated[bool, about("Whether channels wait until BOOT.md is done.")] = False
 
 
 class TriggerSettings(Settings, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.config.settings.triggers import TriggerSettings
 from nanobot.errors import ConfigError, PluginBroken
+from nanobot.plugins.jobs.settings import TriggerSettings
 from nanobot.seam.entry_points import TRIGGERS, Plugins
 from nanobot.triggers.base import Trigger
 

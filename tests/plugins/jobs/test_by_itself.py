@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.app.trigger_plans import plan_of
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.digests import DIGEST
@@ -32,18 +32,19 @@ from nanobot.plugins.hooks.service import webhooks_of
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import sign
 from nanobot.plugins.hooks.webhook import Webhooks
+from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.store.absences import count_of
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
+from nanobot.supervision import side_by_side
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, last_text
 from nanobot.testing.platform import FakeChannel
 from nanobot.triggers.jobs import Job
-from nanobot.triggers.supervisor import supervise
 from tests.plugins.cron.scheduling import editor_of, gateway
 from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
 from tests.sampling import examples
@@ -117,9 +118,10 @@ class Outside:
                 Events([Tally(self)], TERMS, keeping, self.clock, publisher),
                 publisher,
             )
+            works = {name: partial(each.run, to) for name, (each, to) in triggers.items()}
             async with asyncio.TaskGroup() as tasks:
                 running = [
-                    tasks.create_task(supervise(triggers, self.clock)),
+                    tasks.create_task(side_by_side(works, self.clock)),
                     tasks.create_task(bot.cron.run()),
                 ]
                 yield bot, webhooks_of({"ci": HOOK}, bot.cron, "UTC", self.clock)

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+from nanobot.plugins.jobs.triggers import GatheredTriggers
+from nanobot.supervision import side_by_side
+from nanobot.system import Zone
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher
-from nanobot.triggers.jobs import Taken
-from nanobot.triggers.supervisor import supervise
+from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.jobs import Plan, Taken
+
+
+class Nothing:
+    """No plugin brings anything, and nothing is published."""
+
+    def each(self, field: str, use: Any) -> list[Any]:
+        return []
+
+    def publisher(self, plan: Plan) -> Any:
+        return None
+
+
+async def supervise(triggers: dict[str, tuple[Trigger, Publisher]], clock: ManualClock) -> None:
+    """Run these triggers, as a gateway does."""
+    nothing: Any = Nothing()
+    gathered = GatheredTriggers({}, nothing, nothing, Zone("UTC"))
+    gathered.gather()
+    gathered.each |= triggers
+    await side_by_side(gathered.works(), clock)
 
 
 class Told:

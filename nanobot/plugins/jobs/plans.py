@@ -8,8 +8,6 @@ from nanobot.triggers.jobs import Plan
 
 TRIGGERED = RunOptions(direct=True, unattended=True, history=())
 """Options of such runs: they see no earlier runs, and no person can be asked."""
-NEEDED = "the plugin jobs, which is not on here: `nanobot plugins on jobs` switches it on"
-"""What triggers need."""
 
 
 def plan_of(name: str, to: str, origin: Origin, zone: str) -> Plan:
