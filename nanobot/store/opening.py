@@ -18,6 +18,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.reader import reader_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
@@ -70,6 +71,7 @@ class KeptOpen:
         self.dialect = database.dialect
         self.transact = database.transact
         self.checkpoint = database.checkpoint
+        self.reader = reader_of(database)
 
     async def close(self) -> None:
         """Does nothing: the database stays open."""
