@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import UsageError
 from nanobot.store.database.dialect import one_snapshot
+from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.opening import bring_up_to_date, sqlite_path
+from nanobot.store.opening import bring_up_to_date, sqlite_path, uri_of
 from nanobot.store.servers import DatabaseAtRest, server_of
 
 COMMAND = "nanobot db"
@@ -68,19 +70,31 @@ def present(url: str) -> Path | None:
 @contextmanager
 def reading(url: str) -> Iterator[sa.Connection]:
     """A read-only connection, which also works while a gateway runs. It sees one snapshot until
-    `begin_reading`.
+    `begin_reading`. Raises UsageError if there is no store yet, StoreError if it cannot be read.
     """
-    path = file_of(url)
+    path = present(url)
     if path is None:
         with server_of(url).reading() as connection:
             begin_reading(connection)
             yield connection
         return
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    with read_only(path) as connection:
+        begin_reading(connection)
+        yield connection
+
+
+@contextmanager
+def read_only(path: Path) -> Iterator[sa.Connection]:
+    """A connection that reads a SQLite file. Whatever the database refuses within the block is a
+    StoreError that says what to do.
+    """
+    query = {"mode": "ro", "uri": "true"}
+    engine = sa.create_engine(sa.URL.create("sqlite", database=uri_of(path), query=query))
     try:
         with engine.connect() as connection:
-            begin_reading(connection)
             yield connection
+    except DBAPIError as error:
+        raise as_store_error(error.orig) from error
     finally:
         engine.dispose()
 

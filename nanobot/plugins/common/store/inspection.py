@@ -6,11 +6,10 @@ from pathlib import Path
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 
+from nanobot.store.at_rest import read_only
 from nanobot.store.database import migrate
-from nanobot.store.database.errors import as_store_error
-from nanobot.store.opening import check
+from nanobot.store.opening import check, sqlite_path
 from nanobot.store.servers import server_of
 
 
@@ -29,18 +28,12 @@ def inspect(url: str) -> Inspection:
     if not url.startswith("sqlite"):
         server = server_of(url)
         return _inspected(server.where, 0, server.look(_revision))
-    path = Path(sa.make_url(url).database or "")
+    path = sqlite_path(url) or Path(":memory:")
     if not path.exists():
         return Inspection(where=str(path), revision=None, current=True, size=0)
     check(path)
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
-    try:
-        with engine.connect() as connection:
-            revision = _revision(connection)
-    except DBAPIError as error:
-        raise as_store_error(error.orig) from error
-    finally:
-        engine.dispose()
+    with read_only(path) as connection:
+        revision = _revision(connection)
     return _inspected(str(path), path.stat().st_size, revision)
 
 
