@@ -39,6 +39,7 @@ from nanobot.app.tools import builtin_tools
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
+from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
@@ -52,6 +53,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.search.conversations import MessageSearch
@@ -232,6 +234,7 @@ class _Assembly:
             clock=self.machine.clock,
             sharing=self.sharing,
             strangers=strangers,
+            showing=provided(SHOWING, self.plugged.on),
         )
 
     def _scheduler(self) -> Scheduler:

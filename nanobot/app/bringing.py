@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.gate import Strangers
 from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, RunEvent
@@ -88,6 +89,17 @@ def unfit(plugged: Plugged) -> list[Finding]:
                 given = Finding(about="configuration", level="broken", text=str(error))
             findings += listed(given, Finding, "a nanobot.operations.home.Finding")
     return findings
+
+
+def unused(config: Config) -> Iterator[Finding]:
+    """What people added by name to tables of plugins that are off: it does nothing."""
+    for plugin, why in switched(config).off.items():
+        found = installed_plugins().found[plugin]
+        tables = config.tables.get(found.table) if found.plugin.named else None
+        for name, table in (tables or {}).items():
+            if getattr(table, "enabled", True):
+                text = f"{found.table}.{name} does nothing without the plugin {plugin}. {why}"
+                yield Finding(about="plugins", level="warning", text=text)
 
 
 def readers_of(plugged: Plugged) -> FileReaders:
@@ -172,7 +184,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
             raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
         if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
-        registry.stand_in = ContainedStandIn(found.name, given)
+        registry.stand_in = ContainedStandIn(found.name, given, registry.seconds)
 
     plugged.each("stand_in", use)
 

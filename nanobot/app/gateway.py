@@ -12,7 +12,7 @@ from loguru import logger
 
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit
+from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
@@ -20,7 +20,6 @@ from nanobot.app.ledgers import unlimited
 from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
-from nanobot.app.plugin_checks import unused
 from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.messages import Origin, Role, RunOptions
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
+from nanobot.plugins.common.trigger_state import TriggerState
 from nanobot.plugins.hooks.deliveries import NamedDeliveries
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.ports import Clock
 from nanobot.session.keys import HOOKS
 from nanobot.store.opening import Store
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.jobs import Plan
 from nanobot.triggers.service import JobService
-from nanobot.triggers.state import TriggerState
 
 HOOKS_WAITING = 1_000
 """Maximum number of a hook's deliveries that wait to be processed."""

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming
@@ -37,8 +39,6 @@ from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.providers.base import ModelRequest
 from nanobot.store.database import schema
-from nanobot.store.digests import DIGEST
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.supervision import side_by_side
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
