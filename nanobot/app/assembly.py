@@ -12,6 +12,7 @@ from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
 from nanobot.app.accompanying import bring_propagator
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
@@ -21,7 +22,6 @@ from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
-    blobs_of,
     prompt_of,
     reports_of,
     taint_of,
@@ -43,6 +43,7 @@ from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.reloading import Prompts
 from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
@@ -132,7 +133,7 @@ class _Assembly:
             machine.clock,
             program.provider or Clients(self.plugins, plugged.switched),
         )
-        self.blobs = blobs_of(config)
+        self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         self.received = Received(self.blobs, self.files, taint=self.taint)
@@ -294,6 +295,7 @@ class _Assembly:
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
+        offers.add({Prompts: prompt})
         self.live.in_prompts = tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)

@@ -13,11 +13,12 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompt import PromptAddition, PromptPart
 from nanobot.agent.runner import Before
 from nanobot.agent.stages import Stages
-from nanobot.app.bringing import functions, listed
+from nanobot.app.bringing import functions
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import PluginBroken, StoreError
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.plugin import listed
 from nanobot.session.entries import ReplyEntry
 
 STAGE_SECONDS = 60.0

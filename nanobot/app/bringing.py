@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from nanobot.providers.embedding import Embedder
 from nanobot.seam.faces import Deliveries
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
+from nanobot.seam.plugin import listed
 from nanobot.search.conversations import MessageSearch
 from nanobot.server.access import Credentials
 from nanobot.session.lasting import LastingFacts
@@ -52,18 +53,6 @@ from nanobot.triggers.base import Triggers
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.shown_files import ShownFiles
-
-
-def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    """A function's result as a list: one thing, several, or None for nothing. Raises
-    PluginBroken."""
-    if given is None:
-        return []
-    things = list(given) if isinstance(given, Iterable) else [given]
-    for thing in things:
-        if not isinstance(thing, kind):
-            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
-    return things
 
 
 def functions(given: Any) -> list[Any]:

@@ -49,7 +49,7 @@ class LocalHome:
     # The configuration
 
     async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
-        from nanobot.config import file  # noqa: PLC0415 - needed only for changes
+        from nanobot.config import file  # noqa: PLC0415 - tomlkit, 40 ms, for changes only
 
         return await self.apply(list(values), partial(file.put, self._environ, values))
 

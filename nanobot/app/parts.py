@@ -22,7 +22,6 @@ from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
-from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
@@ -80,12 +79,3 @@ def reports_of(store: Store, bus: Bus) -> TroubleReports:
     """Tells owners about repeated failures."""
     notices = SqlOwnerNotices(store.database, store.writer)
     return TroubleReports(notices, bus, store.writer.clock)
-
-
-def blobs_of(config: Config) -> Blobs:
-    """The storage of messages' files. Raises ConfigError."""
-    if isinstance(config.blobs, Path):
-        return Blobs(config.blobs)
-    from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
-
-    return ObjectBlobs(config.blobs)

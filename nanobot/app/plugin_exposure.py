@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nanobot.app.bringing import deliveries_of, listed
+from nanobot.app.bringing import deliveries_of
 from nanobot.app.ledgers import guests_of_unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.bus.gate import Strangers
 from nanobot.config.loader import Config
 from nanobot.operations.exposures import Exposure
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.plugin import listed
 from nanobot.text import Sentence
 
 EXPOSURE_SECONDS = 20.0

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now
 from nanobot.text import Sentence
+
+
+class Prompts(Protocol):
+    """What system prompts are made of."""
+
+    def renew(self) -> None:
+        """Read all of it again for the next prompts."""
+        ...
 
 
 class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +35,5 @@ async def reload(context: OperationContext, _: Caller) -> Reloaded:
 
     Current answers keep their prompt.
     """
-    # Imported late: every command imports this module, and few need the agent.
-    from nanobot.agent.prompt import PromptBuilder  # noqa: PLC0415
-
-    context.of(PromptBuilder).renew()
+    context.of(Prompts).renew()  # type: ignore[type-abstract]
     return Reloaded(sessions=await context.engine.records.forget_prompts())

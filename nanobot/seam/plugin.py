@@ -6,7 +6,7 @@ A plugin is cheap to import. Heavy parts are functions, or named by location as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -98,6 +98,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     databases: Mapping[str, Part] = MappingProxyType({})
     """Databases for the store, by what their URLs begin with, as in `postgresql`: each function
     gets the URL alone and gives a nanobot.store.servers.DatabaseServer."""
+    blobs: Mapping[str, Part] = MappingProxyType({})
+    """Storages of messages' files, by what the URL in `blobs` begins with, as in `s3`: each
+    function gets the URL alone and gives what keeps files as nanobot.workspace.blobs.Blobs does."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -186,6 +189,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         stated = {
             "tables": self.migrations,
             "databases": self.databases,
+            "storages of files": self.blobs,
             "providers": self.providers,
             "file readers": self.readers,
             "interfaces": self.provides or self.objects,
@@ -200,3 +204,15 @@ def resolved(part: Part) -> Callable[..., Any]:
     if not callable(function):
         raise PluginBroken(f"{part} is a {type(function).__name__}, not a function")
     return function
+
+
+def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
+    """A function's result as a list: one thing, several, or None for nothing. Raises
+    PluginBroken."""
+    if given is None:
+        return []
+    things = list(given) if isinstance(given, Iterable) else [given]
+    for thing in things:
+        if not isinstance(thing, kind):
+            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
+    return things

@@ -12,7 +12,9 @@ from nanobot.errors import PluginBroken, StoreError, ToolError
 from nanobot.labels import Privacy
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
+from nanobot.tools.evidence import asked_by, carried, name_of
 from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.typed import is_typed
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
@@ -82,11 +84,8 @@ def decided(
     """
     if not context.entries:
         return policy.judge(call)
-    if goes_out:
-        from nanobot.tools.evidence import carried  # noqa: PLC0415 - only for calls that go out
-
-        if (found := carried(call.arguments, context.entries)) is not None:
-            call = msgspec.structs.replace(call, carries=found.source, to=found.host)
+    if goes_out and (found := carried(call.arguments, context.entries)) is not None:
+        call = msgspec.structs.replace(call, carries=found.source, to=found.host)
     decision = policy.judge(call)
     if decision.verdict is not Verdict.ASK:
         return decision
@@ -96,8 +95,6 @@ def decided(
         if again.verdict is Verdict.ALLOW:
             return msgspec.structs.replace(again, typed=True)
     if call.tainted:
-        from nanobot.tools.evidence import asked_by  # noqa: PLC0415 - only for questions
-
         because = asked_by(call.arguments, context.entries)
         return policy.judge(msgspec.structs.replace(call, asked_by=because))
     return decision
@@ -123,8 +120,6 @@ def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContex
 
 def _source(context: CallContext) -> str:
     """The name of the latest secret piece."""
-    from nanobot.tools.evidence import name_of  # noqa: PLC0415 - only for questions
-
     for entry in reversed(context.entries):
         if label_of(entry.body).privacy is Privacy.SECRET:
             return name_of(entry, context.entries)
@@ -132,6 +127,4 @@ def _source(context: CallContext) -> str:
 
 
 def _is_typed(call: PolicyInput, context: CallContext) -> bool:
-    from nanobot.tools.typed import is_typed  # noqa: PLC0415 - only for questions
-
     return is_typed(call.tool, call.arguments, context.run_id, context.role, context.entries)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed, trouble
-from nanobot.app.bringing import listed
 from nanobot.bus.core import Bus
 from nanobot.errors import PluginBroken
 from nanobot.plugins.tasks.background import BackgroundRuns
@@ -20,6 +19,7 @@ from nanobot.ports import Clock
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
+from nanobot.seam.plugin import listed
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import RunTypes
