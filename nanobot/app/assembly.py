@@ -14,11 +14,12 @@ from nanobot.app.accompanying import bring_propagator
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
+from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
 from nanobot.app.lifecycle import Lifecycle
-from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
+from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     blobs_of,
@@ -43,6 +44,7 @@ from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.home import LiveChanges
 from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
@@ -275,7 +277,7 @@ class _Assembly:
                 self.machine.environ,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
-                forget_prompts=self.records.forget_prompts,
+                changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
             ),
             facts=facts,
@@ -305,7 +307,7 @@ class _Assembly:
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
-        self.live.in_prompts = tuple(key for each in additions for key in each.keys)
+        self.live.in_prompts += tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
 

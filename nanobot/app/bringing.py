@@ -21,7 +21,7 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.home import Finding
+from nanobot.operations.home import Finding, LiveChanges
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
 from nanobot.providers.embedding import Embedder
@@ -115,6 +115,7 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Care,
     Spending,
     Credentials,
+    LiveChanges,
     ShownFiles,
     Strangers,
 )

@@ -95,6 +95,21 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     grade: str = ""
 
 
+class LiveChanges(Protocol):
+    """Applies changes of the configuration to one gateway while it runs. A plugin offers it;
+    without it, they take effect at the next start."""
+
+    def check(self, new: Config) -> None:
+        """Raises ConfigError for a configuration that could not be applied, before it is
+        written."""
+        ...
+
+    async def apply(self, written: ChangedSettings) -> ChangedSettings:
+        """Read the configuration again and apply what can be applied at once. Returns the written
+        keys with the effects of their changes."""
+        ...
+
+
 class HomeAdmin(Protocol):
     """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
     method says otherwise. All methods raise NanobotError."""
@@ -102,21 +117,16 @@ class HomeAdmin(Protocol):
     changing: asyncio.Lock
     """Held while the configuration is changed."""
 
-    @property
-    def config(self) -> Config:
-        """The configuration that the process works with now."""
-        ...
-
     async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
         """Write keys; None removes a key, so that its default applies."""
         ...
 
     async def apply(
-        self, keys: Sequence[str], write: Callable[[Callable[[Config], None]], Path]
+        self, keys: Sequence[str], write: Callable[[Callable[[Config], None] | None], Path]
     ) -> ChangedSettings:
         """Call `write`, which writes these keys and returns the file, and apply what can be applied
-        at once. `write` gets what raises ConfigError for a configuration that cannot be applied;
-        it runs in a thread."""
+        at once, if a plugin does that (LiveChanges). `write` gets the plugin's `check`; it runs in
+        a thread."""
         ...
 
     def restart(self) -> None:
