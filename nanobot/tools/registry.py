@@ -180,6 +180,11 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return "" if tool is None else tool.version
 
+    def seconds(self, name: str) -> float:
+        """The time limit of a tool; 0 if it does not exist."""
+        tool = self._tools.get(name)
+        return 0.0 if tool is None else tool.timeout
+
     def unaccepted(self, name: str) -> bool:
         """Whether no owner has accepted how this tool describes itself."""
         return name in self._tools and bool(self._tools[name].unaccepted)

@@ -14,9 +14,12 @@ from nanobot.app import answers, before_runs, changing
 from nanobot.app.accompanying import bring_propagator
 from nanobot.app.bringing import ASKED_BY_THE_CORE
 from nanobot.propagation import Propagation, Step
+from nanobot.providers.base import ToolCall
 from nanobot.seam.plugin import FUNCTIONS
 from nanobot.testing.model import ScriptedProvider, asks_for
-from nanobot.tools.base import Tool
+from nanobot.tools import stand_in
+from nanobot.tools.base import CallContext, Tool, ToolOutput, direct_call
+from nanobot.tools.verdict import PolicyDecision, Verdict
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.plugins.switching import asked, serving
@@ -41,9 +44,20 @@ ODD = """
         received = sent = odd
 
 
+    class Judge:
+        knows = odd
+        judged = later
+
+        async def answered(self, call, context):
+            return None
+
+
     class StandIn:
         knows = odd
-        judged = answered = later
+        answered = later
+
+        async def judged(self, call, context, decision):
+            return decision
 
 
     PLUGIN = Plugin(name="odd", summary="Odd.", {field}={given})
@@ -59,6 +73,7 @@ GIVING = {
     "propagation": "Propagator",
     "results": "lambda: [later]",
     "stand_in": "StandIn",
+    "stand_in, when judging": "Judge",
 }
 """The fields whose functions are called while a message is handled, and how they give them."""
 ELSEWHERE = {
@@ -80,8 +95,13 @@ WAYS = {
 
 
 def test_each_field_is_looked_at() -> None:
-    assert not set(GIVING) & ELSEWHERE
-    assert set(GIVING) | ELSEWHERE == set(FUNCTIONS)
+    fields = {_name(field) for field in GIVING}
+    assert not fields & ELSEWHERE
+    assert fields | ELSEWHERE == set(FUNCTIONS)
+
+
+def _name(field: str) -> str:
+    return field.partition(",")[0]
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -89,7 +109,7 @@ def test_each_field_is_looked_at() -> None:
 async def test_a_message_is_answered_whatever_a_plugin_does_to_it(
     field: str, how: str, site: Site, tmp_path: Path
 ) -> None:
-    code = ODD.format(field=field, given=GIVING[field], does=WAYS[how], waits="")
+    code = ODD.format(field=_name(field), given=GIVING[field], does=WAYS[how], waits="")
     site.bring("odd", code)
     model = ScriptedProvider(asks_for("list_dir", path="."), "fine", "fine")
     # Only one plugin stands in for the tools.
@@ -114,24 +134,66 @@ async def test_a_run_goes_on_where_a_stage_answers_with_something_else(
         assert "a stage of the plugin odd" in str(parts.engine.facts().troubles)
 
 
-WAITING = [field for field, given in GIVING.items() if "later" in given]
+WAITING = [field for field, given in GIVING.items() if "later" in given or "stand_in" in field]
 
 
 @pytest.mark.parametrize("field", WAITING)
 async def test_a_message_waits_for_no_plugin_that_hangs(
     field: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (answers, before_runs, changing):
+    for module in (answers, before_runs, changing, stand_in):
         for name in vars(module):
             if name.endswith("_SECONDS"):
                 monkeypatch.setattr(module, name, 0.2)
     code = ODD.format(
-        field=field, given=GIVING[field], does="return None", waits="await asyncio.sleep(3600)"
+        field=_name(field),
+        given=GIVING[field],
+        does="return None",
+        waits="await asyncio.sleep(3600)",
     )
     site.bring("odd", code)
-    model = ScriptedProvider(asks_for("list_dir", path="."), "fine", "fine")
-    async with serving(tmp_path / "home", model=model) as parts:
+    # Of a tool that is not there the stand-in has only its own time.
+    call = asks_for("nowhere") if "stand_in" in field else asks_for("list_dir", path=".")
+    model = ScriptedProvider(call, "fine", "fine")
+    async with serving(tmp_path / "home", "[plugins]\noff = ['fork']\n", model) as parts:
         assert await asked(parts, "hello") == "completed"
+        if "stand_in" in field:
+            assert "took over 0.2 s and was stopped" in str(model.requests[-1].messages[-1].content)
+
+
+class Slow:
+    """Answers after a while, by making the call."""
+
+    def knows(self, name: str, arguments: str, context: CallContext) -> bool:
+        return False
+
+    async def judged(
+        self, call: ToolCall, context: CallContext, decision: PolicyDecision
+    ) -> PolicyDecision:
+        await asyncio.sleep(0.2)
+        return decision
+
+    async def answered(self, call: ToolCall, context: CallContext) -> ToolOutput | None:
+        await asyncio.sleep(0.2)
+        return ToolOutput("made")
+
+
+class Patient(Slow):
+    """Says how long it may take."""
+
+    seconds = 20.0
+
+
+@pytest.mark.parametrize(("slow", "limit"), [(Slow(), 20.0), (Patient(), 0.0)])
+async def test_what_stands_in_for_a_tool_may_take_as_long_as_the_tool(
+    slow: Slow, limit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in, "STAND_IN_SECONDS", 0.1)
+    contained = stand_in.ContainedStandIn("slow", slow, lambda _: limit)
+    call, context = ToolCall("", "exec", "{}"), direct_call("r")
+    allowed = PolicyDecision(verdict=Verdict.ALLOW, rule="none", why="")
+    assert await contained.judged(call, context, allowed) == allowed
+    assert await contained.answered(call, context) == ToolOutput("made")
 
 
 def test_the_core_looks_at_whatever_it_asks_plugins_for() -> None:
