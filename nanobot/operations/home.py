@@ -51,24 +51,6 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     off: list[str] = []
 
 
-class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of the configuration: `keys` with their values, `secrets` by their file names in the
-    home. `more`: changes the text of config.toml after all that."""
-
-    keys: Mapping[str, Any] = {}
-    secrets: Mapping[str, str] = {}
-    more: Callable[[str], str] | None = None
-
-
-WRITE_SETTINGS: Interface[Callable[[Mapping[str, str], SettingChanges], Path]] = Interface(
-    "write_settings"
-)
-"""Writes such changes into the home of an environment, all or none. Returns config.toml; raises
-NanobotError."""
-TYPED_SETTING: Interface[Callable[[str, str], Any]] = Interface("typed_setting")
-"""Typed text as a value of a key; raises ConfigError."""
-
-
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
     is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that

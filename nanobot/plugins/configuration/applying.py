@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot.app.live_settings import LiveSettings
-from nanobot.config.keys import Applies
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings, LiveChanges
+from nanobot.plugins.common.declared_keys import Applies
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.seam.faces import Environment
 from nanobot.session.views import Records
