@@ -31,7 +31,6 @@ from nanobot.app.parts import (
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
-from nanobot.app.plugin_exposure import Brought
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -141,9 +140,10 @@ class _Assembly:
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
-        self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
+        policy = Policy(config.policy, bringing.rules_of(plugged))
+        logged = program == Program()
+        self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs
-        self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
@@ -202,7 +202,6 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(Brought(lambda: self.live.config, self.plugged))
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
         offers.add({Environment: machine.environ, Redactor: machine.redact})

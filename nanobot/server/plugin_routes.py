@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from aiohttp import web
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
 from nanobot.seam.faces import Distribution, Metric
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import NOTHING, Things
 from nanobot.server.application import Handler, Route
@@ -44,7 +45,7 @@ async def routes_of_plugins(each: EachAwaited, more: Things = NOTHING) -> list[R
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = _listed(given, Route, "a nanobot.server.application.Route")
+        new = listed(given, Route)
         for route in new:
             if _PATH.fullmatch(route.path) is None:
                 raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")
@@ -70,7 +71,7 @@ async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
     metrics: list[Metric] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = _listed(given, Metric, "a nanobot.seam.faces.Metric")
+        new = listed(given, Metric)
         for metric in new:
             if _NAME.fullmatch(metric.name) is None:
                 raise PluginBroken(f"a metric has the name {metric.name!r}")
@@ -93,14 +94,6 @@ def _fits(kind: str, value: Any) -> bool:
     if kind == "histogram":
         return isinstance(value, Distribution) and len(value.counts) == len(value.bounds) + 1
     return isinstance(value, int | float)
-
-
-def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    things = list(given) if isinstance(given, Iterable) else [given]
-    for thing in things:
-        if not isinstance(thing, kind):
-            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
-    return things
 
 
 def _contained(plugin: FoundPlugin, route: Route) -> Handler:

@@ -563,9 +563,9 @@ async def test_what_cannot_answer_calls_is_named(site: Site, home: Home) -> None
     site.bring("echo", STANDS_IN.replace("STAND_IN,", "lambda: 5,"))
     home.write(f"{WEB}[plugins]\noff = ['fork']\n")
     async with home.serving(page=True) as parts:
-        assert (
-            view(parts, "echo").why
-            == "stand_in: it gives a int, not a nanobot.tools.stand_in.StandIn"
+        assert view(parts, "echo").why == (
+            "stand_in: it gives a int, not a nanobot.tools.stand_in.StandIn: "
+            "it has no function `knows`"
         )
 
 
