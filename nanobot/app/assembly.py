@@ -17,7 +17,7 @@ from nanobot.app.engine import facts_of
 from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
-from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
@@ -151,8 +151,8 @@ class _Assembly:
         self.sharing = sharing_of(self.store, self.plugged)
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
-        pairing = self.plugged.offers.find(Strangers) is not None
-        self.store.writer.owners = owners_among(owners_of(config.channels, pairing=pairing))
+        self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
+        self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
@@ -225,12 +225,12 @@ class _Assembly:
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
         return ChannelStarter(
-            config=self.config,
+            config=self.hosted,
             channels=self.channels,
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.config, self.plugins, asking=strangers is not None),
+            adapters=Adapters(self.hosted, self.plugins),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
