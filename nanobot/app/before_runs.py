@@ -12,7 +12,7 @@ import msgspec
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompt import PromptAddition, PromptPart
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import PluginBroken, StoreError

@@ -25,7 +25,7 @@ from nanobot.errors import (
 from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.providers.openai_messages import ToolDefinition
+from nanobot.providers.tool_definitions import ToolDefinition
 from nanobot.seam.given import of_kind
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten

@@ -25,7 +25,7 @@ def _ids_of(active: ActiveRun) -> Ids:
     if call := active.partial_reply().call:
         ids["call"] = call
     if kept := kept_of(active):
-        from nanobot.telemetry.ids import trace_id  # noqa: PLC0415 - few runs have one
+        from nanobot.trace_ids import trace_id  # noqa: PLC0415 - few runs have one
 
         ids["trace"] = trace_id(active.run.id, kept)
     return ids
