@@ -12,8 +12,9 @@ from loguru import logger
 
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
+from nanobot.app.bringing import brought_hooks, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
+from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.ledgers import unlimited

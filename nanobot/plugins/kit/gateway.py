@@ -195,7 +195,6 @@ class FakeGateway:
                 {"NANOBOT_HOME": str(options.workspace)},
                 states=dict,
                 restart=None,
-                forget_prompts=self.records.forget_prompts,
             ),
             facts=self.facts,
             clock=clock,

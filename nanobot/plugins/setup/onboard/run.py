@@ -17,9 +17,9 @@ from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
-from nanobot.operations.home import SettingChanges
 from nanobot.plugins.common.guessed_zone import guessed
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
+from nanobot.plugins.common.setting_changes import SettingChanges
 from nanobot.plugins.setup.available_models import (
     AvailableModel,
     clients_off,
