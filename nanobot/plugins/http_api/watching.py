@@ -104,7 +104,7 @@ class Watching:
         sessions = await records.sessions(limit=_SESSIONS, unread=False)
         if whose is not None:
             keys = [key for name in whose if name.endswith(":") for key in await own.keys(name)]
-            listed = Filter(archived=True, keys=(*whose, *keys))
+            listed = Filter(archived=None, once=True, keys=(*whose, *keys))
             sessions = await own.listed(listed, limit=_SESSIONS)
         runs = await own.runs(session="", state="live", limit=_SESSIONS, within=whose)
         seen = [row for row in approvals if whose is None or is_within(row.session_key, whose)]
