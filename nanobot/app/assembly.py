@@ -57,7 +57,6 @@ from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
-from nanobot.search.conversations import MessageSearch
 from nanobot.server.access import Credentials
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.http import HttpService
@@ -211,7 +210,6 @@ class _Assembly:
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
-        self.conversations.messages = offers.find(MessageSearch)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)

@@ -109,7 +109,7 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     ShownFiles,
     Strangers,
 )
-"""Types that the core asks for if a plugin offers them: each object has all their functions."""
+"""Types that nanobot asks for if a plugin offers them: each object has all their functions."""
 
 _CONTAINED = (EndHook, ArrivalHook, NotificationLimiter)
 _HOOKS = (*_CONTAINED, EraseHook, TaskEnds)

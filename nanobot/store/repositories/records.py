@@ -4,13 +4,12 @@ make.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
-from nanobot.search.conversations import Filter
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     AuditView,
@@ -73,10 +72,9 @@ class SqlRecords(SqlStore):
         self._run_lists = views.RunLists(database, writer)
 
     async def sessions(
-        self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
+        self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
     ) -> list[SessionView]:
-        which = Filter(unread=unread, find=find, once=once, archived=None)
-        return await self._lists.newest(which, limit, skip)
+        return await self._lists.newest(unread=unread, keys=keys, limit=limit, skip=skip)
 
     async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
         entries, place = await self._log_page(key, after, limit, None)
