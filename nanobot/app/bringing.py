@@ -252,10 +252,10 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
         if background and tasks:
             raise PluginBroken("another plugin already does background runs")
         failing = partial(plugged.failing, found, "store_hooks")
-        contained = ContainedHooks(given, failing) if found.package else given
+        contained = ContainedHooks(found.name, given, failing) if found.package else given
         ends.extend([contained] if has["ends"] else ())
         arriving.extend([contained] if has["arrives"] else ())
-        erasing.extend([given] if has["erases"] else ())
+        erasing.extend([contained] if has["erases"] else ())
         limiters.extend([contained] if limits else ())
         tasks.extend([given] if background else ())
 
