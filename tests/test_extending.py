@@ -19,6 +19,7 @@ from nanobot.channels.loading import open_channel
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import RunType
 from nanobot.messages import Address
+from nanobot.plugins.jobs.packages import opened
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.setup.doctor.plugins import broken
 from nanobot.plugins.skills.skills import Skills
@@ -30,7 +31,6 @@ from nanobot.testing.channels import CHECKS, Check
 from nanobot.testing.machine import ManualClock
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.plugins import opened
 from tests.plugins.mcp.conftest import working
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "single-parts.md").read_text("utf-8")
@@ -109,7 +109,7 @@ async def test_all_that_the_package_adds_is_found_and_opened_as_configured(
     assert listed["throw_dice"] == "plugin nanobot-birds"
     assert "countdown" in [kind.name for kind in installed(plugins, RunType.__args__)]  # type: ignore[attr-defined]
     open_channel("notes", last.channels["notes"], plugins)
-    assert set(opened(last.triggers, plugins)) == {"letterbox"}
+    assert set(opened(last.tables["triggers"], plugins)) == {"letterbox"}
     registry = ProviderRegistry(last.agent.model, last.providers, {}, home, ManualClock())
     provider, profile = await registry.pick()
     request = ModelRequest(model="polly", messages=(ChatMessage(role="user", content="Hi"),))

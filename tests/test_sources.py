@@ -20,8 +20,8 @@ from nanobot import Agent, AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
+from nanobot.config.settings.lifecycle import LifecycleSettings
 from nanobot.config.settings.tools import ExecSettings
-from nanobot.config.settings.triggers import LifecycleSettings
 from nanobot.messages import EventKind, RunPayload
 from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.plugins.library.default_tools import default_tools

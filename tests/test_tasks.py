@@ -55,8 +55,8 @@ HANDLED = {
     "plugins/events/trigger.py:events: news": "it waits",
     "server/web_server.py:web: a connection": "its first statement is a boundary",
     "channels/delivery.py:*: its chats": "each renewal is within a boundary",
-    "channels/drafts.py:draft *": "each look is within a boundary",
-    "channels/previews.py:preview *": "each look is within a boundary",
+    "plugins/progress/drafts.py:draft *": "each look is within a boundary",
+    "plugins/progress/previews.py:preview *": "each look is within a boundary",
     "cli/serve.py:": "a start that fails has to end the process, with the reason",
     "channels/delivery.py:delivery *:*": "each turn of its loop is a boundary",
     "plugins/page/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
@@ -199,9 +199,14 @@ SPEAKING = ("answers", "leftovers", "due recordings")
 ERASING = ("erasing", "erasing: noted erasures", "erasing: one-shot conversations")
 ARCHIVING = ("retention", "retention: old entries", "retention: erasures in archives")
 INDEXING = ("conversations that said something", "all conversations", "new messages")
+JOBS = (
+    *("jobs", "cron: wait", "cron: changes"),
+    *("trigger events", "trigger heartbeat"),
+)
 CHILDREN = {
     "plugin erasure: in every process": ERASING,
     "plugin erasure: in one process": ARCHIVING,
+    "plugin jobs: in one process": JOBS,
     "plugin memory": ("remembering",),
     "plugin search": ("indexing", *(f"indexing: {each}" for each in INDEXING)),
     "plugin titles": ("titles",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from nanobot.agent.service.accompanying import with_kept
@@ -36,10 +36,10 @@ from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
-from nanobot.app.triggers import seen_by, triggers_of
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
+from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
@@ -53,6 +53,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.search.conversations import MessageSearch
@@ -71,17 +72,15 @@ from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
-from nanobot.supervision import Work, side_by_side
+from nanobot.supervision import side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.walls import Walls
-from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.clocks import known_zone
 from nanobot.triggers.service import JobService
-from nanobot.triggers.supervisor import supervise
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -155,21 +154,21 @@ class _Assembly:
         self._register_tools()
         channels = self.channels
         agent = self._agent()
-        triggers = self._triggers()
+        seen = bringing.gather_triggers(self.plugged)
         credentials: Credentials | None = self.plugged.offers.find(Credentials)
         taking = partial(bringing.deliveries_of, self.plugged)
         about = (credentials, self.propagation, str(self.roles))
         http = HttpService(config, clock, self.machine.redact, taking, *about)
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
         self.plugged.offers.add_by_type(http.access, http.channel, CurrentRuns())
-        scheduler = self._scheduler(triggers)
+        scheduler = self._scheduler()
         met = (self.records, channels, scheduler, self.jobs)
         others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
         self.peer_state.peers = others
         engine = self._engine(
             agent,
             http,
-            lambda: facts_of(config, channels, http.url, seen_by(triggers), self.roles),
+            lambda: facts_of(config, channels, http.url, seen(), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
@@ -183,7 +182,6 @@ class _Assembly:
             received=self.received,
             jobs=self.jobs,
             troubles=reports_of(self.store, bus),
-            triggers=triggers,
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,
@@ -236,21 +234,12 @@ class _Assembly:
             clock=self.machine.clock,
             sharing=self.sharing,
             strangers=strangers,
+            showing=provided(SHOWING, self.plugged.on),
         )
 
-    def _triggers(self) -> dict[str, tuple[Trigger, Publisher]]:
-        zone, jobs = self.machine.zone, self.jobs
-        known = triggers_of(self.config, jobs, zone, self.plugins)
-        return known | bringing.triggers_of_plugins(self.plugged, jobs, zone, set(known))
-
-    def _scheduler(self, triggers: Mapping[str, tuple[Trigger, Publisher]]) -> Scheduler:
+    def _scheduler(self) -> Scheduler:
         clock = self.machine.clock
-        works: dict[str, Work] = {} if self.jobs is None else {"jobs": self.jobs.run}
-        works |= {
-            "triggers": partial(supervise, triggers, clock),
-            **self.plugged.works("one_process", clock),
-        }
-        work = partial(side_by_side, works, clock)
+        work = partial(side_by_side, self.plugged.works("one_process", clock), clock)
         return scheduler_over(self.sharing, work)
 
     def _engine(

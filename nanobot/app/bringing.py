@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
-
-import msgspec
 
 from nanobot.agent.summarizers import Summaries
 from nanobot.app.ledgers import ledger_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
-from nanobot.app.trigger_plans import NEEDED, plan_of
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.gate import Strangers
 from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
-from nanobot.messages import EventKind, Origin, RunEvent
+from nanobot.messages import EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
@@ -50,7 +48,7 @@ from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn
-from nanobot.triggers.base import Publisher, Trigger
+from nanobot.triggers.base import Triggers
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.shown_files import ShownFiles
@@ -93,6 +91,17 @@ def unfit(plugged: Plugged) -> list[Finding]:
     return findings
 
 
+def unused(config: Config) -> Iterator[Finding]:
+    """What people added by name to tables of plugins that are off: it does nothing."""
+    for plugin, why in switched(config).off.items():
+        found = installed_plugins().found[plugin]
+        tables = config.tables.get(found.table) if found.plugin.named else None
+        for name, table in (tables or {}).items():
+            if getattr(table, "enabled", True):
+                text = f"{found.table}.{name} does nothing without the plugin {plugin}. {why}"
+                yield Finding(about="plugins", level="warning", text=text)
+
+
 def readers_of(plugged: Plugged) -> FileReaders:
     """The readers of files of the plugins that are on, and of those that are off."""
     on = [reader for found in plugged.on.values() for reader in found.plugin.readers]
@@ -108,6 +117,7 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Embedder,
     Transcriber,
     JobService,
+    Triggers,
     MessageSearch,
     RunTypes,
     TaskStarter,
@@ -197,34 +207,21 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     return every
 
 
-def triggers_of_plugins(
-    plugged: Plugged, jobs: JobService | None, zone: str, taken: Collection[str]
-) -> dict[str, tuple[Trigger, Publisher]]:
-    """The triggers of plugins, by name. A package's texts count as content from outside, because
-    their source is unknown."""
-    triggers: dict[str, tuple[Trigger, Publisher]] = {}
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        new: dict[str, tuple[Trigger, Publisher]] = {}
-        for name, what in dict(given or {}).items():
-            trigger, to = what if isinstance(what, tuple) else (what, "")
-            if not isinstance(trigger, Trigger):
-                kind = type(trigger).__name__
-                raise PluginBroken(f"it gives a {kind}, which has no run of nanobot.triggers.base")
-            if not isinstance(to, str):
-                new[name] = (trigger, to)
-                continue
-            if jobs is None:
-                raise PluginBroken(f"its triggers need {NEEDED}")
-            plan = plan_of(f"trigger:{name}", to, Origin.EVENT, zone)
-            plan = msgspec.structs.replace(plan, tainted=bool(found.package))
-            new[name] = (trigger, jobs.publisher(plan))
-        if clash := sorted({*taken, *triggers} & set(new)):
-            raise PluginBroken(f"the name {clash[0]} is taken")
-        triggers.update(new)
-
-    plugged.each("triggers", use)
-    return triggers
+def gather_triggers(plugged: Plugged) -> Callable[[], Mapping[str, str]]:
+    """Gather all triggers; returns what tells their latest readings. Where nothing runs them, each
+    plugin that has some is named. Raises ConfigError for settings that one rejects."""
+    triggers: Triggers | None = plugged.offers.find(Triggers)
+    if triggers is not None:
+        triggers.gather()
+        return triggers.seen
+    for found in plugged.on.values():
+        if found.plugin.triggers is not None:
+            with plugged.failing(found, "triggers"):
+                raise PluginBroken(
+                    "its triggers need the plugin jobs, which is not on here: "
+                    "`nanobot plugins on jobs` switches it on"
+                )
+    return dict
 
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:

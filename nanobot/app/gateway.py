@@ -11,7 +11,7 @@ from functools import partial
 from loguru import logger
 
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit
+from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
@@ -104,6 +104,8 @@ class Gateway:
             parts = await self._opened(stack, command)
             if without_limits := unlimited(self.config, parts.plugged):
                 logger.warning("{}", without_limits.sentences)
+            for finding in unused(self.config):
+                logger.warning("{}", finding.text)
             await _say_what_waits(parts)
             await self._enter(stack, parts)
             terminal = Terminal()

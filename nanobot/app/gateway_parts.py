@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from nanobot.agent.service.run_service import RunService
@@ -19,7 +17,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
-from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
@@ -35,7 +32,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     received: Received
     jobs: JobService | None
     troubles: TroubleReports
-    triggers: Mapping[str, tuple[Trigger, Publisher]]
     lifecycle: Lifecycle
     http: HttpService
     channels: HostedChannels

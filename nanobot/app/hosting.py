@@ -20,6 +20,7 @@ from nanobot.channels.loading import menu, open_channel, reception
 from nanobot.channels.menus import MenuSettings
 from nanobot.channels.reception import Reception
 from nanobot.channels.sharing import Sharing
+from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.channels.terminal import Terminal
 from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
@@ -158,7 +159,7 @@ class Adapters:
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
     the same store. `text_of`: a run's text so far, in whichever process it is driven. `strangers`:
-    what gates ask about people who are not in the configuration."""
+    what gates ask about people who are not in the configuration. `showing`: see Hosting."""
 
     config: Config
     channels: HostedChannels
@@ -170,6 +171,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     sharing: Sharing | None = None
     strangers: Strangers | None = None
+    showing: Callable[[ShowingParts], Sequence[Showing]] | None = None
 
     @property
     def reception(self) -> Reception:
@@ -220,6 +222,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
         return Hosting(
+            showing=self.showing,
             preview=settings.preview,
             show_tools=settings.show_tools,
             marks=settings.marks,

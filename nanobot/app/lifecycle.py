@@ -16,7 +16,7 @@ from nanobot.agent.service.requests import RunClient
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.config.settings.triggers import LifecycleSettings
+from nanobot.config.settings.lifecycle import LifecycleSettings
 from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission

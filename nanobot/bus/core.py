@@ -159,6 +159,7 @@ class Bus:
             self.stopped(admitted.stopped)
         if admitted.owes is not None:
             self.owed(admitted.owes)
+        if admitted.owes is not None or admission.performing:
             return
         if not admitted.fresh:  # an earlier process may have died before this step
             self.owed(admission.message.address)
@@ -186,7 +187,7 @@ class Bus:
         if self.begins is None or len(admissions) != 1:
             return None
         (only,) = admissions
-        if only.answer is not None or only.stop is not None or only.awaiting_files:
+        if not only.for_run or only.awaiting_files:
             return None
         key, kind = only.session_key, kind_for(only.message.origin)
         if self._lanes[kind].waiting or not self.peers.leaves(key):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -16,35 +16,31 @@ from nanobot.bus.core import Bus
 from nanobot.channels.activity import Activity, RunEnded, RunInProgress
 from nanobot.channels.attachments import AttachmentFetcher
 from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.commands import CommandsInProgress
 from nanobot.channels.delivery import Delivery
-from nanobot.channels.drafts import Drafts
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.menus import Menus, MenuSettings
+from nanobot.channels.menus import Menus, MenuSettings, menus_of
 from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
-from nanobot.channels.previews import Previews
 from nanobot.channels.rate_limit import RatePeers
-from nanobot.channels.reactions import Reactions
 from nanobot.channels.sender import Arrived, PartSender
 from nanobot.channels.shared_chats import SharedChats
 from nanobot.channels.sharing import Sharing
+from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.ports import (
     BlobReader,
     Channel,
     Clock,
-    Commanding,
-    Drafting,
-    Editing,
     Filing,
-    Reacting,
     Recalling,
     Receiving,
     Telling,
 )
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
+from nanobot.session.said import Waiting
 from nanobot.supervision import Work, begin_all
 
 TYPING_AFTER = 1.0
@@ -64,12 +60,14 @@ class _Silent(ChannelDown):
 
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a channel is hosted. `text_of` returns a run's text so far (None: it is not driven here);
-    `blobs` has the contents of files; `fetcher` gets the files of messages; `menus` sets the
-    platform's command menus; `arrived` tells which messages of a platform are known to be ours.
-    `sharing`: set if other processes use the same store. `attended`: set if they serve this channel
-    too; tells whether a client is attached here to the chat with that id."""
+    """How a channel is hosted. `showing`: gives the ways to show runs that work. `text_of` returns
+    a run's text so far (None: it is not driven here); `blobs` has the contents of files; `fetcher`
+    gets the files of messages; `menus` sets the platform's command menus; `arrived` tells which
+    messages of a platform are known to be ours. `sharing`: set if other processes use the same
+    store. `attended`: set if they serve this channel too; tells whether a client is attached here
+    to the chat with that id."""
 
+    showing: Callable[[ShowingParts], Sequence[Showing]] | None = None
     preview: bool = True
     show_tools: bool = False
     marks: bool = False
@@ -108,6 +106,8 @@ class ChannelHost:
         self._bus = bus
         self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
+        self._commands = CommandsInProgress(name, bus, clock)
+        self.commands: Waiting = self._commands
         self._sender = sender = PartSender(
             *(channel, clock, self.moved, hosting.blobs, hosting.arrived),
             others=RatePeers(
@@ -120,35 +120,36 @@ class ChannelHost:
         self._leases = ChatLeases(bus.journal)
         if hosting.sharing is not None and not channel.capabilities.waits:
             self._leases = hosting.sharing.chats(name, bus.journal)
-        self._previews: Previews | None = None
-        if hosting.preview and isinstance(channel, Editing):
-            tools = hosting.show_tools
-            self._previews = Previews(
-                *(sender, bus.journal, clock, self._activity, hosting.text_of, self._leases),
-                show_tools=tools,
-            )
-        self._drafts: Drafts | None = None
-        if hosting.preview and isinstance(channel, Drafting):
-            self._drafts = Drafts(sender, clock, self._activity, hosting.text_of, self._leases)
-        self._menus: Menus | None = None
-        if isinstance(channel, Commanding) and hosting.menus.by_role:
-            self._menus = Menus(name, channel, hosting.menus)
-        self._reactions: Reactions | None = None
-        if hosting.marks and isinstance(channel, Reacting):
-            self._reactions = Reactions(name, channel, self.moved)
+        self._showing = () if hosting.showing is None else hosting.showing(self._showing_parts())
+        self._menus = menus_of(name, channel, hosting.menus)
         self._missed: MissedReactions | None = None
-        self._fetcher = hosting.fetcher
         chats = None
-        if self._hosting.sharing is not None and hosting.attended is not None:
+        if hosting.sharing is not None and hosting.attended is not None:
             chats = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
-            *(self._release_preview, self._may_depart, self._leases, chats),
+            *(self._release, self._may_depart, self._leases, chats),
         )
         self._first_up = asyncio.Event()
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
         self._scope: asyncio.Timeout | None = None
+
+    def _showing_parts(self) -> ShowingParts:
+        return ShowingParts(
+            name=self.name,
+            channel=self._channel,
+            sender=self._sender,
+            journal=self._bus.journal,
+            clock=self._clock,
+            activity=self._activity,
+            leases=self._leases,
+            moved=self.moved,
+            text_of=self._hosting.text_of,
+            preview=self._hosting.preview,
+            show_tools=self._hosting.show_tools,
+            marks=self._hosting.marks,
+        )
 
     def alive(self) -> None:
         self._heard = self._clock.monotonic()
@@ -160,10 +161,11 @@ class ChannelHost:
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
+        self._commands.admitted(message, outcome)
         if self._menus is not None:
             self._menus.heard(message, role)
-        if self._reactions is not None:
-            self._reactions.received(message, outcome)
+        for showing in self._showing:
+            showing.received(message, outcome)
 
     @property
     def takes_files(self) -> bool:
@@ -233,23 +235,22 @@ class ChannelHost:
         if (sharing := self._hosting.sharing) is not None:
             works["outbox of other processes"] = partial(sharing.outbox, self.name, self._bus)
         typing = self._channel.capabilities.typing
-        shown = [self._drafts, self._previews, self._reactions]
-        if typing or any(shown):
+        if typing or self._showing:
             works["activity"] = partial(self._activity.watch, self._ended)
         if typing:
             works["typing"] = self._show_typing
-        for service in shown:
-            if service is not None:
-                works[type(service).__name__.lower()] = service.run
+        for showing in self._showing:
+            works[type(showing).__name__.lower()] = showing.run
         return works
 
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
         """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
-        if self._fetcher is not None:
-            works["files"] = self._fetcher.run
+        if self._hosting.fetcher is not None:
+            works["files"] = self._hosting.fetcher.run
             if (sharing := self._hosting.sharing) is not None and isinstance(channel, Receiving):
                 works["files of other processes"] = partial(sharing.files, self.name, self._bus)
+        works["commands in progress"] = self._commands.run
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
@@ -264,29 +265,26 @@ class ChannelHost:
 
     def drafted(self, address: Address) -> str:
         """The text of the chat's draft; see intake.Host."""
-        if self._drafts is None:
-            return ""
-        elsewhere = self._bus.peers.draft_in(address) if self._drafts.shown_in(address) else ""
-        return self._drafts.text(address) or elsewhere
+        for showing in self._showing:
+            text = showing.draft(address)
+            if text is not None:
+                return text or self._bus.peers.draft_in(address)
+        return ""
 
-    async def _release_preview(self, key: str) -> None:
-        if self._drafts is not None:
-            await self._drafts.release(key)
-        if self._previews is not None:
-            await self._previews.release_preview(key)
+    async def _release(self, key: str) -> None:
+        for showing in self._showing:
+            await showing.release(key)
 
     def _may_depart(self, message: OutboundMessage) -> bool:
         """Whether the chat shows nothing that the message must replace, or wait for. Clients that
         attach see that a run ended before they see its answer."""
         if self._channel.capabilities.waits:
             return False
-        if self._drafts is not None and self._drafts.busy(message.key):
-            return False
-        return self._previews is None or not self._previews.has(message.key)
+        return not any(showing.holds(message.key) for showing in self._showing)
 
     def _ended(self, ended: RunEnded) -> None:
-        if self._reactions is not None:
-            self._reactions.ended(ended)
+        for showing in self._showing:
+            showing.ended(ended)
 
     async def _show_menus(self, menus: Menus) -> None:
         """Set the platform's command menus when it is reachable."""
@@ -300,10 +298,10 @@ class ChannelHost:
 
     async def flush(self, seconds: float) -> None:
         """Wait at most `seconds` for sends in progress. No new preview begins."""
-        if self._previews is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._previews.rest()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for showing in self._showing:
+                    await showing.rest()
         await self._delivery.flush(seconds)
 
     async def close(self) -> None:
@@ -370,18 +368,12 @@ class ChannelHost:
             shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
             for run in runs:
                 due = shown.get(run.run_id, run.since + TYPING_AFTER)
-                if due > now or self._seen_at_work(run):
+                if due > now or any(showing.shows(run) for showing in self._showing):
                     continue
                 if self._sender.rates.free(run.address.chat_id):
                     shown[run.run_id] = now + TYPING_EVERY
                     with boundary(f"typing in {run.address}"):
                         await self._typing(run)
-
-    def _seen_at_work(self, run: RunInProgress) -> bool:
-        """Whether a draft or preview shows the run better than typing would."""
-        if self._drafts is not None and self._drafts.shown_in(run.address):
-            return True
-        return self._previews is not None and self._previews.grows(run)
 
     async def _typing(self, run: RunInProgress) -> None:
         channel, there = self._channel, self.moved.there(run.address)

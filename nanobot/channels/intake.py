@@ -29,7 +29,7 @@ from nanobot.messages import (
 )
 from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
-from nanobot.session.said import Said, unordered
+from nanobot.session.said import AtOnce, Order, Said, Waiting, unordered
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, around, without_controls
 
@@ -38,9 +38,10 @@ _MOST_FAILURES = 3
 
 class Host(Protocol):
     """Is told when the platform responds, and of each message that is in the journal. `moved`: the
-    chats' current ids."""
+    chats' current ids. `commands`: waits for those of its chats."""
 
     moved: MovedChats
+    commands: Waiting
 
     def alive(self) -> None:
         """The platform responded."""
@@ -188,8 +189,11 @@ class ChannelIntake:
     async def _settled(self, said: Said) -> Admission:
         """A command or decision with its answer; otherwise the message, waiting for an answer."""
         message, key = said.message, said.session_key
-        order = unordered if self._host is None else self._host.is_after
-        settled = await self.reception.commands.settled(said, order)
+        order: Order = unordered
+        waiting: Waiting = AtOnce()
+        if self._host is not None:
+            order, waiting = self._host.is_after, self._host.commands
+        settled = await self.reception.commands.settled(said, order, waiting)
         if settled is not None:
             return self._with_draft(settled)
         interrupts = self._bus.busy.mode == "interrupt"

@@ -11,7 +11,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.errors import ChannelError
 from nanobot.messages import InboundMessage, Role
-from nanobot.ports import Commanding, CommandingByChat, MenuCommand
+from nanobot.ports import Channel, Commanding, CommandingByChat, MenuCommand
 
 _MOST_CHATS = 10_000
 
@@ -82,3 +82,10 @@ class Menus:
                 level = "DEBUG" if whose.lstrip("-").isdecimal() else "WARNING"
                 logger.log(level, "{}: no menu for {}: {}", self._name, whose, error)
         return done
+
+
+def menus_of(name: str, channel: Channel, settings: MenuSettings) -> Menus | None:
+    """The menus of a channel; None if its platform or the settings have none."""
+    if isinstance(channel, Commanding) and settings.by_role:
+        return Menus(name, channel, settings)
+    return None

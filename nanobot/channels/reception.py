@@ -12,7 +12,7 @@ from nanobot.ports import CatchUp, History, Intake
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Admission
-from nanobot.session.said import Order, Said
+from nanobot.session.said import Order, Said, Waiting
 
 
 class Commands(Protocol):
@@ -26,7 +26,7 @@ class Commands(Protocol):
         """The answer to an unknown command; empty for ordinary text."""
         ...
 
-    async def settled(self, said: Said, order: Order) -> Admission | None:
+    async def settled(self, said: Said, order: Order, waiting: Waiting) -> Admission | None:
         """A command, or a decision on something that was asked, with its answer. None for a message
         that waits for a run."""
         ...

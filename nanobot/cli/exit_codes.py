@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nanobot.cli.output import warn
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, StoreError
 
 INTERRUPTED = 130
 
@@ -34,3 +34,9 @@ def errors() -> Iterator[None]:
         # The reader of the output has closed it (`| head`); Python would complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
+    except OSError as error:
+        # A file or folder that the machine refuses. Anything else is a fault of ours.
+        if error.filename is None:
+            raise
+        warn(f"nanobot: {error.filename}: {error.strerror}")
+        raise SystemExit(StoreError.exit_code) from None

@@ -115,6 +115,9 @@ def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: 
     if not url:
         return f"sqlite:///{home / 'state.db'}"
     if url.startswith("sqlite:///") and url != "sqlite:///:memory:":
+        if "?" in url:
+            allowed = '"sqlite:///PATH" without options behind a "?"'
+            raise reader.wrong("database_url", tree.get("database_url"), allowed)
         # SQLAlchemy would resolve a relative path from the process's current folder.
         return f"sqlite:///{home / Path(url.removeprefix('sqlite:///')).expanduser()}"
     if url.startswith("sqlite:///"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,13 +39,11 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
-from nanobot.session.said import Order, Said, notice, unordered
+from nanobot.session.said import AtOnce, Order, Said, Waiting, notice, unordered
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 
-COMMAND_SECONDS = 30.0
-"""Time limit for a command in a chat: the other chats of its channel wait meanwhile. There is none
-in a terminal or on the page, where nobody else waits."""
+_AT_ONCE = AtOnce()
 _MOST_UNREADABLE = 1_000
 _COMMAND = pattern(r"/([a-z][a-z_-]*)(?:@\S+)?(?:\s|$)", re.IGNORECASE)
 _NOTHING_RUNS = {
@@ -147,7 +145,9 @@ class Dispatcher:
             names.append(f"{words[0]} list")
         return next((n for n in names if n not in self._by_alias and plugin_with(n)), "")
 
-    async def settled(self, said: Said, order: Order = unordered) -> Admission | None:
+    async def settled(
+        self, said: Said, order: Order = unordered, waiting: Waiting = _AT_ONCE
+    ) -> Admission | None:
         """A command, or a yes or no to what was asked, with its answer; None for other text."""
         command = self.find(said.message.text)
         if command is None:
@@ -161,7 +161,7 @@ class Dispatcher:
         invocation = Invocation(
             message=said.message, session_key=said.session_key, role=said.role, argument=argument
         )
-        return await self.admission(operation, invocation, order)
+        return await self.admission(operation, invocation, order, waiting)
 
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
@@ -188,16 +188,21 @@ class Dispatcher:
             logger.debug("{}: a reaction of {} decides nothing: {}", address, sender.id, error)
 
     async def admission(
-        self, operation: Operation, invocation: Invocation, order: Order = unordered
+        self,
+        operation: Operation,
+        invocation: Invocation,
+        order: Order = unordered,
+        waiting: Waiting = _AT_ONCE,
     ) -> Admission:
-        """The message with its answer, to be committed as one."""
+        """The message with its answer, to be committed as one. In a terminal and on the page, where
+        nobody else waits for it, a command has no limit of time."""
         message = invocation.message
         if not operation.may(invocation.role):
             allowed = "owners" if operation.role is Role.OWNER else "members and owners"
             text = f"/{operation.name} is for {allowed}."
             return invocation.answered(text, refused=True)
         if operation.name == "stop":
-            return await self._stop(invocation)
+            return await self._stop(invocation, waiting)
         try:
             arguments = operation.parsed(invocation.argument)
         except UsageError as error:
@@ -209,6 +214,24 @@ class Dispatcher:
             return Admission(
                 message=message, session_key=invocation.session_key, role=invocation.role
             )
+
+        def perform(seconds: float | None) -> Coroutine[Any, Any, Admission]:
+            return self._performed(operation, invocation, arguments, order, seconds)
+
+        if message.address.channel in (TERMINAL, WEB):
+            return await perform(None)
+        return await waiting.command(invocation, perform)
+
+    async def _performed(
+        self,
+        operation: Operation,
+        invocation: Invocation,
+        arguments: dict[str, Any],
+        order: Order,
+        seconds: float | None,
+    ) -> Admission:
+        """Perform it, for at most so many seconds; gives the message with its answer."""
+        message = invocation.message
         caller = Caller(
             role=invocation.role,
             session_key=invocation.session_key,
@@ -218,8 +241,17 @@ class Dispatcher:
             key=f"{keys.message(message.address, message.dedupe_key)}:{operation.name}",
             private=not message.group,
         )
+
+        async def act() -> tuple[Any, str]:
+            if operation.name == "approve":
+                await self._decisions.check_order(arguments["id"], message, order)
+            result = await self._perform(operation, caller, arguments)
+            lines = [operation.rendered(result, self.engine.shown_at())]
+            lines += below(await self.unreadable(operation, caller, arguments), "/quarantine")
+            return result, "\n".join(lines)
+
         try:
-            result, text = await self._answer(operation, caller, arguments, message, order)
+            result, text = await _contained(operation, act(), seconds)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
         own = own_words(operation, text, data_of(operation, result))
@@ -230,41 +262,7 @@ class Dispatcher:
             admission = msgspec.structs.replace(admission, answer=answer)
         return admission
 
-    async def _answer(
-        self,
-        operation: Operation,
-        caller: Caller,
-        arguments: dict[str, Any],
-        message: InboundMessage,
-        order: Order,
-    ) -> tuple[Any, str]:
-        """The result, and what the chat is told. Raises NanobotError, also if it takes too long or
-        fails otherwise: the chat brings the message no second time."""
-        refusal: NanobotError | None = None
-        with boundary(f"the command /{operation.name}") as caught:
-            alone = message.address.channel in (TERMINAL, WEB)
-            limit = asyncio.timeout(None if alone else COMMAND_SECONDS)
-            try:
-                async with limit:
-                    if operation.name == "approve":
-                        await self._decisions.check_order(arguments["id"], message, order)
-                    result = await self._perform(operation, caller, arguments)
-                    lines = [operation.rendered(result, self.engine.shown_at())]
-                    lines += below(
-                        await self.unreadable(operation, caller, arguments), "/quarantine"
-                    )
-                    return result, "\n".join(lines)
-            except NanobotError as error:
-                refusal = error
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                refusal = UsageError(_too_slow(operation))
-        if refusal is None:
-            raise UsageError(_failed(operation, caught.error))
-        raise refusal
-
-    async def _stop(self, invocation: Invocation) -> Admission:
+    async def _stop(self, invocation: Invocation, waiting: Waiting) -> Admission:
         """/stop reaches the sender's own run and messages, an owner's all of the session; `all` the
         background runs too. Should this end before the order is kept, the chat brings it again."""
         partial = self.engine.partial(invocation.session_key)
@@ -277,7 +275,8 @@ class Dispatcher:
             run.session_key == invocation.session_key and (everyone or run.sender_id == sender)
             for run in self.engine.running()
         )
-        text = "Stopped." if running or children else _NOTHING_RUNS[everyone]
+        commands = waiting.stop(invocation, everyone=everyone)
+        text = "Stopped." if running or children or commands else _NOTHING_RUNS[everyone]
         ending = Ending(
             state=RunState.ABORTED,
             bodies=() if partial is None else (partial,),
@@ -359,9 +358,31 @@ class Dispatcher:
         return await operation.perform(self, caller, arguments)
 
 
-def _too_slow(operation: Operation) -> Sentence:
+async def _contained(
+    operation: Operation, acting: Awaitable[tuple[Any, str]], seconds: float | None
+) -> tuple[Any, str]:
+    """The result, and what the chat is told. Raises NanobotError, also if it takes too long or
+    fails otherwise: the chat brings the message no second time."""
+    refusal: NanobotError | None = None
+    with boundary(f"the command /{operation.name}") as caught:
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await acting
+        except NanobotError as error:
+            refusal = error
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            refusal = UsageError(_too_slow(operation, seconds or 0.0))
+    if refusal is None:
+        refusal = UsageError(_failed(operation, caught.error))
+    raise refusal
+
+
+def _too_slow(operation: Operation, seconds: float) -> Sentence:
     return (
-        f"/{operation.name} was stopped after {COMMAND_SECONDS:g} s. "
+        f"/{operation.name} was stopped after {seconds:g} s. "
         f"`nanobot {operation.command or operation.name}` has no limit of time."
     )
 

@@ -8,7 +8,9 @@ from importlib import import_module
 
 
 def from_plugin(path: str, plugin: str, module: str) -> Callable[[str], object]:
-    """The `__getattr__` of the module `path`, whose contents are in a module of a plugin."""
+    """The `__getattr__` of the module `path`, whose contents are in a module of a plugin, or in one
+    that several share (`plugin` is empty)."""
+    owner = f"the plugin {plugin}, which is" if plugin else "the built-in plugins, which are"
 
     def found(name: str) -> object:
         if name.startswith("__"):
@@ -18,9 +20,7 @@ def from_plugin(path: str, plugin: str, module: str) -> Callable[[str], object]:
         except ModuleNotFoundError as error:
             if error.name is None or not module.startswith(error.name):
                 raise
-            raise ImportError(
-                f"{path} belongs to the plugin {plugin}, which is not there"
-            ) from None
+            raise ImportError(f"{path} belongs to {owner} not there") from None
         try:
             return getattr(there, name)
         except AttributeError:

@@ -31,7 +31,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     the order also ends background runs started there. `said`: what the run has said so far, logged
     if this message interrupts it. `drafted`: the part that the chat has seen in a draft; the draft
     disappears, so the chat gets that part as a message. `awaiting_files`: no run takes the message
-    before its files are here (see Arrivals).
+    before its files are here (see Arrivals). `performing`: a command that takes longer; no run
+    takes it, and its answer follows (see Arrivals.performed).
     """
 
     message: InboundMessage
@@ -44,6 +45,12 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     said: ReplyEntry | None = None
     drafted: str = ""
     awaiting_files: bool = False
+    performing: bool = False
+
+    @property
+    def for_run(self) -> bool:
+        """Whether a run takes it: it is neither settled at once nor a command in progress."""
+        return self.answer is None and self.stop is None and not self.performing
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,3 +93,10 @@ class Unfetched(msgspec.Struct, frozen=True):
     at: float
     message: InboundMessage
     role: Role
+
+
+class BegunCommand(msgspec.Struct, frozen=True):
+    """A command that was begun and has no answer yet."""
+
+    inbound_id: int
+    message: InboundMessage

@@ -16,7 +16,7 @@ from nanobot.providers.base import Usage
 from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
-from nanobot.session.inbox import Admission, Admitted, Busy, Consumed, Unfetched
+from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Consumed, Unfetched
 from nanobot.session.outbox import BuryScope, OutboundRow, Taken
 from nanobot.session.runs import (
     Claim,
@@ -56,6 +56,16 @@ class Arrivals(Protocol):
     ) -> tuple[str, RunKind] | None:
         """Record the result of fetching a message's files, by their `ref`. Returns its lane if it
         can continue: all files are here or given up, or the message is 5 minutes old."""
+        ...
+
+    async def begun_commands(self, channel: str) -> list[BegunCommand]:
+        """The commands of a channel that were admitted as `performing` and have no answer, oldest
+        first."""
+        ...
+
+    async def performed(self, inbound_id: int, answer: OutboundMessage | None) -> bool:
+        """A command admitted as `performing` has ended: settle its message and owe the answer.
+        False: it was settled before, and nothing is written."""
         ...
 
 

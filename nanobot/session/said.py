@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -49,6 +49,37 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
             role=self.role,
             answer=notice(self.message, text, refused=refused, choices=choices, own=own),
         )
+
+
+Perform: TypeAlias = Callable[[float], Coroutine[Any, Any, Admission]]
+"""Performs a command for at most so many seconds. Gives its message with the answer."""
+
+COMMAND_SECONDS = 30.0
+
+
+class Waiting(Protocol):
+    """Waits for the commands of a chat."""
+
+    async def command(self, said: Said, perform: Perform) -> Admission:
+        """The command's message with its answer, or, if that takes longer than a chat can wait, as
+        `performing`."""
+        ...
+
+    def stop(self, said: Said, *, everyone: bool) -> bool:
+        """Stop the commands in progress of that conversation: the person's own, or everyone's.
+        False: there were none."""
+        ...
+
+
+class AtOnce:
+    """The Waiting of a chat that must have the answer with the message: the other chats of its
+    channel wait meanwhile."""
+
+    async def command(self, said: Said, perform: Perform) -> Admission:
+        return await perform(COMMAND_SECONDS)
+
+    def stop(self, said: Said, *, everyone: bool) -> bool:
+        return False
 
 
 def notice(

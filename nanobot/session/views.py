@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from nanobot.messages import Address, OutboundKind
 from nanobot.session.approvals import Approval, RuleView
-from nanobot.session.entries import Body, FeedbackEntry
+from nanobot.session.entries import Body
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.text import SHAPE, WORDS, Sentence
@@ -95,16 +95,6 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     parent_session: str | None = None
     about: str = ""
-
-
-class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's rating of a run's answer: up or down, with their reason if given."""
-
-    run_id: str
-    verdict: str
-    by: str
-    at: float
-    text: str = ""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,14 +290,6 @@ class Records(Protocol):
 
     async def forget_rule(self, number: int) -> bool:
         """Revoke such a permission. False: there is none with that number."""
-        ...
-
-    async def judge(self, run_id: str, entry: FeedbackEntry) -> None:
-        """Add a rating to the log of the run's session. Repeating it changes nothing."""
-        ...
-
-    async def feedback(self, run_id: str, limit: int) -> list[FeedbackView]:
-        """The ratings of a run that count ("": of all runs, newest first)."""
         ...
 
     async def audit(self, session: str, head: str) -> list[AuditView]:

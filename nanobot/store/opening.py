@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-import sqlalchemy as sa
-
 from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
 from nanobot.ports import Clock, Ids
 from nanobot.store.database import migrate
@@ -18,6 +16,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.reader import reader_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
@@ -70,6 +69,7 @@ class KeptOpen:
         self.dialect = database.dialect
         self.transact = database.transact
         self.checkpoint = database.checkpoint
+        self.reader = reader_of(database)
 
     async def close(self) -> None:
         """Does nothing: the database stays open."""
@@ -117,12 +117,18 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
 
 def sqlite_path(url: str) -> Path | None:
     """The file of a SQLite URL; None: it is in memory. Raises ConfigError."""
-    database = sa.make_url(url).database
-    if database == ":memory:":
+    # All of it is the path: for SQLAlchemy, one with a "?" would end there.
+    _, _, file = url.partition(":///")
+    if file == ":memory:":
         return None
-    if not database:
+    if not file:
         raise ConfigError('database_url must name a file: "sqlite:////var/lib/nanobot/state.db"')
-    return Path(database)
+    return Path(file)
+
+
+def uri_of(path: Path) -> str:
+    """The URI by which SQLite opens a file, whatever characters its path has."""
+    return path.absolute().as_uri()
 
 
 def _open_sqlite(

@@ -1,1 +1,1 @@
-"""Sends traces and metrics to a collector: OTLP over HTTP."""
+"""The ids of traces."""

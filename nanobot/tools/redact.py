@@ -64,7 +64,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     secrets |= _secrets_in({name: _fields(table) for name, table in config.tables.items()})
     password = urlsplit(config.database_url).password
     secrets |= {unquote(password)} if password else set()
-    for part in (config.channels, config.providers, config.triggers):
+    for part in (config.channels, config.providers):
         for entry in part.values():
             secrets |= _secrets_in(entry.settings)
     for provider in config.providers.values():

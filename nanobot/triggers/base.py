@@ -37,6 +37,19 @@ class Trigger(Protocol):
         ...
 
 
+class Triggers(Protocol):
+    """All triggers of a gateway. The plugin `jobs` offers them, and runs them."""
+
+    def gather(self) -> None:
+        """Ask plugins and packages for theirs, once everything that they may request is offered.
+        Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
+        ...
+
+    def seen(self) -> Mapping[str, str]:
+        """The latest readings of those that watch something, by name."""
+        ...
+
+
 @runtime_checkable
 class Watching(Protocol):
     """A trigger that watches several things."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from nanobot.bus.core import Bus
+from nanobot.messages import Origin
 from nanobot.ports import Clock
 from nanobot.seam.faces import Interface
 from nanobot.triggers.base import Publisher
@@ -81,6 +82,11 @@ class JobService(Protocol):
     @property
     def clock(self) -> Clock:
         """The clock by which they are due."""
+        ...
+
+    def trigger_plan(self, name: str, to: str, origin: Origin, zone: str) -> Plan:
+        """The plan for the trigger `name`: runs in the trigger's session that see no earlier runs,
+        one after another. Answers go to the chat `to` (CHANNEL:ID; "": they stay in the log)."""
         ...
 
     def publisher(self, plan: Plan) -> Publisher:

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from nanobot.agent.prompt import PromptAddition
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
 from nanobot.plugins.skills.service import parts_of

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from nanobot.agent.context import PromptBudget, context, plan_window
-from nanobot.agent.material import material
 from nanobot.agent.step import StepLimits, next_step
 from nanobot.agent.summaries import latest
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.material import material
 from nanobot.plugins.context.operations import operations as of_context
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.providers.base import ModelProfile

@@ -31,6 +31,7 @@ from nanobot.plugins.budgets.operations import operations as of_budgets
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
+from nanobot.plugins.feedback.operations import operations as of_feedback
 from nanobot.plugins.memory.operations import operations as of_memory
 from nanobot.server.client import call
 from nanobot.server.control import ControlServer
@@ -246,7 +247,7 @@ def test_names_are_used_once() -> None:
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
-    every = (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure(), *of_budgets())
+    every = (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure(), *of_budgets(), *of_feedback())
     for_members = {o.name for o in every if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")

@@ -164,6 +164,12 @@ def test_a_relative_database_lies_in_the_home(home: Path) -> None:
     assert load(home, 'database_url = "sqlite:////a/x"').database_url == "sqlite:////a/x"
 
 
+def test_a_database_with_options_is_refused(home: Path) -> None:
+    """They would be a part of the file's name."""
+    with pytest.raises(ConfigError, match='without options behind a "\\?"'):
+        load(home, 'database_url = "sqlite:///x.db?timeout=5"')
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_fine(home: Path) -> None:
     text = '\ufeffdrain_seconds = 7\r\n[agent]\r\nmodel = "m"\r\n'
     assert load(home, text).agent.model == "m"

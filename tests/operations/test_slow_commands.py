@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from nanobot.channels import commands
 from nanobot.messages import TERMINAL, WEB, Address, InboundMessage, Role, Sender
-from nanobot.operations import dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.session import said
 from nanobot.session.said import Said
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
@@ -54,7 +55,7 @@ async def say(bot: FakeGateway, text: str, chat: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "answer"),
     [
         ("/hang", "/hang was stopped after 0.2 s. `nanobot hang` has no limit of time."),
         ("/break", "/break failed: ZeroDivisionError. The log has the details."),
@@ -62,26 +63,27 @@ async def say(bot: FakeGateway, text: str, chat: str) -> None:
     ],
 )
 async def test_the_next_chat_is_answered_whatever_a_command_does(
-    command: str, said: str, monkeypatch: pytest.MonkeyPatch
+    command: str, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "COMMAND_SECONDS", 0.2)
+    monkeypatch.setattr(commands, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(commands, "SOON_SECONDS", 0.1)
     MADE.clear()
     async with gateway(ScriptedProvider("fine"), options=OPTIONS) as bot, asyncio.timeout(10):
         await say(bot, command, "1")
         await say(bot, "hello", "2")
         texts = {(message := await bot.channel.pop()).address.chat_id: message.text for _ in "12"}
-    assert texts == {"1": said, "2": "fine"}
+    assert texts == {"1": answer, "2": "fine"}
     assert len(MADE) == (command == "/break")
 
 
 @pytest.mark.parametrize(
-    ("channel", "said"),
+    ("channel", "answer"),
     [(TERMINAL, "done"), (WEB, "done"), ("telegram", "/slow was stopped after 0.05 s.")],
 )
 async def test_a_command_has_a_limit_where_others_wait_for_it(
-    channel: str, said: str, monkeypatch: pytest.MonkeyPatch
+    channel: str, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "COMMAND_SECONDS", 0.05)
+    monkeypatch.setattr(said, "COMMAND_SECONDS", 0.05)
     message = InboundMessage(
         address=Address(channel, "1"),
         message_id="m",
@@ -94,4 +96,4 @@ async def test_a_command_has_a_limit_where_others_wait_for_it(
         admission = await bot.operations.settled(given)
     assert admission is not None
     assert admission.answer is not None
-    assert admission.answer.text.startswith(said)
+    assert admission.answer.text.startswith(answer)

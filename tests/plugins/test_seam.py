@@ -20,13 +20,13 @@ from nanobot.agent.service.run_input import RunInput
 from nanobot.app import plugged
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.plugin_checks import checked
 from nanobot.app.program import Program
 from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
 from nanobot.plugins.setup.doctor.plugins import broken

@@ -11,8 +11,8 @@ from html import unescape
 from random import Random
 from typing import Any, NamedTuple
 
-from nanobot.channels.previews import CURSOR
 from nanobot.channels.repeats import REPEAT_LINE
+from nanobot.plugins.progress.previews import CURSOR
 from tests.doubles import discord_rules
 from tests.doubles.discord_server import ME, DiscordServer
 from tests.doubles.slack_rules import Room, shown_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.channels.previews import CURSOR
 from nanobot.channels.repeats import REPEAT_LINE
+from nanobot.plugins.progress.previews import CURSOR
 from nanobot.store.journal.previews import STOPPED_LINE
 from tests.process.harness import PATIENCE, World
 

@@ -16,7 +16,8 @@ from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
-# have tests of their own, and so have what a run does besides acting and groups that move.
+# have tests of their own, and so have what a run does besides acting, groups that move and long
+# commands.
 ELSEWHERE = {
     "post",
     "release",
@@ -27,6 +28,7 @@ ELSEWHERE = {
     "start_auxiliary",
     "start_retry",
     "set_model",
+    "performed",
 }
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.store.at_rest import at_rest
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
-from nanobot.store.at_rest import at_rest
 from tests.plugins.maintenance.test_maintenance import source  # noqa: F401 - a fixture
 from tests.store.conftest import Postgres
 from tests.store.filling import everything

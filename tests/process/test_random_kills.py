@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from nanobot.channels.previews import CURSOR
 from nanobot.channels.repeats import REPEAT_LINE
+from nanobot.plugins.progress.previews import CURSOR
 from nanobot.store.journal.previews import STOPPED_LINE
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.doubles.telegram_native import REFUSALS

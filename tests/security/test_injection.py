@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.untrusted import untrusted
 from nanobot.plugins.web_tools.engines import Ddgs
 from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.text import MAX_RESULT_CHARS
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.untrusted import untrusted
 from tests.doubles.web_server import Page, WebServer, pdf
 from tests.sampling import by_turns, few
 from tests.tools.browsing import CALL, Browser

@@ -76,6 +76,11 @@ def with_file(
     return msgspec.structs.replace(let_in(message, session_key), awaiting_files=True)
 
 
+def performing(text: str = "/wait", session_key: str = KEY) -> Admission:
+    """A command that takes longer; its dedupe key is its text."""
+    return msgspec.structs.replace(let_in(said(text), session_key), performing=True)
+
+
 def told(text: str, key: str, address: Address = CHAT) -> OutboundMessage:
     """Something owed to a chat."""
     return OutboundMessage(address=address, text=text, key=key)

@@ -38,6 +38,7 @@ from tests.store.making import (
     begun,
     call,
     following,
+    performing,
     prompt,
     rendered,
     reply,
@@ -177,6 +178,8 @@ async def _live(store: Store) -> None:
     await journal.take_inbound(None)
     (photo,) = await admit(journal, with_file("photo"), session_key="files")
     await journal.fetched(photo.inbound_id, [Attachment("image", ref="photo", error="gone")])
+    (command,) = await admit(journal, performing(session_key="commands"))
+    await journal.performed(command.inbound_id, told("done", "of the command"))
     await admit(journal, said("r3"), session_key="asked")
     await journal.abort(CHAT, "r3", Ending(state=RunState.ABORTED))
     await store.close()

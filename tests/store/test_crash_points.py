@@ -24,6 +24,7 @@ TRACES = {
     "set_model": "FROM sessions WHERE model = 'another/model'",
     "admit": "FROM inbound",
     "fetched": "FROM inbound WHERE dedupe_key = 'photo' AND NOT awaiting_files",
+    "performed": "FROM inbound WHERE dedupe_key = '/wait' AND state = 'settled'",
     "claim": "FROM runs",
     "take_pending": "FROM entries WHERE kind = 'user' AND seq = 2",
     "start_model": "FROM entries WHERE kind = 'model_call'",

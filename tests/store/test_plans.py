@@ -22,6 +22,7 @@ from tests.store.making import (
     call,
     claim,
     following,
+    performing,
     prompt,
     rendered,
     reply,
@@ -96,6 +97,9 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.begin_send(row, rendered("hi"), 0, duplicate=False)
     await journal.receipt(row, 0, "m", begin=None)
     await journal.unfetched("telegram")
+    (command,) = await admit(journal, performing())
+    await journal.begun_commands("telegram")
+    await journal.performed(command.inbound_id, told("done", "of the command"))
     await admit(journal, said("again"))
     await journal.ready()
     claimed = await claim(journal, "r2")

@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.app.plugin_revisions import plugin_revisions, revision
+from nanobot.plugins.common.store.at_rest import at_rest
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
-from nanobot.store.at_rest import at_rest
 from nanobot.store.plugin_tables import Revisions, numbers, upgrade
 from tests.store.conftest import Postgres
 

@@ -23,6 +23,7 @@ from nanobot.messages import (
     Role,
     Sender,
 )
+from nanobot.plugins.common.digests import DIGEST
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.language.service import in_language
@@ -33,7 +34,6 @@ from nanobot.session.entries import PostEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
-from nanobot.store.digests import DIGEST
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import StoreContext

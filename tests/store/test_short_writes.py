@@ -57,6 +57,7 @@ from tests.store.making import (
     ending,
     following,
     let_in,
+    performing,
     prompt,
     rendered,
     reply,
@@ -132,6 +133,8 @@ class Crowded:
         await admit(journal, said("waits"), session_key="telegram:16")
         (taken,) = await admit(journal, with_file("f", session_key="telegram:17"))
         self.unfetched = taken.inbound_id
+        (taken,) = await admit(journal, performing())
+        self.command = taken.inbound_id
         self.reserved = await journal.start_auxiliary(self.new.lane, self.new.run, aside())
         self.job = await self.home.jobs().add(plan(self.home), 2e9, "a job", 10_000_000)
 
@@ -259,6 +262,7 @@ class Crowded:
             "SqlJournal.start_tool": self._in(self.tooled) | {"body": STARTED},
             "SqlJournal.record_result": self._in(self.tooled),
             "SqlJournal.park": self._in(self.tooled),
+            "SqlJournal.performed": {"inbound_id": self.command, "answer": told("x", "its answer")},
             "SqlJournal.answer": {"identity": self.approval},
             "SqlJournal._claim": {"key": "telegram:16", "run_id": "another"},
             "SqlJournal._admit_claiming": {

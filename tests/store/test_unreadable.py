@@ -24,6 +24,7 @@ from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
+from nanobot.plugins.feedback.store import SqlRatings
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
@@ -98,7 +99,7 @@ def test_every_transaction_passes_the_guard() -> None:
             openers.add(file.relative_to(ROOT / "nanobot").as_posix())
     assert openers == {
         "store/opening.py",  # gives them to a Store
-        "store/at_rest.py",
+        "plugins/common/store/at_rest.py",
         "plugins/maintenance/store/maintenance.py",  # a copy of a backup
         "plugins/postgres/store/server.py",  # gives one to a Store; otherwise of a store at rest
     }
@@ -125,6 +126,7 @@ class Parts:
         self.notices = SqlNotices(guard)
         self.commands = SqlBackgroundCommands(guard, writer)
         self.conversations = SqlConversations(guard, writer)
+        self.ratings = SqlRatings(guard, writer)
         self.remembering = SqlRemembering(guard, writer)
 
 
@@ -134,6 +136,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "start", parts.store.guard.look_through()
     yield "ready", journal.ready()
     yield "unfetched", journal.unfetched("telegram")
+    yield "begun commands", journal.begun_commands("telegram")
     yield "owed chats", journal.owed_chats("telegram")
     yield "next", journal.next_outbound(Address("telegram", "7"))
     yield "oldest owed", journal.oldest_owed()
@@ -149,7 +152,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "outbox", records.outbox(state="", limit=50)
     yield "approvals", records.approvals(session="", state="", limit=50)
     yield "rules", records.rules()
-    yield "feedback", records.feedback("", 50)
+    yield "feedback", parts.ratings.listed("", 50)
     yield "jobs", jobs.listed(state="", by="", limit=50)
     yield "cron history", jobs.history(job_id=None, limit=50)
     yield "fire", jobs.fire()

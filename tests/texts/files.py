@@ -1,5 +1,6 @@
 """The files of a catalogue, and how they differ from what the code says. A text that the core says
-has its row in `nanobot/texts/zh`; one that only plugins say, in the folder of the first of them."""
+has its row in `nanobot/texts/zh`, and so has one of the code that plugins share; one that only
+plugins say has it in the folder of the first of them."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from tests.texts.shown import shown_rows
 
 CORE = "nanobot/texts/zh"
 PLUGINS = "nanobot/plugins"
+SHARED = f"{PLUGINS}/common/"
+"""What plugins share is no plugin, which could bring translations."""
 SYSTEM = f"{CORE}/system.toml"
 """Texts of the operating system: no code of ours says them."""
 
@@ -69,7 +72,7 @@ def said_by() -> dict[str, str]:
 
 
 def _core_first(path: str) -> tuple[bool, str]:
-    return path.startswith(f"{PLUGINS}/"), path
+    return path.startswith(f"{PLUGINS}/") and not path.startswith(SHARED), path
 
 
 def files() -> list[Path]:
@@ -106,6 +109,8 @@ def file_of(path: str) -> str:
     parts = Path(path).parts
     if parts[0] == "channels":
         return f"{CORE}/platforms.toml"
+    if path.startswith(SHARED):
+        return f"{CORE}/plugins.toml"
     if path.startswith(f"{PLUGINS}/") and len(parts) > 3:
         return f"{PLUGINS}/{parts[2]}/zh.toml"
     return f"{CORE}/{parts[1]}.toml" if len(parts) > 2 else f"{CORE}/core.toml"

@@ -13,12 +13,9 @@ from msgspec import Meta
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
+from nanobot.config.settings.lifecycle import LifecycleSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
-from nanobot.config.settings.triggers import (
-    LifecycleSettings,
-    TriggerSettings,
-)
 from nanobot.messages import TERMINAL, WEB
 
 S = TypeVar("S", bound=Settings)
@@ -54,7 +51,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     lifecycle: Annotated[LifecycleSettings, about("What happens at the start and the end.")] = (
         LifecycleSettings()
     )
-    triggers: Annotated[Mapping[str, TriggerSettings], about("Triggers of packages.")] = {}
     plugins: Annotated[PluginsSettings, about("Which capabilities are on.")] = PluginsSettings()
 
 

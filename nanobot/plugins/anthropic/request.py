@@ -16,9 +16,9 @@ from typing import Any, Literal
 import msgspec
 
 from nanobot.plugins.anthropic.thinking import thinking_of
+from nanobot.plugins.common.tool_schemas import object_schema
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
 from nanobot.providers.openai_request import Quirks, encoded, usable_name, valid_arguments
-from nanobot.providers.tool_schemas import object_schema
 
 KEEP = {"type": "ephemeral"}
 """`cache_control`: the cache keeps everything up to and including this block, for five minutes."""

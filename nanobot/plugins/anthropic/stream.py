@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from nanobot.errors import ModelProtocolError
+from nanobot.plugins.common.json_events import JsonEvents
 from nanobot.providers.base import (
     Completion,
     FinishReason,
@@ -20,7 +21,6 @@ from nanobot.providers.base import (
     Usage,
 )
 from nanobot.providers.growing_text import GrowingText
-from nanobot.providers.json_events import JsonEvents
 from nanobot.providers.openai_chunk import StreamError, as_count, as_index, as_text
 from nanobot.providers.openai_request import valid_arguments
 from nanobot.text import clean

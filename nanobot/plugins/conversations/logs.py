@@ -11,8 +11,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now, as_text
-from nanobot.operations.sessions import log_lines, log_page, session_of
-from nanobot.operations.visibility import visible_sessions
+from nanobot.plugins.common.sessions import log_lines, log_page, session_of
+from nanobot.plugins.common.visibility import visible_sessions
 from nanobot.search.conversations import Filter
 from nanobot.session.views import SessionPage, SessionView
 from nanobot.text import Sentence

@@ -9,7 +9,7 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession, Rest, SessionArgument
-from nanobot.operations.sessions import check_sight, session_of
+from nanobot.plugins.common.sessions import check_sight, session_of
 from nanobot.session.views import SessionView
 
 

@@ -11,7 +11,7 @@ from nanobot.operations.notices import NoticeView, notices_of
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now
-from nanobot.operations.sessions import check_sight
+from nanobot.plugins.common.sessions import check_sight
 from nanobot.text import Sentence
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.store.at_rest import read_only
 from nanobot.store.database import migrate
 from nanobot.store.database.fingerprint import missing
+from nanobot.store.opening import sqlite_path
 from nanobot.store.servers import server_of
 
 _MOST_ROWS = 1_000_000
@@ -21,16 +23,12 @@ def database(url: str) -> str:
     """Revision, size and counts. Nothing is locked, created or changed. Raises StoreError."""
     if not url.startswith("sqlite"):
         return server_of(url).look(_seen)
-    path = Path(sa.make_url(url).database or "")
+    path = sqlite_path(url) or Path(":memory:")
     if not path.exists():
         return "kind      SQLite\nThe database does not exist yet."
-    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
-    try:
-        with engine.connect() as connection:
-            _limit(connection)
-            return _seen(connection)
-    finally:
-        engine.dispose()
+    with read_only(path) as connection:
+        _limit(connection)
+        return _seen(connection)
 
 
 def _limit(connection: sa.Connection) -> None:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
-from nanobot.operations.sessions import session_of
+from nanobot.plugins.common.sessions import session_of
 from nanobot.session.erasing import Eraser
 
 

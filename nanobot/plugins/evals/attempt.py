@@ -10,10 +10,10 @@ from typing import Protocol
 
 import msgspec
 
-from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
-from nanobot.agent.recorded import UNRECORDED, RecordedResult, RecordedTools, signature
 from nanobot.errors import ModelError, NanobotError, OverBudget, ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.auxiliary import AuxiliaryAnswer, ask
+from nanobot.plugins.common.recorded import UNRECORDED, RecordedResult, RecordedTools, signature
 from nanobot.plugins.evals.cases import Case, Message, as_json, table
 from nanobot.providers.base import (
     ChatMessage,

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.agent.context import context
-from nanobot.agent.recorded import recorded_results
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.ratings import ratings_among
+from nanobot.plugins.common.recorded import recorded_results
 from nanobot.plugins.evals.cases import (
     SUFFIX,
     Call,
@@ -26,7 +27,7 @@ from nanobot.plugins.evals.cases import (
 from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Entry, ModelCallEntry, ReplyEntry, UserEntry
 from nanobot.session.runs import PromptSnapshot
-from nanobot.session.views import FeedbackView, RunView
+from nanobot.session.views import RunView
 
 
 class Log(Protocol):
@@ -53,7 +54,6 @@ async def frozen(
     numbers: Sequence[int],
     log: Log,
     prompts: Snapshots,
-    feedback: Sequence[FeedbackView],
 ) -> Case:
     """A case made from a run whose entries have these numbers. Raises NanobotError if the run
     cannot become a case.
@@ -91,7 +91,7 @@ async def frozen(
             for tool in (snapshot.tools if call.profile.tools else ())
         ),
         recorded=tuple(each for each in recorded if each.tool in offered),
-        checks=(Check(rubric=_rubric(own, feedback)),),
+        checks=(Check(rubric=_rubric(own)),),
         temperature=call.temperature,
         max_tokens=call.max_tokens,
         effort=call.effort,
@@ -160,10 +160,10 @@ def _answer(own: Sequence[Entry]) -> str:
     return texts[-1] if texts else ""
 
 
-def _rubric(own: Sequence[Entry], feedback: Sequence[FeedbackView]) -> str:
+def _rubric(own: Sequence[Entry]) -> str:
     """The rubric for a judge: the fault that a person found, or the answer to compare with."""
     answer = _answer(own)
-    down = [each for each in feedback if each.verdict == "down"]
+    down = [each for each in ratings_among(own) if each.verdict == "down"]
     if down:
         said = "; ".join(each.text for each in down if each.text)
         why = f' They said: "{said}".' if said else ""

@@ -12,11 +12,13 @@ from nanobot.errors import ModelUnreachable, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, MachinePath
 from nanobot.operations.rendering import Now
-from nanobot.operations.run_ids import RunId, run_of
+from nanobot.plugins.common.ratings import LATEST_RATINGS
+from nanobot.plugins.common.run_ids import RunId, run_of
 from nanobot.plugins.evals import report
 from nanobot.plugins.evals.cases import CaseFile
 from nanobot.plugins.evals.checks import said_of
 from nanobot.plugins.evals.evaluation import Evaluation
+from nanobot.seam.installed import provided
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -168,7 +170,8 @@ async def show_evals(context: OperationContext, _: Caller) -> list[Evaluation]:
 @operation("evals rejected", reads=True, empty="No answer has a thumb down.")
 async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> list[RejectedView]:
     """List the answers that somebody rejected, to make cases of."""
-    evals = _evals(context)
+    evals, latest = _evals(context), provided(LATEST_RATINGS)
+    ratings = [] if latest is None else await latest(context, limit)
     known: dict[str, str] = {}
     if evals.folder.is_dir() and any(evals.folder.iterdir()):
         known = {case.case.run: case.name for case in await evals.cases()}
@@ -180,7 +183,8 @@ async def rejected(context: OperationContext, _: Caller, limit: Limit = 20) -> l
             text=each.text,
             case=known.get(each.run_id, ""),
         )
-        for each in await evals.rejected(limit)
+        for each in ratings
+        if each.verdict == "down"
     ]
 
 

@@ -20,11 +20,10 @@ from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Models
 from nanobot.seam.tables import PluginTables
 from nanobot.session.journal import Journal
-from nanobot.session.views import FeedbackView, Records, RunView
+from nanobot.session.views import Records, RunView
 from nanobot.store.opening import Store
 
 _KEPT = 200
-_MOST_VERDICTS = 100
 _MOST_ATTEMPTS = 10_000
 
 
@@ -152,13 +151,7 @@ class Evals:
     async def frozen(self, run: RunView) -> Case:
         """The case that a run makes. Raises NanobotError."""
         numbers = [entry.seq for entry in await self._records.run_entries(run.id)]
-        feedback: list[FeedbackView] = await self._records.feedback(run.id, _MOST_VERDICTS)
-        return await frozen(run, numbers, self._store, self._journal, feedback)
-
-    async def rejected(self, limit: int) -> list[FeedbackView]:
-        """Answers rated thumbs down, newest first."""
-        found = await self._records.feedback("", limit)
-        return [each for each in found if each.verdict == "down"]
+        return await frozen(run, numbers, self._store, self._journal)
 
 
 def _written(case: Case, folder: Path) -> CaseFile:

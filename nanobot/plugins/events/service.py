@@ -9,18 +9,17 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import owners_alone
-from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensors import prompts_of, sensors_of
 from nanobot.plugins.events.settings import EventsSettings
 from nanobot.plugins.events.store import SqlChatReaders
 from nanobot.plugins.events.trigger import Events
 from nanobot.store.opening import Store
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
 from nanobot.triggers.jobs import Plan, Taken
@@ -60,9 +59,9 @@ def triggers(
         prompt=settings.prompt,
         per_hour=settings.prompts_per_hour,
     )
-    plan = plan_of("events", settings.to, Origin.EVENT, zone)
+    plan = jobs.trigger_plan("events", settings.to, Origin.EVENT, zone)
     outside = msgspec.structs.replace(
-        plan_of("events:outside", settings.to, Origin.EVENT, zone), tainted=True
+        jobs.trigger_plan("events:outside", settings.to, Origin.EVENT, zone), tainted=True
     )
     chats = SqlChatReaders(store.database, store.writer)
     channel = config.channels.get(plan.address.channel)

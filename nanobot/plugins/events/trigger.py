@@ -12,6 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.trigger_state import TriggerState
 from nanobot.plugins.events.event_queue import (
     EventOptions,
     EventQueue,
@@ -25,7 +26,6 @@ from nanobot.ports import Clock
 from nanobot.supervision import Work, side_by_side
 from nanobot.triggers.base import Publisher
 from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.state import TriggerState
 
 _LAZY_SECONDS = 30.0
 """State changes without an event are stored at most this much later."""

@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolError
+from nanobot.plugins.common.worker import working
 from nanobot.plugins.file_tools.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.worker import working
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 from nanobot.workspace.taint import TaintedFiles

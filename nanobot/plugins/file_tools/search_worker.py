@@ -16,10 +16,10 @@ from collections.abc import Iterator
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.tree import walk
+from nanobot.plugins.common.worker_limits import limit_self
 from nanobot.plugins.file_tools.text_file import decode
-from nanobot.tools.worker_limits import limit_self
 from nanobot.workspace.globs import Glob
-from nanobot.workspace.tree import walk
 
 MAX_FILE = 16 << 20
 MAX_SHOWN = 300

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from nanobot.agent.recorded import (
+from nanobot.config.loader import Config
+from nanobot.errors import ToolDenied
+from nanobot.messages import Address
+from nanobot.plugins.common.recorded import (
     UNRECORDED,
     Otherwise,
     RecordedResult,
@@ -15,9 +18,6 @@ from nanobot.agent.recorded import (
     recorded_results,
     signature,
 )
-from nanobot.config.loader import Config
-from nanobot.errors import ToolDenied
-from nanobot.messages import Address
 from nanobot.plugins.fork.bench import TOOLS, Bench, BenchPlace, place_of
 from nanobot.plugins.fork.store import SqlForks
 from nanobot.providers.base import ToolCall

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from nanobot.agent.recorded import Otherwise
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import RunOptions
+from nanobot.plugins.common.recorded import Otherwise
 from nanobot.providers.base import Usage
 from nanobot.session.entries import (
     AuxiliaryFailedEntry,

@@ -68,7 +68,7 @@ async def transcribe(audio: bytes, name: str, endpoint: Endpoint) -> str:
     three attempts if a retry may help; raises the ModelError of the last.
     """
     # Imports aiohttp, which the first call needs and a start does not.
-    from nanobot.providers.openai_once import SingleRequest, ask_once  # noqa: PLC0415
+    from nanobot.plugins.common.openai_once import SingleRequest, ask_once  # noqa: PLC0415
 
     boundary = secrets.token_hex(16)
     call = SingleRequest(

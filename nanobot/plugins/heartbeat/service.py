@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages.helpers import AuxiliaryModels
-from nanobot.app.trigger_plans import TRIGGERED, plan_of
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,
@@ -74,15 +73,16 @@ def triggers(
     """The heartbeat trigger with its publisher. Raises ConfigError."""
     schedule, helpers = rhythm_of(config, zone), AuxiliaryModels(models)
     chats = SqlChatHistory(store.database, store.writer, (config.served, (WEB, TERMINAL)))
+    plan = jobs.trigger_plan(NAME, settings.to, Origin.HEARTBEAT, schedule.zone)
     options = msgspec.structs.replace(
-        TRIGGERED,
+        plan.options,
         model=settings.model,
         max_iterations=settings.max_iterations,
         max_run_seconds=settings.max_run_seconds,
     )
     # Only one heartbeat runs at a time, and none waits for it.
     plan = msgspec.structs.replace(
-        plan_of(NAME, settings.to, Origin.HEARTBEAT, schedule.zone),
+        plan,
         schedule=f"every {schedule.interval:.0f} seconds",
         options=options,
         overlap="skip",

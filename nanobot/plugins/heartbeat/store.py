@@ -8,13 +8,13 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.common.digests import DIGEST
 from nanobot.plugins.heartbeat.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.session import keys
 from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
-from nanobot.store.digests import DIGEST
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, transaction
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from nanobot.triggers.state import TriggerState
+from nanobot.plugins.common.trigger_state import TriggerState
 
 MOST = 1_000
 """Maximum delivery names that a hook remembers."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.hooks.settings import HookSettings
-from nanobot.server.web_port import port_finding
 
 _SHORT_SECRET = 16
 

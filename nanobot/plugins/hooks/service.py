@@ -6,19 +6,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.app.trigger_plans import plan_of
 from nanobot.messages import Origin, Role, RunOptions
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
+from nanobot.plugins.common.trigger_state import TriggerState
 from nanobot.plugins.hooks.deliveries import NamedDeliveries
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.ports import Clock
 from nanobot.session.keys import HOOKS
 from nanobot.store.opening import Store
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import Zone
 from nanobot.triggers.jobs import Plan
 from nanobot.triggers.service import JobService
-from nanobot.triggers.state import TriggerState
 
 HOOKS_WAITING = 1_000
 """Maximum number of a hook's deliveries that wait to be processed."""
@@ -44,7 +43,7 @@ def webhooks_of(
             name: Webhook(
                 name,
                 hook,
-                jobs.publisher(_hook_plan(name, hook, zone)),
+                jobs.publisher(_hook_plan(jobs, name, hook, zone)),
                 clock,
                 NamedDeliveries(state, f"hook:{name}"),
             )
@@ -54,8 +53,8 @@ def webhooks_of(
     )
 
 
-def _hook_plan(name: str, hook: HookSettings, zone: str) -> Plan:
-    plan = plan_of(HOOKS.of(name), hook.to, Origin.WEBHOOK, zone)
+def _hook_plan(jobs: JobService, name: str, hook: HookSettings, zone: str) -> Plan:
+    plan = jobs.trigger_plan(HOOKS.of(name), hook.to, Origin.WEBHOOK, zone)
     own, tools = hook.session == "own", hook.tools or None
     options = RunOptions(
         direct=own,

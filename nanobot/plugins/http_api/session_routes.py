@@ -15,10 +15,10 @@ from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
-from nanobot.operations import sessions
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.notices import NoticeView, notices_of
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common import sessions
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route

@@ -17,7 +17,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
 from nanobot.errors import StoreError, UsageError
-from nanobot.messages import EventKind, RunEvent
+from nanobot.messages import EventKind, Origin, RunEvent
+from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.publisher import JobPublisher
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.ports import Clock
@@ -64,6 +65,10 @@ class CronService:
         self._changed_elsewhere = False
         self._realigned_at: float | None = None
         self._offset = self._clock_offset()
+
+    def trigger_plan(self, name: str, to: str, origin: Origin, zone: str) -> Plan:
+        """The plan for the trigger `name`, whose answers go to the chat `to`, as CHANNEL:ID."""
+        return plan_of(name, to, origin, zone)
 
     def publisher(self, plan: Plan) -> JobPublisher:
         """A publisher for a trigger: each prompt runs by this plan, whose name is the job's."""

@@ -29,6 +29,7 @@ from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.sharing import Sharing
+from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
@@ -212,6 +213,7 @@ class FakeGateway:
             )
         hosting = msgspec.structs.replace(
             options.hosting,
+            showing=provided(SHOWING),
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,

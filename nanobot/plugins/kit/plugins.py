@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from nanobot.app.plugin_checks import findings_of
 from nanobot.app.plugin_revisions import revision
 from nanobot.config.settings.base import Settings
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.plugin_checks import findings_of
 from nanobot.plugins.kit.machine import ManualClock
 from nanobot.plugins.kit.promises import that
 from nanobot.ports import Clock

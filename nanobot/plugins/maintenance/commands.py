@@ -53,8 +53,8 @@ def restore(environ: Mapping[str, str], *, file: _Kept) -> None:
     database has to be empty.
     """
     from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see _config
+    from nanobot.plugins.common.store.at_rest import where  # noqa: PLC0415
     from nanobot.plugins.maintenance.store import maintenance  # noqa: PLC0415
-    from nanobot.store.at_rest import where  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415
 
     url = url_of(_config(environ))

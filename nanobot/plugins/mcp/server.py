@@ -18,6 +18,7 @@ from nanobot.config.values import masked
 from nanobot.errors import StoreError, StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.optional import lack
+from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.mcp import tool_names as offer
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.pictures import Picture
@@ -29,7 +30,6 @@ from nanobot.ports import Clock
 from nanobot.text import MAX_RESULT_CHARS, Sentence, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 
 if TYPE_CHECKING:  # needs the protocol's package, which is loaded when a server is connected

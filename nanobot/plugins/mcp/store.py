@@ -75,8 +75,8 @@ class SqlPins(SqlStore):
 def kept_at(url: str) -> list[Pin]:
     """Read the pins of the store at a URL, also while a gateway runs. Empty if there is no store,
     or one of an earlier version. Raises StoreError."""
-    from nanobot.store.at_rest import reading  # noqa: PLC0415 - not needed by a gateway
-    from nanobot.store.repositories.inspection import inspect  # noqa: PLC0415
+    from nanobot.plugins.common.store.at_rest import reading  # noqa: PLC0415 - not needed by a gateway
+    from nanobot.plugins.common.store.inspection import inspect  # noqa: PLC0415
 
     if inspect(url).revision != OURS.head:
         return []

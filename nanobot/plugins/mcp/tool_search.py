@@ -12,12 +12,12 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
+from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.arguments import decode_object
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 
 CALL_TOOL = "call_tool"
 MOST = 8

@@ -10,11 +10,12 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.summaries import latest
 from nanobot.errors import NanobotError, StoreError
 from nanobot.labels import joined
 from nanobot.messages import Origin
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.stages import acts, question
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.port import MemoryHit, MemoryPort
 from nanobot.ports import Clock

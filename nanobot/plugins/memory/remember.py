@@ -13,15 +13,15 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
-from nanobot.agent.auxiliary import ask
-from nanobot.agent.material import material
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.bus.pace import stirred
 from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
 from nanobot.labels import joined
 from nanobot.messages import EventKind, Origin
+from nanobot.plugins.common.auxiliary import ask
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.material import material
+from nanobot.plugins.common.pace import stirred
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryPort, State
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage

@@ -11,11 +11,11 @@ from loguru import logger
 
 from nanobot.agent.prompt import MEMORY, PromptAddition
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.optional import lack
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.embed import LOCAL, LocalEmbedder, least_of, missing
 from nanobot.plugins.memory.facts import KeptFacts
 from nanobot.plugins.memory.files import MemoryFiles

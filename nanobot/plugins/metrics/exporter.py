@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.collector import Collector, NotTaken
 from nanobot.plugins.metrics.otlp import send
 from nanobot.ports import Clock
 from nanobot.seam.faces import Metric
-from nanobot.telemetry.collector import Collector, NotTaken
 
 
 class Exporter:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nanobot.plugins.common import otlp
+from nanobot.plugins.common.collector import Collector
+from nanobot.plugins.common.otlp import Value, attributes, nanoseconds
 from nanobot.plugins.metrics.families import FAMILIES, Family
 from nanobot.seam.faces import Distribution, Metric
-from nanobot.telemetry import otlp
-from nanobot.telemetry.collector import Collector
-from nanobot.telemetry.otlp import Value, attributes, nanoseconds
 
 SCOPE = "nanobot.metrics"
 _SERVICE = "opentelemetry.proto.collector.metrics.v1.metrics_service_pb2"

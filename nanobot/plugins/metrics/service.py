@@ -40,9 +40,9 @@ async def start(
 def _send(
     settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
 ) -> None:
+    from nanobot.plugins.common.collector import collector, switched_off  # noqa: PLC0415
     from nanobot.plugins.metrics.exporter import Exporter  # noqa: PLC0415 - loads the HTTP client
     from nanobot.plugins.metrics.looking import look  # noqa: PLC0415
-    from nanobot.telemetry.collector import collector, switched_off  # noqa: PLC0415
 
     environ = environment()
     if switched_off(environ):

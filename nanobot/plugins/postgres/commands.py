@@ -27,8 +27,8 @@ def migrate(environ: Mapping[str, str], *, to: _To, json: _Json = False) -> None
     """
     from nanobot.app.plugin_revisions import plugin_revisions  # noqa: PLC0415 - see below
     from nanobot.config.loader import load  # noqa: PLC0415 - loads more than --help needs
+    from nanobot.plugins.common.store.at_rest import where  # noqa: PLC0415
     from nanobot.plugins.postgres.store.moving import migrate_to  # noqa: PLC0415
-    from nanobot.store.at_rest import where  # noqa: PLC0415
     from nanobot.store.servers import url_of, usable  # noqa: PLC0415
 
     config = load(environ, unset={})

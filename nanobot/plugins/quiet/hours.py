@@ -10,9 +10,9 @@ from datetime import datetime
 
 import msgspec
 
+from nanobot.plugins.common.digests import begun
 from nanobot.plugins.quiet.daily import Hours, hours_of
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
-from nanobot.store.digests import begun
 from nanobot.text import Sentence, Spans
 from nanobot.triggers.clocks import zone_given, zone_of
 

@@ -15,6 +15,8 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.quiet.hours import DAY, HeldBack, NotificationLimit, QuietHours, digest
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.seam.works import Follow
@@ -22,9 +24,7 @@ from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.digests import DIGEST
 from nanobot.store.journal import outbox
-from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.system import Zone
 

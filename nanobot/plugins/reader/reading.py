@@ -13,10 +13,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.agent.auxiliary import ask
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError, UsageError
 from nanobot.labels import Label
 from nanobot.messages import Attachment, Origin
+from nanobot.plugins.common.auxiliary import ask
+from nanobot.plugins.common.untrusted import untrusted
 from nanobot.plugins.reader.fields import MAX_FIELDS, Field, checked, form, parsed
 from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.ports import Clock
@@ -35,7 +36,6 @@ from nanobot.session.labelling import label_of, of_message
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.evidence import name_of
-from nanobot.tools.untrusted import untrusted
 from nanobot.workspace.blobs import Blobs, digest_of
 from nanobot.workspace.received import Received
 

@@ -13,16 +13,16 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now, as_text
-from nanobot.operations.run_ids import RunId, run_of
-from nanobot.operations.sessions import check_sight, log_lines
-from nanobot.operations.timeline import RunPage, Times, timeline_of
+from nanobot.plugins.common.ratings import ratings_among
+from nanobot.plugins.common.run_ids import RunId, run_of
+from nanobot.plugins.common.sessions import check_sight, log_lines
+from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
 from nanobot.session.views import RunView
 from nanobot.text import Sentence
 
-_MOST_VERDICTS = 100
 _BY_WORD = {
     as_people_see(state): str(state)
     for state in (RunState.AWAITING_HUMAN, RunState.COMPLETED, RunState.ABORTED)
@@ -106,7 +106,7 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
     return RunPage(
         run=run,
         entries=views,
-        feedback=tuple(await records.feedback(run.id, _MOST_VERDICTS)),
+        feedback=tuple(ratings_among(entries)),
         timeline=timeline_of(times, entries, sent, engine.now()),
         remarks=await engine.remarks.on(run.id, views),
     )

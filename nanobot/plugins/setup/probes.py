@@ -12,7 +12,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
-from nanobot.errors import ChannelDown, ModelUnreachable
+from nanobot.errors import ChannelDown, ModelUnreachable, StoreUnwritable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
@@ -39,10 +39,13 @@ async def try_model(
     """One real call, without the patience of a run: the first failure counts. `config` tells the
     home, and which plugins are on.
 
-    Raises ConfigError or ModelError.
+    Raises ConfigError, ModelError, or StoreUnwritable for a home that cannot be made.
     """
     home, clients = config.home, Clients(which=switched(config))
-    await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
+    try:
+        await asyncio.to_thread(home.mkdir, 0o700, parents=True, exist_ok=True)  # for its log
+    except OSError as error:
+        raise StoreUnwritable(f"{home} cannot be made ({error.strerror})") from error
     registry = ProviderRegistry(model, providers, environ, home, SystemClock(), clients)
     try:
         choice = await registry.choice()

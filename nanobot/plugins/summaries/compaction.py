@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.auxiliary import ask
-from nanobot.agent.material import material
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.summaries import latest
 from nanobot.messages import Origin
+from nanobot.plugins.common.auxiliary import ask
+from nanobot.plugins.common.material import material
 from nanobot.plugins.summaries.asking import summed, summing
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile

@@ -17,12 +17,12 @@ from nanobot.addresses import called
 from nanobot.agent.tasks.types import AnyRunType, RunType, TaskContext
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
+from nanobot.plugins.common.tree import walk
 from nanobot.plugins.tasks.port import AGENT
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import TaskResult
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.tree import walk
 
 _EXCERPT = 3_000
 _SUMMARY_CHARS = 60_000

@@ -8,8 +8,8 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.bus.pace import stirred
 from nanobot.messages import Address, EventKind, OutboundKind, OutboundMessage
+from nanobot.plugins.common.pace import stirred
 from nanobot.ports import Clock
 from nanobot.session import keys
 from nanobot.session.runs import Ending

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling
 from nanobot.providers.base import Models

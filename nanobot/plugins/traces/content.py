@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from nanobot.plugins.common.otlp import Value
 from nanobot.plugins.traces import names
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry, UserEntry
-from nanobot.telemetry.otlp import Value
 
 MOST_TEXT = 4_096
 """The longest text, in characters."""

@@ -13,13 +13,13 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.collector import NotTaken
 from nanobot.plugins.traces.content import Content
 from nanobot.plugins.traces.sampling import Sampler
 from nanobot.plugins.traces.span import Span
 from nanobot.plugins.traces.spans import kept_of, spans_of
 from nanobot.plugins.traces.store import Progress, TracedRuns
 from nanobot.ports import Clock
-from nanobot.telemetry.collector import NotTaken
 
 _STATE = "traces"
 _SPANS_AT_ONCE = 512

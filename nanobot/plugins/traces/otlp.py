@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from nanobot.plugins.common import otlp
+from nanobot.plugins.common.collector import Collector
+from nanobot.plugins.common.otlp import Value, attributes, nanoseconds
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.span import Span
-from nanobot.telemetry import otlp
-from nanobot.telemetry.collector import Collector
-from nanobot.telemetry.otlp import Value, attributes, nanoseconds
 
 _ERROR = 2
 _SERVICE = "opentelemetry.proto.collector.trace.v1.trace_service_pb2"

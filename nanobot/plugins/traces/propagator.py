@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.collector import switched_off
 from nanobot.plugins.traces.sampling import Sampler, sampler_of
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.span import span_id
 from nanobot.propagation import Headers, Step
 from nanobot.system import environment
-from nanobot.telemetry.collector import switched_off
 from nanobot.telemetry.ids import kept, trace_id
 from nanobot.telemetry.traceparent import TRACEPARENT, TraceParent, parsed
 

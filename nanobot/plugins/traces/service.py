@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.collector import collector, switched_off
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.traces.content import Content
 from nanobot.plugins.traces.exporter import Exporter
 from nanobot.plugins.traces.otlp import SpanCollector
@@ -11,9 +13,7 @@ from nanobot.plugins.traces.store import TracedRuns
 from nanobot.ports import Clock
 from nanobot.seam.works import Works
 from nanobot.store.opening import Store
-from nanobot.store.repositories.trigger_state import SqlTriggerState
 from nanobot.system import environment
-from nanobot.telemetry.collector import collector, switched_off
 from nanobot.tools.registry import ToolRegistry
 
 

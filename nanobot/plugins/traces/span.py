@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.telemetry.otlp import Value
+from nanobot.plugins.common.otlp import Value
 
 INTERNAL, CLIENT, PRODUCER, CONSUMER = 1, 3, 4, 5
 """Kinds of spans, with OTLP's numbers."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from loguru import logger
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.config.loader import Config
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.ports import Clock
 from nanobot.providers.base import Models

@@ -11,9 +11,6 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.auxiliary import AuxiliaryAnswer, ask
-from nanobot.agent.material import material
-from nanobot.agent.stages.helpers import AuxiliaryModels, acts, question
 from nanobot.agent.step import elapsed_seconds
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import (
@@ -26,6 +23,10 @@ from nanobot.errors import (
     UsageError,
 )
 from nanobot.messages import EventKind, Origin, Role
+from nanobot.plugins.common.auxiliary import AuxiliaryAnswer, ask
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.material import material
+from nanobot.plugins.common.stages import acts, question
 from nanobot.plugins.triage.decision import Decision, TriageRun, parse
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest

@@ -15,9 +15,9 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.bus.pace import stirred
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
+from nanobot.plugins.common.pace import stirred
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.retries import until_stored

@@ -10,10 +10,10 @@ from loguru import logger
 
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.web_tools.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.untrusted import FRAME_CHARS, untrusted
 
 MAX_QUERY = 400
 MAX_COUNT = 20

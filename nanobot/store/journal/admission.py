@@ -188,7 +188,7 @@ def _verdict(
     limits: _Limits,
     account: int,
 ) -> _Verdict:
-    if admission.answer is not None or admission.stop is not None:
+    if not admission.for_run:
         return _Verdict(waits=False, answer=admission.answer)
     original = admission.message.edit_of
     if original is not None:

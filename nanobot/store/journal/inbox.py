@@ -193,7 +193,7 @@ def row_of(
         "sender_id": message.sender.id,
         "role": admission.role,
         "origin": message.origin,
-        "state": "pending" if waits else "settled",
+        "state": "pending" if waits else "performing" if admission.performing else "settled",
         "at": now,
         "not_before": now + held if held else 0.0,
         "awaiting_files": waits and admission.awaiting_files,

@@ -28,8 +28,8 @@ def begin(
     """Create the session of a message if necessary (`session` is its row, if it existed). The
     message gives it a title if it can; a command cannot.
     """
-    orders = admission.answer is not None or admission.stop is not None
-    text = "" if orders or admission.message.command else admission.message.text
+    spoken = admission.for_run and not admission.message.command
+    text = admission.message.text if spoken else ""
     if session is None:
         log.ensure_session(connection, writer, admission.session_key, text)
     elif text and not session.title:

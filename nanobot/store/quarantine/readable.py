@@ -54,7 +54,7 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("runs", "role"): frozenset(Role),
     ("inbound", "role"): frozenset(Role),
     ("inbound", "origin"): frozenset(Origin),
-    ("inbound", "state"): frozenset({"pending", "taken", "settled"}),
+    ("inbound", "state"): frozenset({"pending", "performing", "taken", "settled"}),
     ("outbound", "state"): _OUTBOUND,
     ("outbound_parts", "state"): _PARTS,
     ("approvals", "state"): frozenset(get_args(approvals.State)),

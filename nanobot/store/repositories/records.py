@@ -25,7 +25,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
-from nanobot.store.repositories import feedback as feedback_rows
 from nanobot.store.repositories import log_pages, run_roots, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.unit import StoreContext
@@ -55,9 +54,6 @@ class SqlRecords(SqlStore):
     approval = bare_verb(approval_rows.one)
     seen = bare_verb(approval_rows.seen, "seen")
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
-
-    judge = verb(feedback_rows.judge, "judge")
-    feedback = bare_verb(feedback_rows.listing)
 
     _counted = bare_verb(views.counted)
     _some_outbox = bare_verb(views.some_outbox)

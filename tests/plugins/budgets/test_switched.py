@@ -13,13 +13,13 @@ from loguru import logger
 from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.plugin_checks import checked
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.operations.home import Finding
 from nanobot.operations.rendering import Now
 from nanobot.plugins.budgets.operations import UsageReport
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.top.moment import moment_text
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider

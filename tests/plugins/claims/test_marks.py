@@ -16,7 +16,7 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
-from nanobot.operations.timeline import RunPage
+from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.conversations.logs import page_text as session_text
 from nanobot.plugins.runs.runs import page_text
 from nanobot.providers.one_provider import OneProvider

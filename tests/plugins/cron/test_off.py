@@ -12,10 +12,10 @@ import pytest
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
-from nanobot.app.trigger_plans import plan_of
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import Origin
+from nanobot.plugins.jobs.plans import plan_of
 from nanobot.providers.one_provider import OneProvider
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from nanobot.agent.recorded import Otherwise
 from nanobot.agent.runner import Before
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import StoreError, ToolDenied, UsageError
+from nanobot.plugins.common.recorded import Otherwise
 from nanobot.plugins.fork import PLUGIN
 from nanobot.plugins.fork.answering import ForkTools
 from nanobot.plugins.fork.bench import place_of

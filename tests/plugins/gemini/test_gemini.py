@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ModelProtocolError, ModelRefused
+from nanobot.plugins.common.openai_once import SingleRequest, ask_once
 from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.base import ChatMessage, Completion, ModelRequest, ToolCall, ToolSpec, Usage
-from nanobot.providers.openai_once import SingleRequest, ask_once
 from nanobot.providers.openai_request import Quirks
 from nanobot.testing.machine import ManualClock
 from tests.doubles.gemini_rules import SIGNATURES, problem_with

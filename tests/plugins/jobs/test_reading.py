@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nanobot.app.trigger_plans import plan_of
 from nanobot.messages import Origin
+from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.service import store_hooks
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.plugin_checks import checked
 from nanobot.config.loader import load
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.mcp.findings import unwalled
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap

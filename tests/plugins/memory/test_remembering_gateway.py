@@ -12,6 +12,7 @@ from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
+from nanobot.plugins.jobs.triggers import GatheredTriggers
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.port import MemoryView
 from nanobot.testing.machine import PATIENCE, ManualClock
@@ -128,7 +129,7 @@ async def test_what_an_event_taught_is_kept_and_its_run_summed_up(
 ) -> None:
     clock = ManualClock(instant=False)
     async with with_events(tmp_path, model, clock, to).serving("test", lambda _: None) as gateway:
-        _, publisher = gateway.triggers["events"]
+        _, publisher = gateway.plugged.offers.get(GatheredTriggers).each["events"]
         await publisher.publish(SAVES)
         await eventually(clock, lambda: remembered(model) == 1)
         before = clock.now()
@@ -152,7 +153,8 @@ async def test_what_an_event_taught_stays_with_the_group_that_it_is_told_to(
     clock = ManualClock(instant=False)
     bot = with_events(tmp_path, model, clock, "telegram:-7")
     async with bot.serving("test", lambda _: None) as gateway:
-        await gateway.triggers["events"][1].publish(SAVES)
+        _, publisher = gateway.plugged.offers.get(GatheredTriggers).each["events"]
+        await publisher.publish(SAVES)
         await eventually(clock, lambda: remembered(model) == 1)
         before = clock.now()
         await eventually(clock, lambda: clock.now() > before + 60)

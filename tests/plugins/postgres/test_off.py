@@ -13,8 +13,8 @@ from nanobot.app.peers import sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, StoreError
+from nanobot.plugins.common.store.at_rest import at_rest, where
 from nanobot.seam.installed import installed
-from nanobot.store.at_rest import at_rest, where
 from nanobot.store.opening import Store, in_memory_database
 from nanobot.store.servers import server_of
 from nanobot.store.unit import StoreContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.operations.timeline import RunPage
+from nanobot.plugins.common.timeline import RunPage
 from nanobot.session.entries import CancelEntry
 from nanobot.session.views import RunView
 from nanobot.testing import gateway

@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.store import full_text
 from nanobot.plugins.erasure.store import words
 from nanobot.session.entries import UserEntry, encode
-from nanobot.store.database import full_text, schema
+from nanobot.store.database import schema
 from tests.store.home import Home
 
 ENTRIES, SESSIONS = 100_000, 200

@@ -15,12 +15,12 @@ import pytest
 from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.plugin_checks import checked
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, RuleSettings
 from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace

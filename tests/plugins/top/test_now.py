@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from nanobot.messages import Role
-from nanobot.operations.timeline import RunPage
+from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations

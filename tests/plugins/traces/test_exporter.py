@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from loguru import logger
 
+from nanobot.plugins.common.collector import NotTaken, collector
+from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.traces.content import MOST_TEXT, Content
 from nanobot.plugins.traces.exporter import Exporter
 from nanobot.plugins.traces.otlp import SpanCollector
 from nanobot.plugins.traces.sampling import sampler_of
 from nanobot.plugins.traces.store import TracedRuns
-from nanobot.store.repositories.trigger_state import SqlTriggerState
-from nanobot.telemetry.collector import NotTaken, collector
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock

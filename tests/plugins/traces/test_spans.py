@@ -14,6 +14,7 @@ from msgspec import inspect
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.common.otlp import JSON, PROTOBUF
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.otlp import encoded
 from nanobot.plugins.traces.span import Sent, Span, span_id
@@ -35,7 +36,6 @@ from nanobot.session.entries import (
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.telemetry.ids import trace_id
-from nanobot.telemetry.otlp import JSON, PROTOBUF
 from tests.agent.test_any_log import floats, texts, values
 from tests.sampling import examples
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.helpers import AuxiliaryModels
 from nanobot.agent.stages.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite

@@ -18,10 +18,10 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken, StoreError, UsageError
+from nanobot.plugins.common.store import full_text
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
-from nanobot.store.database import full_text
 from nanobot.store.database.database import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.blob_references import Place as BlobPlace

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.common.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
 from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_blobs
 from nanobot.session import entries as log_entries
@@ -22,7 +23,6 @@ from nanobot.session.entries import (
 )
 from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
-from nanobot.store.digests import DIGEST, begun
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import LOGGED, QUOTES, note
 from nanobot.store.unit import StoreContext

@@ -7,10 +7,10 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.full_text import FullText
 from nanobot.plugins.erasure.store.notes import ROWS
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
-from nanobot.store.database.full_text import FullText
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import LOG_WORDS, note
 

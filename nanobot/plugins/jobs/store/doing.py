@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.rules import admits, repeats
 from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
@@ -15,7 +16,6 @@ from nanobot.plugins.jobs.store.occurrences import NewOccurrence, Occurrence
 from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import chats
-from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.jobs import Fired, Job, Taken
 

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.due import due_at
 from nanobot.plugins.jobs.store import notices, pausing
 from nanobot.plugins.jobs.store.absences import count_of
@@ -18,7 +19,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
-from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.jobs import Job, OccurrenceView, Plan
 from nanobot.triggers.service import Following

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.digests import DIGEST
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import job_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.digests import DIGEST
 from nanobot.store.journal.outbox import READ_UNTIL
 
 _o = schema.outbound

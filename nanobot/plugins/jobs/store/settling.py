@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import OutboundMessage
+from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.rules import RETRIES, OpenTime, repeats
 from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
@@ -17,7 +18,6 @@ from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.slices import Slice
 from nanobot.store.unit import StoreContext
 from nanobot.triggers.jobs import Fired, silent
 

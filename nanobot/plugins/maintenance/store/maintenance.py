@@ -18,11 +18,18 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
-from nanobot.store.at_rest import COMMAND, begin_reading, file_of, present, reading, where
+from nanobot.plugins.common.store.at_rest import (
+    COMMAND,
+    begin_reading,
+    file_of,
+    present,
+    reading,
+    where,
+)
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
-from nanobot.store.opening import check
+from nanobot.store.opening import check, uri_of
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.repositories import chain
 from nanobot.store.servers import server_of
@@ -178,7 +185,7 @@ def check_backup(file: Path) -> None:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     check(file)
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+    with closing(sqlite3.connect(f"{uri_of(file)}?mode=ro", uri=True)) as connection:
         query = "SELECT count(*) FROM sqlite_master WHERE name IN ('alembic_version', 'sessions')"
         if connection.execute(query).fetchone() != (2,):
             raise UsageError(f"{file} is not a store of nanobot's")
@@ -212,7 +219,7 @@ def _copy_sqlite(path: Path, target: Path) -> None:
     try:
         target.touch(0o600)
         with (
-            closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(target)) as copy,
         ):
             # In one step: a backup in several steps restarts at its first page whenever another

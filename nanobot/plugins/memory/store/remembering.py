@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.after_runs import SqlAfterRuns
 from nanobot.plugins.memory.remember import DueSession, Exchanges
 from nanobot.session.entries import RememberEntry
 from nanobot.session.keys import FORKS
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.journal import log, runs
-from nanobot.store.repositories.after_runs import SqlAfterRuns
 from nanobot.store.verbs import transaction
 
 _s = schema.sessions

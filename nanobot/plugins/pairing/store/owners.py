@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.at_rest import reading
+from nanobot.plugins.common.store.at_rest import reading
+from nanobot.plugins.common.store.inspection import inspect
 from nanobot.store.database import schema
 from nanobot.store.database.migrate import OURS
-from nanobot.store.repositories.inspection import inspect
 
 _p = schema.pairings
 _OWNED = sa.select(_p.c.channel).where(_p.c.state == "approved", _p.c.role == "owner").distinct()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.store.at_rest import at_rest, where
 from nanobot.plugins.postgres.store.transfer import Moved, head_of, move
-from nanobot.store.at_rest import at_rest, where
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 
 

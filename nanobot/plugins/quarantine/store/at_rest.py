@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.store.at_rest import at_rest, reading
 from nanobot.plugins.quarantine.content import QuarantinedContent
 from nanobot.plugins.quarantine.store import rows, survey
 from nanobot.plugins.quarantine.store.survey import Unreadable
 from nanobot.session.quarantine import Quarantined
-from nanobot.store.at_rest import at_rest, reading
 from nanobot.store.database import migrate
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock

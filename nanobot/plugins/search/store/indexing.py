@@ -13,9 +13,9 @@ from functools import partial
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
-from nanobot.bus.pace import stirred
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.common.pace import stirred
 from nanobot.plugins.search.query import rows_of
 from nanobot.plugins.search.store import log_words
 from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed

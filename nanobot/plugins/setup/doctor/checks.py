@@ -17,9 +17,10 @@ import msgspec
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
-from nanobot.errors import ConfigError, ModelError, NanobotError
+from nanobot.errors import ConfigError, ModelError, NanobotError, StoreUnwritable
 from nanobot.operations.home import Finding
 from nanobot.operations.spending import COST_LIMITED
+from nanobot.plugins.common.store.inspection import Inspection, inspect
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances
 from nanobot.plugins.setup.doctor.mendable import Mendable
@@ -27,13 +28,13 @@ from nanobot.plugins.setup.doctor.plugins import plugins, unattended
 from nanobot.plugins.setup.probes import try_model
 from nanobot.seam.installed import provided
 from nanobot.server.client import call
-from nanobot.store.repositories.inspection import Inspection, inspect
 from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
 """A correct clock shows a later time."""
+_OTHER_HOME = "Make it a folder of yours, or set NANOBOT_HOME to another"
 _RUNS = "running as process"
 _AILING = frozenset({"down", "wedged", "failed"})
 """Channel states that people should know about."""
@@ -110,9 +111,8 @@ def _home(config: Config) -> list[Finding | Mendable]:
         )
         return [Mendable(finding, lambda: home.mkdir(parents=True, mode=0o700))]
     if not home.is_dir() or not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        remedy = "Make it a folder of yours, or set NANOBOT_HOME to another"
         text = f"{home} cannot be written"
-        return [Finding(about=about, level="broken", text=text, remedy=remedy)]
+        return [Finding(about=about, level="broken", text=text, remedy=_OTHER_HOME)]
     findings: list[Finding | Mendable] = []
     secrets = home / "secrets"
     private = [(home, 0o700), (config.file, 0o600), (home / "web.token", 0o600), (secrets, 0o700)]
@@ -247,6 +247,8 @@ async def _model(config: Config, environ: Mapping[str, str]) -> Finding:
     except (ModelError, ConfigError) as error:
         remedy = "Set agent.model and its key: `nanobot onboard` helps"
         return Finding(about=about, level="broken", text=str(error).rstrip("."), remedy=remedy)
+    except StoreUnwritable as error:
+        return Finding(about=about, level="broken", text=str(error), remedy=_OTHER_HOME)
     text = f"{tried.name} answered after {tried.seconds:.1f} s"
     limited = provided(COST_LIMITED)
     if tried.priced or limited is None or not limited(config):

@@ -8,11 +8,11 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ChannelError, ConfigError, PluginBroken
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.setup.probes import try_channel
 from nanobot.plugins.setup.strangers import can_ask
 from nanobot.seam.faces import OWNED_CHANNELS
 from nanobot.seam.installed import provided
-from nanobot.server.web_port import port_finding
 from nanobot.store.servers import url_of
 
 

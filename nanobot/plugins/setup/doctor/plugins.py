@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import get_args
 
 from nanobot.agent.tasks.types import installed as run_types_of
-from nanobot.app.plugin_checks import checked
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.plugin_checks import checked
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.seam.installed import installed, provided
 from nanobot.session.tasks import UNENDED_TASKS
@@ -44,15 +44,15 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
     plugins_here = switched(config)
-    if "jobs" not in plugins_here.on:
-        for name in (name for name, table in config.triggers.items() if table.enabled):
-            text = f"triggers.{name} does nothing: triggers need the plugin jobs"
-            remedy = "`nanobot plugins on jobs`, then restart"
-            yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     if config.agent.transcription_model and "hearing" not in plugins_here.on:
         text = "agent.transcription_model does nothing: transcripts need the plugin hearing"
         remedy = "`nanobot plugins on hearing`, then restart"
         yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
+    if "progress" not in plugins_here.on:
+        for name in (name for name, channel in config.channels.items() if channel.marks):
+            text = f"channels.{name}.marks does nothing: it needs the plugin progress"
+            remedy = "`nanobot plugins on progress`, then restart"
+            yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     why = plugins_here.off.get(_READER, "")
     if rows and why:
         text = f"The rows of the store are not read. This belongs to the plugin {_READER}. {why}"

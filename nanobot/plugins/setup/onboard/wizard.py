@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from nanobot.cli.questions import agree, ask, ask_secret, choose, say
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import is_secret, parse
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.questions import agree, ask, ask_secret, choose, say
 from nanobot.plugins.setup.new_channel import ChannelType, NewChannel, kinds, variable_of
 from nanobot.plugins.setup.probes import first_message, try_channel
 from nanobot.plugins.setup.strangers import nobody_yet

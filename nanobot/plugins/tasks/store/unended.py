@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.at_rest import reading
+from nanobot.plugins.common.store.at_rest import reading
+from nanobot.plugins.common.store.inspection import inspect
 from nanobot.store.database.message_tables import RUN_LIVE, runs
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.task_tables import tasks
-from nanobot.store.repositories.inspection import inspect
 
 _LIVE = sa.select(sa.func.count()).where(runs.c.id == tasks.c.run_id, RUN_LIVE)
 

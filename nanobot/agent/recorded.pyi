@@ -1,0 +1,9 @@
+from nanobot.plugins.common.recorded import UNRECORDED as UNRECORDED
+from nanobot.plugins.common.recorded import Elsewhere as Elsewhere
+from nanobot.plugins.common.recorded import Otherwise as Otherwise
+from nanobot.plugins.common.recorded import Recorded as Recorded
+from nanobot.plugins.common.recorded import RecordedResult as RecordedResult
+from nanobot.plugins.common.recorded import RecordedTools as RecordedTools
+from nanobot.plugins.common.recorded import earlier as earlier
+from nanobot.plugins.common.recorded import recorded_results as recorded_results
+from nanobot.plugins.common.recorded import signature as signature

@@ -1,0 +1,166 @@
+"""Commands of one channel that take longer than a moment. Its other chats do not wait for them.
+
+The message of such a command is admitted as `performing`, and settled with its answer. After a
+crash it is not performed again: whether it had an effect is unknown, and its person is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from nanobot.boundary import boundary
+from nanobot.bus.core import Bus
+from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.ports import Clock
+from nanobot.retries import until_stored
+from nanobot.session import keys
+from nanobot.session.inbox import Admission, Admitted
+from nanobot.session.said import AtOnce, Perform, Said, notice
+from nanobot.text import Sentence, first_sentence
+
+SOON_SECONDS = 1.0
+"""How long the other chats wait for a command that may end soon: half of it for each other command
+that the same person has in progress."""
+LONGEST_SECONDS = 600.0
+MOST_OF_ONE_PERSON = 4
+_ADMISSION_SECONDS = 600.0
+"""How long an answer waits for the admission of its message, which the platform may bring again."""
+
+
+class _Begun:
+    """A command that is performed. `inbound`: the number of its message in the journal, once it is
+    admitted there as `performing`; 0 if its answer comes with it, or came before."""
+
+    def __init__(self, said: Said, task: asyncio.Task[Admission]) -> None:
+        self.said = said
+        self.task = task
+        self.inbound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+
+class CommandsInProgress:
+    """The commands of one channel that take longer. While `run` does not run, the intake waits for
+    each command."""
+
+    def __init__(self, name: str, bus: Bus, clock: Clock) -> None:
+        self._name = name
+        self._bus = bus
+        self._clock = clock
+        self._tasks: asyncio.TaskGroup | None = None
+        self._begun: dict[str, _Begun] = {}
+
+    async def run(self) -> None:
+        """Perform commands until cancelled. First tells those whose commands an earlier process did
+        not end."""
+        journal = self._bus.journal
+        what = f"{self._name}: commands"
+        for left in await until_stored(
+            lambda: journal.begun_commands(self._name), self._clock, what
+        ):
+            answer = notice(left.message, _interrupted(left.message))
+            await self._settle(left.inbound_id, answer)
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                await asyncio.get_running_loop().create_future()  # until cancelled
+        finally:
+            self._tasks = None
+            self._begun.clear()
+
+    async def command(self, said: Said, perform: Perform) -> Admission:
+        """See said.Waiting."""
+        key = _key(said.message)
+        begun = self._begun.get(key)
+        if begun is None:
+            if self._tasks is None:
+                return await AtOnce().command(said, perform)
+            others = sum(each.said.person == said.person for each in self._begun.values())
+            if others >= MOST_OF_ONE_PERSON:
+                return said.answered(_too_many(others), refused=True)
+            begun = self._begin(self._tasks, key, said, perform)
+            done, _ = await asyncio.wait({begun.task}, timeout=SOON_SECONDS / 2**others)
+            if done:
+                del self._begun[key]
+                begun.inbound.set_result(0)
+                return begun.task.result()
+        return Admission(
+            message=said.message, session_key=said.session_key, role=said.role, performing=True
+        )
+
+    def _begin(self, tasks: asyncio.TaskGroup, key: str, said: Said, perform: Perform) -> _Begun:
+        task = tasks.create_task(_answered(said, perform), name=f"{self._name}: a command")
+        begun = self._begun[key] = _Begun(said, task)
+        tasks.create_task(self._follow(key, begun), name=f"{self._name}: the answer to a command")
+        return begun
+
+    def stop(self, said: Said, *, everyone: bool) -> bool:
+        """See said.Waiting."""
+        here = [
+            begun
+            for begun in self._begun.values()
+            if begun.said.session_key == said.session_key
+            and (everyone or begun.said.person == said.person)
+        ]
+        return any([begun.task.cancel() for begun in here])  # noqa: C419 - each is cancelled
+
+    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
+        """A message is in the journal. Of a command that was settled before, nothing more is
+        done."""
+        begun = self._begun.get(_key(message))
+        if begun is not None and not begun.inbound.done():
+            begun.inbound.set_result(outcome.inbound_id if outcome.fresh else 0)
+
+    async def _follow(self, key: str, begun: _Begun) -> None:
+        """Settle the command's message when it has ended."""
+        with boundary(f"{self._name}: the answer to a command"):
+            try:
+                async with asyncio.timeout(_ADMISSION_SECONDS):
+                    inbound_id = await begun.inbound
+                if inbound_id:
+                    await self._settle(inbound_id, await _answer_of(begun))
+            finally:
+                begun.task.cancel()
+                if self._begun.get(key) is begun:
+                    del self._begun[key]
+
+    async def _settle(self, inbound_id: int, answer: OutboundMessage | None) -> None:
+        journal, what = self._bus.journal, f"{self._name}: the answer to a command"
+        settled = await until_stored(
+            lambda: journal.performed(inbound_id, answer), self._clock, what
+        )
+        if settled and answer is not None:
+            self._bus.owed(answer.address)
+
+
+async def _answered(said: Said, perform: Perform) -> Admission:
+    """What it gives; a failure is answered, too."""
+    with boundary("a command") as caught:
+        return await perform(LONGEST_SECONDS)
+    return said.answered(f"The command failed: {caught.error}", refused=True)
+
+
+async def _answer_of(begun: _Begun) -> OutboundMessage | None:
+    await asyncio.wait({begun.task})
+    if begun.task.cancelled():
+        return notice(begun.said.message, f"{_shown(begun.said.message)} was stopped.")
+    return begun.task.result().answer
+
+
+def _shown(message: InboundMessage) -> str:
+    return first_sentence(message.text, 60)
+
+
+def _key(message: InboundMessage) -> str:
+    return keys.message(message.address, message.dedupe_key)
+
+
+def _interrupted(message: InboundMessage) -> Sentence:
+    return (
+        f"{_shown(message)} was interrupted by a restart. Whether it had an effect is unknown: "
+        "look before you send it again."
+    )
+
+
+def _too_many(others: int) -> Sentence:
+    return (
+        f"{others} commands of yours are still being performed. "
+        "Please send this one again when they have been answered."
+    )

@@ -1,0 +1,1 @@
+"""Code that several built-in plugins share. It is no plugin itself."""

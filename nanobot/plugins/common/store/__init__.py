@@ -1,0 +1,1 @@
+"""The part of the shared code that uses SQL."""

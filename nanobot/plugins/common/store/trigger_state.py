@@ -1,0 +1,27 @@
+"""The state of triggers, over SQL."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import alone
+from nanobot.store.verbs import SqlStore, transaction
+
+_k = schema.trigger_state
+
+
+class SqlTriggerState(SqlStore):
+    """See TriggerState in plugins.common.trigger_state: the same code for SQLite and PostgreSQL."""
+
+    @transaction()
+    def kept(self, connection: sa.Connection, name: str) -> bytes | None:
+        return connection.scalar(sa.select(_k.c.body).where(_k.c.name == name))
+
+    @transaction("keep")
+    def keep(self, connection: sa.Connection, name: str, body: bytes) -> None:
+        values = {"body": body, "changed_at": self.writer.clock.now()}
+        alone(connection, "kept")  # two at once would each find that the row is missing
+        there = sa.update(_k).where(_k.c.name == name).values(**values)
+        if connection.execute(there).rowcount == 0:
+            connection.execute(sa.insert(_k).values(name=name, **values))

@@ -1,0 +1,14 @@
+"""Progress: chats show that their runs work, and what they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="progress",
+    summary="Answers that grow in chats while they are written, and marks at messages.",
+    texts=Path(__file__).parent,
+    provides={"showing": "nanobot.plugins.progress.showing:showing"},
+)

@@ -1,0 +1,106 @@
+"""Every command in a home that cannot be used ends with a sentence, and without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from typer.main import get_command
+
+from nanobot.cli.commands import app
+from tests.cli.running import environ_of, run
+from tests.sampling import few
+
+_APART = {
+    "gateway": "serves until it is stopped",
+    "mcp serve": "serves until it is stopped",
+    "agent": "asks the embedded model",
+    "onboard": "asks a person",
+    "upgrade": "changes the installation",
+    "update": "changes the installation",
+    "uninstall": "changes the machine",
+    "service install": "changes the machine",
+    "service uninstall": "changes the machine",
+}
+Broken: TypeAlias = Callable[[Path], Path]
+_FIRST = ("doctor", "db check", "db quarantine list", "db quarantine show")
+
+
+def commands(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    """Every command, with all of its words."""
+    for name, below in getattr(command, "commands", {}).items():
+        if hasattr(below, "commands"):
+            yield from commands(below, *path, name)
+        else:
+            yield " ".join([*path, name]), below
+
+
+COMMANDS = dict(commands(get_command(app)))
+
+
+def below_a_file(folder: Path) -> Path:
+    (folder / "file").write_text("a file")
+    return folder / "file" / "home"
+
+
+def not_to_be_made(_: Path) -> Path:
+    return Path("/proc/nanobot")
+
+
+def not_a_database(folder: Path) -> Path:
+    (folder / "state.db").write_bytes(b"no database" * 1_000)
+    return folder
+
+
+def a_folder_in_its_place(folder: Path) -> Path:
+    (folder / "state.db").mkdir()
+    return folder
+
+
+def empty(folder: Path) -> Path:
+    return folder
+
+
+def words(name: str) -> list[str]:
+    """The command, with something for all that it needs."""
+    given = name.split()
+    for parameter in COMMANDS[name].params:
+        if parameter.name == "yes":
+            given.append("--yes")
+        elif parameter.required:
+            given += ["1"] if parameter.param_type_name == "argument" else [parameter.opts[0], "1"]
+    return given
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "broken", [below_a_file, not_to_be_made, not_a_database, a_folder_in_its_place, empty]
+)
+@pytest.mark.parametrize(
+    "name", few([*_FIRST, *sorted(COMMANDS.keys() - _APART.keys() - {*_FIRST})], len(_FIRST))
+)
+async def test_no_command_shows_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Broken, name: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")  # some write a file where they are
+    ran = await run(environ_of(broken(tmp_path)), *words(name))
+    assert "Traceback" not in ran.out + ran.err
+    assert ran.code in range(6), ran
+    assert ran.out.strip() or ran.err.strip()
+
+
+@pytest.mark.process
+async def test_a_home_may_have_any_characters(tmp_path: Path) -> None:
+    """Its store is in it, and found again by all that reads it from outside."""
+    home = tmp_path / "we?ird#%41 ü&x=y"
+    environ, backup = environ_of(home), str(tmp_path / "a?b.db")
+    for command in ("status", "db check", "db quarantine list", "db vacuum"):
+        assert (await run(environ, *command.split())).code == 0, command
+    assert (await run(environ, "db", "backup", backup)).code == 0
+    assert (await run(environ, "db", "restore", backup)).code == 0
+    assert "sound, revision" in (await run(environ, "doctor")).out
+    assert (home / "state.db").is_file()
+    assert not (tmp_path / "we").exists()
