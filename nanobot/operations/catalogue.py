@@ -15,7 +15,6 @@ from nanobot.operations import (
     plugins,
     reloading,
     security,
-    sending,
     status,
     tools,
 )
@@ -28,7 +27,6 @@ from nanobot.text import Sentence
 _MODULES = (
     help,
     conversation,
-    sending,
     status,
     approvals,
     tools,

@@ -73,6 +73,7 @@ BUILT_IN = (
     "replay",
     "runs",
     "search",
+    "sending",
     "setup",
     "shell",
     "skills",
