@@ -23,7 +23,6 @@ from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     blobs_of,
     prompt_of,
-    reports_of,
     taint_of,
     transcriber_of,
     walls_of,
@@ -180,7 +179,6 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            troubles=reports_of(self.store, bus),
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,

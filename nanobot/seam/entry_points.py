@@ -85,6 +85,7 @@ BUILT_IN = (
     "top",
     "traces",
     "triage",
+    "troubles",
     "voice",
     "web_access",
     "web_tools",
