@@ -67,7 +67,6 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
-from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import side_by_side
@@ -244,14 +243,13 @@ class _Assembly:
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
-        store, clock = self.store, self.machine.clock
+        clock = self.machine.clock
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
             conversations=self.conversations,
-            notices=SqlNotices(store.database),
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
