@@ -12,16 +12,17 @@ from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
 from nanobot.app.accompanying import bring_propagator
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
+from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
-from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.lifecycle import Lifecycle
-from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
+from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
-    blobs_of,
     prompt_of,
     taint_of,
     transcriber_of,
@@ -29,7 +30,6 @@ from nanobot.app.parts import (
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
-from nanobot.app.plugin_exposure import Brought
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -42,6 +42,7 @@ from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.home import LiveChanges
 from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
@@ -129,16 +130,17 @@ class _Assembly:
             machine.clock,
             program.provider or Clients(self.plugins, plugged.switched),
         )
-        self.blobs = blobs_of(config)
+        self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         self.received = Received(self.blobs, self.files, taint=self.taint)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
-        self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
+        policy = Policy(config.policy, bringing.rules_of(plugged))
+        logged = program == Program()
+        self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs
-        self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
@@ -146,8 +148,8 @@ class _Assembly:
         self.sharing = sharing_of(self.store, self.plugged)
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
-        pairing = self.plugged.offers.find(Strangers) is not None
-        self.store.writer.owners = owners_among(owners_of(config.channels, pairing=pairing))
+        self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
+        self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
@@ -196,7 +198,6 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(Brought(lambda: self.live.config, self.plugged))
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
@@ -219,12 +220,12 @@ class _Assembly:
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
         return ChannelStarter(
-            config=self.config,
+            config=self.hosted,
             channels=self.channels,
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.config, self.plugins, asking=strangers is not None),
+            adapters=Adapters(self.hosted, self.plugins),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
@@ -258,7 +259,7 @@ class _Assembly:
                 self.machine.environ,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
-                forget_prompts=self.records.forget_prompts,
+                changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
             ),
             facts=facts,
@@ -288,7 +289,7 @@ class _Assembly:
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
-        self.live.in_prompts = tuple(key for each in additions for key in each.keys)
+        self.live.in_prompts += tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
 

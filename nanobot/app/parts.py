@@ -18,7 +18,6 @@ from nanobot.session.scopes import FOLDER
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
-from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
@@ -70,12 +69,3 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     """Paths of a workspace that are for its owners only, or for one person or group each: memory,
     and files that only owners' prompts contain."""
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
-
-
-def blobs_of(config: Config) -> Blobs:
-    """The storage of messages' files. Raises ConfigError."""
-    if isinstance(config.blobs, Path):
-        return Blobs(config.blobs)
-    from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
-
-    return ObjectBlobs(config.blobs)

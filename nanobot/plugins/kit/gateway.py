@@ -14,7 +14,7 @@ from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.agent.tasks.types import AnyRunType
@@ -193,7 +193,6 @@ class FakeGateway:
                 {"NANOBOT_HOME": str(options.workspace)},
                 states=dict,
                 restart=None,
-                forget_prompts=self.records.forget_prompts,
             ),
             facts=self.facts,
             clock=clock,

@@ -24,7 +24,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
-from nanobot.store.repositories import log_pages, run_roots, session_views, views
+from nanobot.store.repositories import descendants, log_pages, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -42,7 +42,7 @@ class SqlRecords(SqlStore):
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     run = bare_verb(views.one_run)
     run_ids = bare_verb(views.run_ids)
-    children = bare_verb(run_roots.below)
+    children = bare_verb(descendants.below)
     run_entries = bare_verb(views.run_entries)
     deliveries = bare_verb(views.deliveries)
     cancel = verb(journal_runs.cancel, "cancel")

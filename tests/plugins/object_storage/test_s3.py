@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanobot.errors import BlobMissing, StoreError, StoreUnwritable
-from nanobot.workspace.object_blobs import ObjectBlobs
+from nanobot.plugins.object_storage.s3 import ObjectBlobs
 
 URL = "s3://files/nanobot"
 
