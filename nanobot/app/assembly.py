@@ -24,7 +24,6 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.parts import (
     prompt_of,
-    reports_of,
     taint_of,
     transcriber_of,
     walls_of,
@@ -69,7 +68,6 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
-from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import side_by_side
@@ -182,7 +180,6 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            troubles=reports_of(self.store, bus),
             lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,
@@ -247,14 +244,13 @@ class _Assembly:
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
-        store, clock = self.store, self.machine.clock
+        clock = self.machine.clock
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
             conversations=self.conversations,
-            notices=SqlNotices(store.database),
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,

@@ -133,11 +133,7 @@ class Gateway:
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
                 if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
-                kept: dict[str, Work] = {
-                    "trouble reports": parts.troubles.run,
-                }
                 starting = [
-                    *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]

@@ -14,7 +14,6 @@ from nanobot.operations import (
     help,
     plugins,
     security,
-    sending,
     status,
     tools,
 )
@@ -27,7 +26,6 @@ from nanobot.text import Sentence
 _MODULES = (
     help,
     conversation,
-    sending,
     status,
     approvals,
     tools,

@@ -6,7 +6,7 @@ import msgspec
 
 from nanobot.addresses import called, chat_of
 from nanobot.messages import WEB
-from nanobot.operations.notices import Notices
+from nanobot.operations.operation import OperationContext
 from nanobot.text import OwnText, Spans
 
 
@@ -25,9 +25,13 @@ class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def notices_of(
-    notices: Notices, session: str, *, since: float, limit: int
+    context: OperationContext, session: str, *, since: float, limit: int
 ) -> list[NoticeView]:
     """Those of a session, the newest first."""
+    from nanobot.plugins.common.store.notices import SqlNotices  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    notices = SqlNotices(context.of(Store).database)
     rows = await notices.latest(session, _chats_of(session), since=since, limit=limit)
     return [
         NoticeView(

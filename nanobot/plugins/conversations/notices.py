@@ -41,4 +41,4 @@ async def list_notices(
     They are not part of its log, and the model never sees them. Refusals are listed, too.
     """
     check_sight(caller, session)
-    return await notices_of(context.engine.notices, session, since=since, limit=limit)
+    return await notices_of(context, session, since=since, limit=limit)

@@ -132,8 +132,7 @@ class Conversations:
     async def _notices(self, request: web.Request) -> web.StreamResponse:
         key = session_of(request)
         span = query_of(request, Span)
-        kept = self._operations.engine.notices
-        rows = await notices_of(kept, key, since=span.since, limit=span.limit)
+        rows = await notices_of(self._operations, key, since=span.since, limit=span.limit)
         return answer(200, in_language(rows, list[NoticeView], wanted(request)))
 
     async def _take(self, request: web.Request) -> web.StreamResponse:

@@ -51,7 +51,6 @@ from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
@@ -186,7 +185,6 @@ class FakeGateway:
             models=self.provider,
             records=self.records,
             conversations=self.process.conversations,
-            notices=SqlNotices(self.process),
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,

@@ -10,6 +10,7 @@ from nanobot.operations.operation import Operation
 from nanobot.plugins.conversations.lists import ConversationList
 from nanobot.plugins.conversations.operations import operations
 from nanobot.plugins.conversations.store import SqlConversationList
+from nanobot.store.opening import Store
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 
 EVERY: tuple[Operation, ...] = (*OPERATIONS, *operations())
@@ -22,7 +23,7 @@ def listing(bot: FakeGateway) -> SqlConversationList:
 
 def offers(bot: FakeGateway) -> dict[Any, Any]:
     """What the operations ask for."""
-    return {ConversationList: listing(bot)}
+    return {ConversationList: listing(bot), Store: Store(bot.process, bot.process.writer, None)}
 
 
 READING = Options(brings=lambda bot: Brought(operations=tuple(operations()), offers=offers(bot)))
