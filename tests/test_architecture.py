@@ -30,7 +30,6 @@ ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
         *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
-        "telemetry",
         "texts",
         *(
             "__init__.py",
@@ -46,6 +45,7 @@ ROOMS = frozenset(
             "propagation.py",
             "pytest_cases.py",
             "retries.py",
+            "trace_ids.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "translations.py",

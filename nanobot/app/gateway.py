@@ -12,8 +12,9 @@ from loguru import logger
 
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
+from nanobot.app.bringing import brought_hooks, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
+from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.ledgers import unlimited
@@ -132,11 +133,7 @@ class Gateway:
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
                 if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
-                kept: dict[str, Work] = {
-                    "trouble reports": parts.troubles.run,
-                }
                 starting = [
-                    *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]

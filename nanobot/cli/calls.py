@@ -69,6 +69,9 @@ class _NoGateway:
     def of(self, kind: type[T]) -> T:
         raise PluginBroken(f"a storeless operation asks for {kind.__name__}")
 
+    def offered(self, kind: type[T]) -> T | None:
+        return None
+
 
 def _perform_here(operation: Operation, arguments: Mapping[str, Any], *, json: bool) -> None:
     """Perform an operation that needs neither a gateway nor a store, and print the result."""

@@ -6,7 +6,7 @@ A plugin is cheap to import. Heavy parts are functions, or named by location as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -204,15 +204,3 @@ def resolved(part: Part) -> Callable[..., Any]:
     if not callable(function):
         raise PluginBroken(f"{part} is a {type(function).__name__}, not a function")
     return function
-
-
-def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    """A function's result as a list: one thing, several, or None for nothing. Raises
-    PluginBroken."""
-    if given is None:
-        return []
-    things = list(given) if isinstance(given, Iterable) else [given]
-    for thing in things:
-        if not isinstance(thing, kind):
-            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
-    return things

@@ -8,8 +8,8 @@ import msgspec
 
 from nanobot.errors import PluginBroken
 from nanobot.seam.faces import Distribution, Metric
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
-from nanobot.seam.plugin import listed
 from nanobot.server.from_plugins import EachAwaited
 from nanobot.text import pattern
 
@@ -24,7 +24,7 @@ async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
     metrics: list[Metric] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = listed(given, Metric, "a nanobot.seam.faces.Metric")
+        new = listed(given, Metric)
         for metric in new:
             if _NAME.fullmatch(metric.name) is None:
                 raise PluginBroken(f"a metric has the name {metric.name!r}")

@@ -10,9 +10,9 @@ from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import NOTHING, Things
-from nanobot.seam.plugin import listed
 from nanobot.server.application import Handler, Route
 from nanobot.server.from_plugins import EachAwaited
 from nanobot.server.refusals import problem_of
@@ -41,7 +41,7 @@ async def routes_of_plugins(each: EachAwaited, more: Things = NOTHING) -> list[R
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = listed(given, Route, "a nanobot.server.application.Route")
+        new = listed(given, Route)
         for route in new:
             if _PATH.fullmatch(route.path) is None:
                 raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")

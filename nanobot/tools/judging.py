@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.errors import PluginBroken, StoreError, ToolError
+from nanobot.errors import StoreError, ToolError
 from nanobot.labels import Privacy
+from nanobot.seam.given import of_kind
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
 from nanobot.tools.evidence import asked_by, carried, name_of
@@ -67,13 +68,6 @@ async def _said_of(
         risky=(tool.risk or ("high" if tool.effect is Effect.WORLD else "low")) == "high",
         unaccepted=tool.unaccepted,
     )
-
-
-def of_kind(given: object, kind: type[T]) -> T:
-    """What a function of a tool gives. Raises PluginBroken if it is of another kind."""
-    if not isinstance(given, kind):
-        raise PluginBroken(f"it gives a {type(given).__name__}, not a {kind.__name__}")
-    return given
 
 
 def decided(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nanobot.agent.service.sending import kept_of
 from nanobot.log_context import LOG_IDS, Ids
-from nanobot.telemetry.ids import trace_id
+from nanobot.trace_ids import trace_id
 
 if TYPE_CHECKING:
     from nanobot.agent.active_run import ActiveRun

@@ -13,7 +13,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.seam.faces import EveryRow
-from nanobot.seam.plugin import listed
+from nanobot.seam.given import listed
 
 CHECK_SECONDS = 20.0
 """Time limit for the checks of one plugin."""
@@ -57,4 +57,4 @@ async def findings_of(given: Any) -> list[Finding]:
         given = await given
     if hasattr(given, "__aiter__"):
         given = [finding async for finding in given]
-    return listed(given, Finding, "a nanobot.operations.home.Finding")
+    return listed(given, Finding)

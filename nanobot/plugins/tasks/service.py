@@ -17,9 +17,9 @@ from nanobot.plugins.tasks.store.ends import SqlTaskEnds
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import Clock
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
-from nanobot.seam.plugin import listed
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import RunTypes
@@ -83,7 +83,7 @@ def all_types(
     names = {kind.name for kind in types}
 
     def use(_: FoundPlugin, given: Any) -> None:
-        new = listed(given, RunType, "a nanobot.agent.tasks.types.RunType")
+        new = listed(given, RunType)
         for kind in new:
             if wrong := trouble(kind):
                 raise PluginBroken(f"the run type {str(kind.name)[:64]!r} cannot be used: {wrong}")

@@ -1,15 +1,14 @@
-"""Titles, pins and archives: what people set is kept, and what is new brings a session back."""
+"""The title of a session, and what a run is about."""
 
 from __future__ import annotations
 
 import pytest
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role
-from nanobot.search.conversations import Filter
 from nanobot.session.inbox import Admission
 from nanobot.text import first_sentence
 from tests.store.home import Home
-from tests.store.making import CHAT, KEY, admit, answered, begun, claim, said, told
+from tests.store.making import CHAT, KEY, admit, answered, claim, said
 
 OTHER = "telegram:8"
 
@@ -26,11 +25,6 @@ async def title(home: Home, session: str = KEY) -> str:
     row = await home.records().session(session)
     assert row is not None
     return row.title
-
-
-async def listed(home: Home, *, archived: bool = False, find: str = "") -> list[str]:
-    which = Filter(archived=archived, find=find)
-    return [row.key for row in await home.conversations().listed(which, limit=10)]
 
 
 @pytest.mark.parametrize(
@@ -71,17 +65,6 @@ async def test_a_command_is_no_title_and_the_first_message_behind_it_is(home: Ho
     assert await title(home) == "Where is the station?"
 
 
-async def test_a_person_s_title_is_kept_and_an_empty_one_gives_the_first_again(home: Home) -> None:
-    conversations = home.conversations()
-    await begin(home, "Where is the station? Quick.")
-    assert await conversations.rename(KEY, "Trains")
-    await begin(home, "More.", run="r2")
-    assert await title(home) == "Trains"
-    assert await conversations.rename(KEY, "")
-    assert await title(home) == "Where is the station?"
-    assert not await conversations.rename("telegram:404", "x")
-
-
 async def test_erasing_the_first_message_takes_the_title_that_was_made_of_it(home: Home) -> None:
     await begin(home, "The code is 4711. Keep it.")
     await home.eraser().erase(KEY, 1, "me")
@@ -96,45 +79,6 @@ async def test_a_title_of_an_earlier_build_goes_with_its_message_too(home: Home)
     await home.execute("UPDATE sessions SET title = :t", t=text[:60])
     await home.eraser().erase(KEY, 1, "me")
     assert await title(home) == ""
-
-
-async def test_pinned_sessions_come_first(home: Home) -> None:
-    await begin(home, "one", KEY, "r1")
-    await begin(home, "two", OTHER, "r2")
-    assert await listed(home) == [OTHER, KEY]
-    assert await home.conversations().pin(KEY, pinned=True)
-    assert await listed(home) == [KEY, OTHER]
-    assert await home.conversations().pin(KEY, pinned=False)
-    assert await listed(home) == [OTHER, KEY]
-    assert not await home.conversations().pin("telegram:404", pinned=True)
-
-
-async def test_an_archived_session_comes_back_when_something_new_is_said(home: Home) -> None:
-    conversations = home.conversations()
-    await begin(home, "one", KEY, "r1")
-    await begin(home, "two", OTHER, "r2")
-    assert await conversations.archive(KEY, archived=True)
-    assert await listed(home) == [OTHER]
-    assert await listed(home, find="one") == []
-    assert await listed(home, archived=True) == [KEY]
-    assert await listed(home, archived=True, find="one") == [KEY]
-    row = await home.records().session(KEY)
-    assert row is not None
-    assert row.archived
-    home.clock.advance(-10_000)  # whatever the clock says
-    await begun(home.journal(), "r3")
-    assert set(await listed(home)) == {KEY, OTHER}
-    await conversations.archive(OTHER, archived=True)
-    await home.journal().post(OTHER, told("By the way", "p"))
-    assert set(await listed(home)) == {KEY, OTHER}
-    assert not await conversations.archive("telegram:404", archived=True)
-
-
-async def test_marks_go_with_their_session(home: Home) -> None:
-    await begin(home, "one")
-    await home.conversations().pin(KEY, pinned=True)
-    await home.eraser().delete(KEY)
-    assert await home.rows("SELECT * FROM session_marks") == []
 
 
 async def test_a_run_says_what_it_is_about(home: Home) -> None:

@@ -19,7 +19,7 @@ from nanobot.messages import (
     session_key,
 )
 from nanobot.operations.conversation import SentMessage, admit, message_of
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.operations.rendering import Now
 from nanobot.text import MAX_TEXT, Sentence, without_controls
@@ -126,3 +126,8 @@ async def notify(
     await context.engine.journal.post(session, message)
     context.engine.bus.owed(address)
     return Notification(address=str(address), session_key=session, key=message.key)
+
+
+def operations() -> list[Operation]:
+    """All operations."""
+    return [send, notify]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 import sqlalchemy as sa
 
-from nanobot.app.trouble_reports import TroubleReports
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Role
+from nanobot.plugins.troubles.reports import TroubleReports
+from nanobot.plugins.troubles.store import SqlOwnerNotices
 from nanobot.store.database import schema
-from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.store.unit import StoreContext
 from nanobot.troubles import TROUBLES
-from tests.store.conftest import home, homes, postgres, postgres_url
 from tests.store.home import Home
 from tests.store.making import admit, let_in, said
-
-__all__ = ["home", "homes", "postgres", "postgres_url"]
 
 
 def fail(what: str) -> None:
@@ -59,9 +55,3 @@ def test_leaving_by_exit_is_a_trouble_too() -> None:
     with boundary("a tool that leaves"):
         raise SystemExit(3)
     assert "a tool that leaves" in [each.what for each in TROUBLES.recent()]
-
-
-@pytest.fixture(autouse=True)
-def _none_before() -> None:
-    for trouble in TROUBLES.recent():
-        TROUBLES.over(trouble.what)

@@ -1,4 +1,4 @@
-"""Runs and the runs that they start: the root of an answer, and all below a session."""
+"""The root of a run: the run that started it all."""
 
 from __future__ import annotations
 
@@ -54,21 +54,6 @@ def beginning(connection: sa.Connection, run: Run) -> RootRun:
     if row is None:
         return _itself(run)
     return as_struct(row, RootRun, run_id=row.parent or row.id)
-
-
-def below(connection: sa.Connection, session_key: str, sender_id: str | None) -> list[str]:
-    """The live runs that were started in a session, and their descendants, even of runs that have
-    ended.
-    """
-    theirs = sa.true() if sender_id is None else _r.c.sender_id == sender_id
-    begun = sa.select(_r.c.id, _r.c.session_key).where(_r.c.parent_session == session_key, theirs)
-    all_of = begun.cte("below", recursive=True)
-    more = sa.select(_r.c.id, _r.c.session_key).where(
-        _r.c.parent_session == all_of.c.session_key, theirs
-    )
-    all_of = all_of.union(more)
-    live = sa.select(_r.c.id).where(_r.c.id.in_(sa.select(all_of.c.id)), schema.RUN_LIVE)
-    return list(connection.scalars(live.order_by(_r.c.created_at, _r.c.id)))
 
 
 def _itself(run: Run) -> RootRun:

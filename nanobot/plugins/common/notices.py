@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import msgspec
 
 from nanobot.addresses import called, chat_of
-from nanobot.messages import WEB, InboundMessage, OutboundMessage
+from nanobot.messages import WEB
+from nanobot.operations.operation import OperationContext
 from nanobot.text import OwnText, Spans
 
 
@@ -26,21 +24,14 @@ class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
     own: Spans = ()
 
 
-class Notices(Protocol):
-    """Reads messages of the gateway that no log contains."""
-
-    async def latest(
-        self, session: str, chats: Sequence[str], *, since: float, limit: int
-    ) -> list[tuple[int, float, OutboundMessage, InboundMessage | None]]:
-        """Those of a session to `chats` ("CHANNEL:CHAT"), the newest first, with their numbers,
-        their times, and the messages that they answer."""
-        ...
-
-
 async def notices_of(
-    notices: Notices, session: str, *, since: float, limit: int
+    context: OperationContext, session: str, *, since: float, limit: int
 ) -> list[NoticeView]:
     """Those of a session, the newest first."""
+    from nanobot.plugins.common.store.notices import SqlNotices  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    notices = SqlNotices(context.of(Store).database)
     rows = await notices.latest(session, _chats_of(session), since=since, limit=limit)
     return [
         NoticeView(

@@ -11,7 +11,7 @@ import msgspec
 
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
-from nanobot.config.settings import Config, Tables
+from nanobot.config.settings import Config
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of, is_secret, metas_of
 
@@ -55,30 +55,6 @@ def keys_of(config: Config) -> Iterator[Key]:
             yield from _keys(name, config.value(name), whole, declared[name])
 
 
-def differing(old: Config, new: Config) -> dict[str, Applies]:
-    """The keys with different values, and when such a change takes effect."""
-    before = {key.name: key for key in keys_of(old)}
-    after = {key.name: key for key in keys_of(new)}
-    nothing = object()
-    return {
-        name: (after.get(name) or before[name]).applies
-        for name in before | after
-        if _value(before.get(name), nothing) != _value(after.get(name), nothing)
-    }
-
-
-def with_live_keys(old: Config, new: Config) -> Config:
-    """The old configuration with the new values of live keys."""
-    tables = {name: _merged(getattr(old, name), getattr(new, name)) for name in _tables()}
-    declared = declarations(config_file())
-    for name, table in tables.items():
-        if table is None:
-            source = new if declared[name].applies == "now" else old
-            tables[name] = getattr(source, name)
-    own = {name: _merged(table, new.tables[name]) or table for name, table in old.tables.items()}
-    return msgspec.structs.replace(old, **tables, tables=own)
-
-
 def hint_of(key: str) -> Any:
     """The type of a key; None if it is unknown or only an adapter knows it."""
     kind: Any = config_file()
@@ -98,26 +74,6 @@ def hint_of(key: str) -> Any:
 def declarations(table: type[Settings]) -> Mapping[str, KeyDeclaration]:
     """The keys of a table."""
     return {field.name: _declaration(field) for field in msgspec.structs.fields(table)}
-
-
-def _tables() -> tuple[str, ...]:
-    return Tables.__struct_fields__
-
-
-def _value(key: Key | None, nothing: object) -> Any:
-    return nothing if key is None else key.value
-
-
-def _merged(old: Any, new: Any) -> Any:
-    """A table with the new values of live keys; None: it is no table."""
-    if not isinstance(old, Settings):
-        return None
-    values = {}
-    for name, declared in declarations(type(old)).items():
-        table = _merged(getattr(old, name), getattr(new, name))
-        source = new if declared.applies == "now" else old
-        values[name] = getattr(source, name) if table is None else table
-    return msgspec.structs.replace(old, **values)
 
 
 def _keys(path: str, value: Any, table: type[Settings], declared: KeyDeclaration) -> Iterator[Key]:

@@ -34,21 +34,6 @@ class ContentPart(TypedDict, total=False):
     image_url: ImageURL
 
 
-class FunctionSpec(TypedDict):
-    """A function as described to a model; `parameters` is a JSON schema."""
-
-    name: str
-    description: str
-    parameters: dict[str, object]
-
-
-class ToolDefinition(TypedDict):
-    """One entry of the list of tools: `type` is function."""
-
-    type: str
-    function: FunctionSpec
-
-
 class OpenAIMessage(TypedDict, total=False):
     """One message: `role` is system, user, assistant or tool."""
 
