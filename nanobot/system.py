@@ -120,7 +120,7 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
     there = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
     if urlsplit(url).scheme != "https" or there:
         return True
-    import certifi  # noqa: PLC0415
+    import certifi  # noqa: PLC0415 - few Pythons need it
 
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())

@@ -30,7 +30,6 @@ ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
         *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
-        "telemetry",
         "texts",
         *(
             "__init__.py",
@@ -46,6 +45,7 @@ ROOMS = frozenset(
             "propagation.py",
             "pytest_cases.py",
             "retries.py",
+            "trace_ids.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "translations.py",
@@ -83,11 +83,10 @@ NOT_AT_START = (
     "nanobot.config.file",
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
-    *("nanobot.server.application_factory", "nanobot.server.web_server"),
+    "nanobot.server.application_factory",
     "nanobot.plugins.http_api.watching",
     *("nanobot.plugins.events.store", "nanobot.store.database.migrations"),
     *PLUGIN_PARTS,
-    "nanobot.telemetry",
     *(
         "sqlalchemy.dialects.postgresql",
         "alembic",

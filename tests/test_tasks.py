@@ -60,8 +60,8 @@ HANDLED = {
     "cli/serve.py:": "a start that fails has to end the process, with the reason",
     "channels/delivery.py:delivery *:*": "each turn of its loop is a boundary",
     "plugins/page/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
-    "supervision.py:slept: due": "it sleeps",
-    "supervision.py:slept: early": "it waits",
+    "plugins/common/looks.py:slept: due": "it sleeps",
+    "plugins/common/looks.py:slept: early": "it waits",
     "supervision.py:": "this is what supervises",
 }
 

@@ -11,8 +11,10 @@ from functools import partial
 from loguru import logger
 
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
+from nanobot.app.blob_storage import blobs_of
+from nanobot.app.bringing import brought_hooks, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
+from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.ledgers import unlimited
@@ -33,7 +35,7 @@ from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
 from nanobot.session.run_types import RunTypes
-from nanobot.store.opening import KeptOpen, Store, contexts, open_store
+from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.servers import server_of, url_of
 from nanobot.supervision import Work, begin_all
@@ -41,6 +43,7 @@ from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
+from nanobot.workspace.blobs import Blobs
 
 
 class Gateway:
@@ -77,6 +80,20 @@ class Gateway:
         )
         self._with_channels = channels
         self._with_page = channels or page
+
+    @classmethod
+    def for_command(cls, config: Config, environ: Mapping[str, str], *, of_home: bool) -> Gateway:
+        """One that does not serve. `of_home`: the command needs neither the store nor files; they
+        are empty where the plugin of the configured ones is off."""
+        program: Program | None = None
+        if of_home:
+            try:
+                url_of(config)
+                blobs_of(config)
+            except ConfigError:
+                blobs = Blobs(config.home / "blobs")
+                program = Program(store=in_memory_database(), blobs=blobs)
+        return cls(config, environ, channels=False, program=program)
 
     async def reached(self) -> None:
         """Wait at most a minute for a database server that is restarting."""
@@ -116,11 +133,7 @@ class Gateway:
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
                 if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
-                kept: dict[str, Work] = {
-                    "trouble reports": parts.troubles.run,
-                }
                 starting = [
-                    *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]

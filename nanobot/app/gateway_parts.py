@@ -12,7 +12,6 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.peers import OtherProcesses
 from nanobot.app.plugged import Plugged
 from nanobot.app.scheduler import Scheduler
-from nanobot.app.trouble_reports import TroubleReports
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
@@ -31,7 +30,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     models: ProviderRegistry
     received: Received
     jobs: JobService | None
-    troubles: TroubleReports
     lifecycle: Lifecycle
     http: HttpService
     channels: HostedChannels

@@ -112,12 +112,10 @@ class HostedChannels:
 
 
 class Adapters:
-    """The adapters of the configured channels, each opened once. `asking`: whether strangers can
-    ask for access where the channel's settings let them."""
+    """The adapters of the configured channels, each opened once."""
 
-    def __init__(self, config: Config, plugins: Plugins, *, asking: bool) -> None:
+    def __init__(self, config: Config, plugins: Plugins) -> None:
         self._config = config
-        self._asking = asking
         self._plugins = plugins
         self._opened: dict[str, Channel] = {}
         self._broken: dict[str, PluginBroken] = {}
@@ -127,11 +125,8 @@ class Adapters:
         if name in self._broken:
             raise self._broken[name]
         if name not in self._opened:
-            settings = self._config.channels[name]
-            if not self._asking:
-                settings = msgspec.structs.replace(settings, pairing=False)
             try:
-                channel = open_channel(name, settings, self._plugins)
+                channel = open_channel(name, self._config.channels[name], self._plugins)
             except PluginBroken as broken:
                 self._broken[name] = broken
                 raise
@@ -279,14 +274,24 @@ def gate_of(
     )
 
 
-def owners_of(
-    channels: Mapping[str, ChannelSettings], *, pairing: bool
-) -> dict[str, ChannelOwners]:
+def owners_of(channels: Mapping[str, ChannelSettings]) -> dict[str, ChannelOwners]:
     """Who the gate of each configured channel takes for owners."""
     return {
-        name: ChannelOwners(tuple(settings.owners), pairing and settings.pairing)
+        name: ChannelOwners(tuple(settings.owners), settings.pairing)
         for name, settings in channels.items()
     }
+
+
+def hosted(config: Config, *, asking: bool) -> Config:
+    """The configuration that channels are served by. Unless `asking`, strangers cannot ask for
+    access anywhere, because nothing would answer them."""
+    if asking:
+        return config
+    channels = {
+        name: msgspec.structs.replace(settings, pairing=False)
+        for name, settings in config.channels.items()
+    }
+    return msgspec.structs.replace(config, channels=channels)
 
 
 async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nanobot.cli.language import terminal_language
 from nanobot.cli.output import warn
 from nanobot.errors import NanobotError, StoreError
+from nanobot.texts import translated
 
 INTERRUPTED = 130
 
@@ -21,10 +23,6 @@ def errors() -> Iterator[None]:
     try:
         yield
     except NanobotError as error:
-        # Loaded for an error only: most commands end without one.
-        from nanobot.cli.language import terminal_language  # noqa: PLC0415
-        from nanobot.texts import translated  # noqa: PLC0415
-
         warn(f"nanobot: {translated(str(error), terminal_language())}")
         raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):

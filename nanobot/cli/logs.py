@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from nanobot.cli.json_log import as_json
 from nanobot.cli.output import LogStream, harmless
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> N
     logger.remove()
     least = environ.get("NANOBOT_LOG", level).upper()
     if (log_format or environ.get("NANOBOT_LOG_FORMAT", "")) == "json":
-        from nanobot.cli.json_log import as_json  # noqa: PLC0415 - most never use it
-
         stream = LogStream(colour=False)
         logger.add(stream, level=least, format=as_json, diagnose=False, backtrace=False)
         return

@@ -20,7 +20,7 @@ from nanobot.cli import USUAL_GARBAGE
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
 from nanobot.cli.logs import to_file, to_stderr
-from nanobot.cli.output import say, warn
+from nanobot.cli.output import say, warn, without_colours
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError
@@ -33,6 +33,8 @@ _FORCED = 1
 def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
     """Run the gateway, or the roles of these names, in the foreground until it is stopped; see
     `errors` for other ends."""
+    if environ.get("NO_COLOR"):
+        without_colours()
     with errors(), ungrouped():
         roles = roles_of(names)
         raise_open_files()

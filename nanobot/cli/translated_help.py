@@ -1,4 +1,4 @@
-"""Help in the language of the terminal. Imported only for a language other than English."""
+"""Help in the language of the terminal."""
 
 from __future__ import annotations
 

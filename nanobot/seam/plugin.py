@@ -98,6 +98,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     databases: Mapping[str, Part] = MappingProxyType({})
     """Databases for the store, by what their URLs begin with, as in `postgresql`: each function
     gets the URL alone and gives a nanobot.store.servers.DatabaseServer."""
+    blobs: Mapping[str, Part] = MappingProxyType({})
+    """Storages of messages' files, by what the URL in `blobs` begins with, as in `s3`: each
+    function gets the URL alone and gives what keeps files as nanobot.workspace.blobs.Blobs does."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -186,6 +189,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         stated = {
             "tables": self.migrations,
             "databases": self.databases,
+            "storages of files": self.blobs,
             "providers": self.providers,
             "file readers": self.readers,
             "interfaces": self.provides or self.objects,

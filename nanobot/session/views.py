@@ -6,6 +6,7 @@ is removed or changes its meaning. Times are unix seconds.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Protocol
 
 import msgspec
@@ -184,11 +185,10 @@ class Records(Protocol):
         ...
 
     async def sessions(
-        self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
+        self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
     ) -> list[SessionView]:
         """The sessions that changed last, after the first `skip`. `unread`: only unread ones.
-        `find`: words in name or title. `once` False: leave out those of a single message from the
-        shell."""
+        `keys`: only these (None: all)."""
         ...
 
     async def session(self, key: str) -> SessionView | None:

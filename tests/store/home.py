@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.jobs.store.jobs import SqlJobs
@@ -28,7 +29,6 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories import chain
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import HeldLanes, StoreContext
@@ -98,10 +98,9 @@ class Home:
         """What people find messages with."""
         return LogSearch(self.database, redact)
 
-    def conversations(self) -> SqlConversations:
+    def conversations(self) -> SqlConversationList:
         """What people find conversations with."""
-        writer = StoreContext(self.clock, self.ids, "reader")
-        return SqlConversations(self.database, writer, self.search())
+        return SqlConversationList(self.database, StoreContext(self.clock, self.ids, "reader"))
 
     def jobs(self, owner: str = "us") -> SqlJobs:
         """Scheduled jobs."""

@@ -16,13 +16,13 @@ import nanobot.store
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
 from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.metrics.meter import Ended
 from nanobot.plugins.proof.store import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
-from nanobot.search.conversations import Filter
 from nanobot.store.repositories import blob_references
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext

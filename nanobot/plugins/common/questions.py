@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from nanobot.cli import output
+from nanobot.cli.language import terminal_language
 from nanobot.cli.widths import folded
 from nanobot.text import Sentence
+from nanobot.texts import translated
 
 
 def say(text: Sentence = "") -> None:
@@ -37,10 +39,6 @@ def _folded(line: str, width: int, indent: str) -> list[str]:
 
 def said(text: Sentence) -> str:
     """The text in the language of the terminal."""
-    # Loaded by a question: most commands ask none.
-    from nanobot.cli.language import terminal_language  # noqa: PLC0415
-    from nanobot.texts import translated  # noqa: PLC0415
-
     core = text.strip()
     if not core:
         return text

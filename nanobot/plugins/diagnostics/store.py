@@ -8,7 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError
-from nanobot.store.at_rest import read_only
+from nanobot.plugins.common.store.at_rest import read_only
 from nanobot.store.database import migrate
 from nanobot.store.database.fingerprint import missing
 from nanobot.store.opening import sqlite_path

@@ -11,8 +11,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now, as_text
-from nanobot.operations.run_ids import run_of
 from nanobot.plugins.common.ratings import FeedbackView
+from nanobot.plugins.common.run_ids import run_of
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.states import RunKind, RunState

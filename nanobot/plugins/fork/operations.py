@@ -14,8 +14,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
-from nanobot.operations.run_ids import RunId, run_of
 from nanobot.plugins.common.recorded import Otherwise
+from nanobot.plugins.common.run_ids import RunId, run_of
 from nanobot.plugins.fork.comparing import ComparisonView, Side, as_text, compared
 from nanobot.plugins.fork.plan import ForkRequest, results_of
 from nanobot.session.entries import Entry, decode

@@ -12,7 +12,7 @@ from nanobot.errors import NanobotError, RowUnreadable, UnknownId, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.operations.run_ids import run_of
+from nanobot.plugins.common.run_ids import run_of
 from nanobot.plugins.replay.logs import replayed_log
 from nanobot.plugins.replay.replaying import Difference, Replayed
 from nanobot.text import Sentence

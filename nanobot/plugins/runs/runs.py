@@ -13,8 +13,8 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now, as_text
-from nanobot.operations.run_ids import RunId, run_of
 from nanobot.plugins.common.ratings import ratings_among
+from nanobot.plugins.common.run_ids import RunId, run_of
 from nanobot.plugins.common.sessions import check_sight, log_lines
 from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
 from nanobot.plugins.runs.waterfall import waterfall_lines

@@ -4,13 +4,12 @@ make.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
-from nanobot.search.conversations import Filter
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     AuditView,
@@ -25,7 +24,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
-from nanobot.store.repositories import log_pages, run_roots, session_views, views
+from nanobot.store.repositories import descendants, log_pages, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -43,7 +42,7 @@ class SqlRecords(SqlStore):
     mark_read = verb(outbox_rows.mark_read, "mark_read")
     run = bare_verb(views.one_run)
     run_ids = bare_verb(views.run_ids)
-    children = bare_verb(run_roots.below)
+    children = bare_verb(descendants.below)
     run_entries = bare_verb(views.run_entries)
     deliveries = bare_verb(views.deliveries)
     cancel = verb(journal_runs.cancel, "cancel")
@@ -73,10 +72,9 @@ class SqlRecords(SqlStore):
         self._run_lists = views.RunLists(database, writer)
 
     async def sessions(
-        self, *, limit: int, unread: bool, find: str = "", once: bool = True, skip: int = 0
+        self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
     ) -> list[SessionView]:
-        which = Filter(unread=unread, find=find, once=once, archived=None)
-        return await self._lists.newest(which, limit, skip)
+        return await self._lists.newest(unread=unread, keys=keys, limit=limit, skip=skip)
 
     async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
         entries, place = await self._log_page(key, after, limit, None)

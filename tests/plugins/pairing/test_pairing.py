@@ -124,7 +124,6 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
         "help",
         "new",
         "stop",
-        "runs",
         "sessions",
     ]
 

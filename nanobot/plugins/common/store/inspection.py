@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.store.at_rest import read_only
+from nanobot.plugins.common.store.at_rest import read_only
 from nanobot.store.database import migrate
 from nanobot.store.opening import check, sqlite_path
 from nanobot.store.servers import server_of
