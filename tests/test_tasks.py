@@ -211,6 +211,7 @@ CHILDREN = {
     "plugin search": ("indexing", *(f"indexing: {each}" for each in INDEXING)),
     "plugin titles": ("titles",),
     "plugin page: serving": ("notifications", "web: pushing to a browser"),
+    "plugin troubles: in every process": ("trouble reports",),
     "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
 }
 """Tasks that end, and begin again, with another."""
