@@ -254,10 +254,6 @@ class Records(Protocol):
         """Discard an unsent or failed message; False when it is neither."""
         ...
 
-    async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
-        """Tool calls of a session ("": of all) and of a tool ("": of any)."""
-        ...
-
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         """Questions of a session ("": of all), in a state ("": any, "open": undecided)."""
         ...

@@ -23,7 +23,6 @@ async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     assert await records.sessions(limit=10, unread=False) == []
     assert await records.runs(session="", state="", limit=10) == []
     assert await records.outbox(state="", limit=10) == []
-    assert await records.tool_calls(session="", name="", limit=10) == []
     assert await records.session(KEY) is None
     assert await records.run("r1") is None
     assert await records.run_entries("r1") == ()

@@ -16,7 +16,6 @@ from nanobot.session.views import (
     OutboxView,
     RunView,
     SessionView,
-    ToolCallView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
@@ -59,7 +58,6 @@ class SqlRecords(SqlStore):
     _some_rules = bare_verb(approval_rows.rules)
     _log_page = bare_verb(log_pages.page)
     _some_chats = bare_verb(views.chats)
-    _some_tool_calls = bare_verb(views.tool_calls)
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
         super().__init__(database, writer)
@@ -133,13 +131,3 @@ class SqlRecords(SqlStore):
             some, before = await self._some_chats(channel, before)
             places |= dict.fromkeys(some)
         return list(places)[: views.MOST_CHATS]
-
-    async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
-        calls: list[ToolCallView] = []
-        before: str | None = ""
-        for _ in range(views.MOST_RUNS // views.RUNS_AT_ONCE):
-            if before is None or len(calls) >= limit:
-                break
-            some, before = await self._some_tool_calls(session, name, before)
-            calls += some
-        return calls[:limit]
