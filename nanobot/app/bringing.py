@@ -111,8 +111,8 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
 )
 """Types that nanobot asks for if a plugin offers them: each object has all their functions."""
 
-_CONTAINED = (EndHook, ArrivalHook, NotificationLimiter)
-_HOOKS = (*_CONTAINED, EraseHook, TaskEnds)
+_CONTAINED = (EndHook, ArrivalHook, EraseHook, NotificationLimiter)
+_HOOKS = (*_CONTAINED, TaskEnds)
 """What may take part in transactions. If `_CONTAINED` ones of a package fail, the transaction
 continues without their changes."""
 
@@ -218,7 +218,7 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
         if TaskEnds in able_to and brought[TaskEnds]:
             raise PluginBroken("another plugin already does background runs")
         failing = partial(plugged.failing, found, "store_hooks")
-        contained = ContainedHooks(given, failing) if found.package else given
+        contained = ContainedHooks(found.name, given, failing) if found.package else given
         for port in able_to:
             brought[port].append(contained if port in _CONTAINED else given)
 

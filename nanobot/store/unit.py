@@ -121,7 +121,8 @@ class EraseHook(Protocol):
     """Participates in the transactions that begin to remove conversations."""
 
     def erases(self, connection: sa.Connection, session_key: str) -> None:
-        """The conversation is about to be removed; its runs and entries are still there."""
+        """The conversation is about to be removed. Its runs and entries are still there, unless an
+        earlier call failed."""
         ...
 
 

@@ -510,7 +510,7 @@ async def test_watchers_are_told_what_happens_in_order_and_that_it_ended() -> No
         watching = bot.bus.subscribe("fake:1")
         await bot.channel.push("go")
         seen = []
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for event in watching:
                 seen.append(event)
                 if event.kind is EventKind.END:

@@ -1,4 +1,5 @@
-"""A plugin of a package takes part in the transaction that records that a message has arrived."""
+"""Plugins of packages take part in transactions of the store, over each database: where runs end,
+messages arrive and conversations are removed. One that fails costs nobody else anything."""
 
 from __future__ import annotations
 
@@ -14,13 +15,18 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables
 from nanobot.session.views import OutboxView
 from nanobot.testing.model import ScriptedProvider
+from nanobot.troubles import TROUBLES
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
+from tests.store.conftest import Postgres
+from tests.store.conftest import postgres as postgres
 from tests.store.empty import with_empty_store
 
 BELLS = """
@@ -46,10 +52,21 @@ BELLS = """
 """
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The line of the configuration that names the database."""
+    if request.param == "sqlite":
+        return ""
+    postgres: Postgres = request.getfixturevalue("postgres")
+    return f"database_url = '{postgres.empty()}'\n"
+
+
 def _write(folder: Path, more: str) -> None:
-    folder.mkdir()
-    with_empty_store(folder)
-    (folder / "config.toml").write_text(f"[web]\nport = 0\n[agent]\nremember = 'off'\n{more}")
+    folder.mkdir(exist_ok=True)
+    if "database_url" not in more:
+        with_empty_store(folder)
+    config = f"{more}\n[web]\nport = 0\n[agent]\nremember = 'off'\n"
+    (folder / "config.toml").write_text(config)
 
 
 @asynccontextmanager
@@ -62,11 +79,11 @@ async def serving(folder: Path, more: str = "") -> AsyncIterator[Parts]:
         yield parts
 
 
-async def say(parts: Parts, text: str) -> None:
+async def say(parts: Parts, text: str, chat: str = "desk") -> None:
     headers = {"Authorization": f"Bearer {parts.http.access.own}"}
     async with (
         aiohttp.ClientSession(parts.http.url, headers=headers) as session,
-        session.post("/api/sessions/web:desk/messages", json={"text": text}) as answer,
+        session.post(f"/api/sessions/web:{chat}/messages", json={"text": text}) as answer,
     ):
         assert answer.status < 300, await answer.text()
 
@@ -82,11 +99,11 @@ async def arrived(parts: Parts, count: int) -> list[OutboxView]:
 
 
 async def test_a_hook_writes_with_the_receipt_and_one_that_fails_leaves_nothing_behind(
-    site: Site, tmp_path: Path
+    site: Site, database: str, tmp_path: Path
 ) -> None:
     site.bring("bells", BELLS.format(name="bells", then="pass"))
     site.bring("cracked", BELLS.format(name="cracked", then="raise ZeroDivisionError('cracked')"))
-    async with serving(tmp_path / "home") as parts:
+    async with serving(tmp_path / "home", database) as parts:
         await say(parts, "Hello?")
         await arrived(parts, 1)
         await say(parts, "And now?")
@@ -133,11 +150,12 @@ THEN = ("raise ZeroDivisionError('cracked')", "connection.exec_driver_sql('SELEC
 @pytest.mark.parametrize("then", THEN)
 @pytest.mark.parametrize("verb", FAILING)
 async def test_no_message_waits_for_a_hook_that_fails(
-    verb: str, then: str, site: Site, tmp_path: Path
+    verb: str, then: str, site: Site, database: str, tmp_path: Path
 ) -> None:
     site.bring("cracked", CRACKED.format(verb=verb, other=FAILING[verb], then=then))
     # Only one plugin limits notifications.
-    async with serving(tmp_path / "home", "[plugins]\noff = ['quiet']\n") as parts:
+    more = f"{database}[plugins]\noff = ['quiet']\n"
+    async with serving(tmp_path / "home", more) as parts:
         await say(parts, "Hello?")
         await arrived(parts, 1)
         posted = OutboundMessage(
@@ -150,6 +168,93 @@ async def test_no_message_waits_for_a_hook_that_fails(
         assert await tables.rows("SELECT words FROM cracked") == []
         (cracked,) = [each for each in parts.plugged.views() if each.name == "cracked"]
         assert cracked.state == "failed"
+
+
+def _troubles() -> str:
+    return ", ".join(str(each.what) for each in TROUBLES.recent())
+
+
+KEEPS = """
+    import sqlalchemy as sa
+    from nanobot.seam.plugin import Plugin
+
+
+    class Keeper:
+        def arrives(self, connection, row):
+            connection.execute(
+                sa.text("INSERT INTO {name} (chat) VALUES (:chat)"),
+                {{"chat": str(row.message.address)}},
+            )
+
+        def erases(self, connection, session_key):
+            query = sa.text("DELETE FROM {name} WHERE chat = :chat")
+            connection.execute(query, {{"chat": session_key}})
+            if connection.scalar(sa.text("SELECT count(*) FROM {name} WHERE chat = 'cracked'")):
+                {then}
+
+
+    PLUGIN = Plugin(
+        name="{name}",
+        summary="Keeps.",
+        migrations=("CREATE TABLE {name} (chat TEXT)",),
+        store_hooks=Keeper,
+    )
+"""
+
+
+@pytest.mark.parametrize("then", THEN)
+async def test_conversations_are_removed_where_a_hook_fails_and_it_is_called_again(
+    then: str, site: Site, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eraser, "AGAIN_SECONDS", 0.1)
+    for name in ("bells", "cracked"):
+        site.bring(name, KEEPS.format(name=name, then=then))
+    async with serving(tmp_path / "home", database) as parts:
+        tables: PluginTables = parts.plugged.offers.find(PluginTables)
+        await tables.change("INSERT INTO cracked (chat) VALUES ('cracked')")
+        for count, chat in enumerate(("desk", "hall"), 1):
+            await say(parts, "Hello?", chat)
+            await arrived(parts, count)
+        for chat in ("desk", "hall"):
+            why = f"the plugin cracked keeps of web:{chat} failed .* tried again every minute"
+            with pytest.raises(StoreError, match=why):
+                await parts.operations.call("sessions delete", {"session": f"web:{chat}"})
+            assert await parts.engine.records.session(f"web:{chat}") is None
+            assert f"the plugin cracked keeps of web:{chat}" in _troubles()
+        assert await tables.rows("SELECT chat FROM bells") == []
+        assert len(await tables.rows("SELECT chat FROM cracked")) == 3
+        await tables.change("DELETE FROM cracked WHERE chat = 'cracked'")
+        async with asyncio.timeout(20):
+            while await tables.rows("SELECT chat FROM cracked"):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.05)
+            while "keeps of web:" in _troubles():  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.05)
+
+
+async def test_what_a_plugin_did_not_erase_waits_while_it_is_off(
+    site: Site, tmp_path: Path
+) -> None:
+    site.bring("cracked", KEEPS.format(name="cracked", then=THEN[0]))
+    home = tmp_path / "home"
+    async with serving(home) as parts:
+        await parts.plugged.offers.find(PluginTables).change(
+            "INSERT INTO cracked VALUES ('cracked')"
+        )
+        await say(parts, "Hello?")
+        await arrived(parts, 1)
+        with pytest.raises(StoreError, match="the plugin cracked keeps of web:desk"):
+            await parts.operations.call("sessions delete", {"session": "web:desk"})
+    async with serving(home, "[plugins]\noff = ['cracked']\n") as parts:
+        await say(parts, "Hello?", "hall")
+        await arrived(parts, 1)
+        await parts.operations.call("sessions delete", {"session": "web:hall"})
+        await parts.plugged.offers.find(PluginTables).change(
+            "DELETE FROM cracked WHERE chat = 'cracked'"
+        )
+    async with serving(home) as parts, asyncio.timeout(20):
+        tables: PluginTables = parts.plugged.offers.find(PluginTables)
+        while await tables.rows("SELECT chat FROM cracked"):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.05)
 
 
 async def test_a_hook_without_a_known_function_is_named(site: Site, tmp_path: Path) -> None:

@@ -40,9 +40,12 @@ _CALLS = frozenset({"open", "settled", "estimated", "failed", "lost", "replaced"
 _ERASURES = frozenset(
     {
         *(erasures.SESSION, erasures.QUOTES, erasures.BLOB, erasures.WORDS),
-        *(erasures.LOG_WORDS, erasures.LOGGED, erasures.ARCHIVED),
+        *(erasures.LOG_WORDS, erasures.LOGGED, erasures.ARCHIVED, erasures.PLUGIN),
     }
 )
+
+_ERASED_IN = {erasures.ARCHIVED: erasures.InArchive, erasures.PLUGIN: erasures.InPlugin}
+"""Kinds of erasures whose name has several parts."""
 
 CHOICES: Mapping[Column, frozenset[str]] = {
     ("runs", "kind"): frozenset(RunKind),
@@ -133,12 +136,10 @@ def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
         for column in table.columns
         if (reason := _unreadable(column, row[column.name], now))
     ]
-    if (
-        table is schema.erasures
-        and row["kind"].data.decode("utf-8", "replace") == erasures.ARCHIVED
-    ):
-        archived = _tried("name", _json_of(erasures.InArchive), row["name"].data)
-        found += [] if archived is None else [archived]
+    if table is schema.erasures:
+        place = _ERASED_IN.get(row["kind"].data.decode("utf-8", "replace"))
+        odd = None if place is None else _tried("name", _json_of(place), row["name"].data)
+        found += [] if odd is None else [odd]
     return found
 
 

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 
-SESSION, QUOTES, BLOB = "session", "quotes", "blob"
+SESSION, QUOTES, BLOB, PLUGIN = "session", "quotes", "blob", "plugin"
 WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
 """Kinds of `erasures`: a session; the quotes of an entry; a file that may have no other reference;
-the full-text indexes of memories and of conversations; old pages in SQLite's write-ahead log; and
-the archive of a session.
+what a plugin keeps of a session, if its hook failed; the full-text indexes of memories and of
+conversations; old pages in SQLite's write-ahead log; and the archive of a session.
 """
 
 
@@ -23,6 +23,13 @@ class InArchive(msgspec.Struct, frozen=True, array_like=True):
 
     session_key: str
     seq: int = 0
+
+
+class InPlugin(msgspec.Struct, frozen=True, array_like=True):
+    """What a plugin keeps of a session."""
+
+    plugin: str
+    session_key: str
 
 
 def note(connection: sa.Connection, kind: str, name: str) -> None:

@@ -15,6 +15,7 @@ from nanobot.seam.installed import provided
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Run
 from nanobot.store.opening import HooksOf
+from nanobot.store.repositories.erasures import PLUGIN, InPlugin, note
 from nanobot.store.unit import (
     CallLedger,
     NotificationLimiter,
@@ -56,7 +57,10 @@ class ContainedHooks:
     """What a package's object does in transactions that others wait for: if it fails, `failing`
     notes it, its own changes are undone, and the transaction continues."""
 
-    def __init__(self, hook: Any, failing: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, plugin: str, hook: Any, failing: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.plugin = plugin
         self._hook = hook
         self._failing = failing
 
@@ -69,6 +73,22 @@ class ContainedHooks:
         """See ArrivalHook. The message has arrived, and must not be sent again."""
         with self._undone(connection):
             self._hook.arrives(connection, row)
+
+    def erases(self, connection: sa.Connection, session_key: str) -> None:
+        """See EraseHook. The conversation is removed; what the plugin keeps of it is recorded as
+        not erased yet."""
+        erased = False
+        with self._undone(connection):
+            self._hook.erases(connection, session_key)
+            erased = True
+        if not erased:
+            place = InPlugin(self.plugin, session_key)
+            note(connection, PLUGIN, msgspec.json.encode(place).decode())
+
+    def erases_again(self, connection: sa.Connection, session_key: str) -> None:
+        """After it failed, maybe when nothing else of the conversation is left. Raises what the
+        plugin raises."""
+        self._hook.erases(connection, session_key)
 
     def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
         """See NotificationLimiter. The message is sent without a limit."""

@@ -64,7 +64,7 @@ async def test_deleting_beside_a_reader_of_another_program_waits_for_nobody(
 ) -> None:
     await conversation(home)
     with reader(tmp_path):
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(4):
             await home.eraser().delete(KEY)
         assert await home.rows("SELECT * FROM sessions") == []
         assert await home.rows("SELECT * FROM entries") == []

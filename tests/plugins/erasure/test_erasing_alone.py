@@ -28,6 +28,7 @@ ODD = [
     "9" * 5_000,
     "[1,2",
     '["telegram:7",-1]',
+    '["cracked","telegram:7"]',
 ]
 KINDS = (
     erasures.SESSION,
@@ -37,6 +38,7 @@ KINDS = (
     erasures.LOG_WORDS,
     erasures.LOGGED,
     erasures.ARCHIVED,
+    erasures.PLUGIN,
     "a kind of the future",
 )
 

@@ -111,9 +111,11 @@ async def test_the_loop_lag_is_the_largest_of_the_seconds_asked_for() -> None:
         busy: Moment = await call(bot, "runs now", seconds=5.0)
         assert busy.loop_lag_ms >= 200
 
-        await asyncio.sleep(1.0)
-        since: Moment = await call(bot, "runs now", seconds=0.5)
-        assert since.loop_lag_ms < busy.loop_lag_ms
+        since = busy
+        async with asyncio.timeout(60):  # others may keep the processor busy for as long
+            while since.loop_lag_ms >= busy.loop_lag_ms:
+                await asyncio.sleep(1.0)
+                since = await call(bot, "runs now", seconds=0.5)
 
 
 async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(

@@ -17,7 +17,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.errors import StoreError, UsageError
+from nanobot.errors import PluginBroken, StoreError, UsageError
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.passes import Pass
@@ -26,7 +26,8 @@ from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_rem
 from nanobot.store.database.database import Database
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.blob_references import Place as BlobPlace
-from nanobot.store.repositories.erasures import InArchive
+from nanobot.store.repositories.erasures import InArchive, InPlugin
+from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.supervision import Work, side_by_side
@@ -50,6 +51,7 @@ class SqlEraser(SqlStore):
     _resume_removal = verb(session_removal.resume_session, "delete")
     _remove_slice = bare_verb(session_removal.session_slice, "delete")
     _end_removal = verb(session_removal.end_session, "delete")
+    _erase_in_plugin = verb(session_removal.erase_in_plugin)
     _noted = bare_verb(notes.noted)
     _forgettable = bare_verb(one_shots.forgettable)
     _done = bare_verb(notes.done)
@@ -75,7 +77,8 @@ class SqlEraser(SqlStore):
 
     async def delete(self, key: str) -> int:
         count = await self._remove(key)
-        await self.finish()
+        plugins = [hook.plugin for hook in self.writer.erases if isinstance(hook, ContainedHooks)]
+        await self._finish([_in_plugin(plugin, key) for plugin in plugins])
         return count
 
     async def _remove(self, key: str) -> int:
@@ -128,8 +131,12 @@ class SqlEraser(SqlStore):
         """Remove everything noted. Raises StoreError if a newly noted item cannot be removed; `run`
         retries it.
         """
+        await self._finish()
+
+    async def _finish(self, own: Collection[str] = ()) -> None:
+        """As `finish`; it also raises for what of `own` was tried before."""
         failed = await self._attempted()
-        fresh = [what for what in failed if what not in self._stuck]
+        fresh = [what for what in failed if what in own or what not in self._stuck]
         self._stuck = frozenset(failed)
         if failed or self._waits:
             self._due.set()
@@ -141,6 +148,8 @@ class SqlEraser(SqlStore):
         now = Pass()
         with now.each("erasing conversations"):
             now.failed |= await self.remove_rows()
+        with now.each("erasing what plugins keep"):
+            now.failed |= await self._erased_in_plugins()
         with now.each("erasing files"):
             async with self._removing:
                 now.failed |= await self._remove_blobs()
@@ -156,6 +165,18 @@ class SqlEraser(SqlStore):
             if logged:
                 await self.database.checkpoint()
                 await self._checkpointed(erasures.LOGGED, logged)
+        return now.failed
+
+    async def _erased_in_plugins(self) -> dict[str, Exception]:
+        now = Pass()
+        for name in await self._noted(erasures.PLUGIN):
+            with now.each(f"erasing in a plugin ({name[:_SHOWN]})"):
+                place = msgspec.json.decode(name, type=InPlugin)
+                with now.each(_in_plugin(place.plugin, place.session_key)):
+                    try:
+                        await self._erase_in_plugin(place, name)
+                    except StoreError as error:  # of a statement of the plugin
+                        raise PluginBroken(str(error)) from error
         return now.failed
 
     async def _forget_words(self, kind: str, index: full_text.FullText) -> None:
@@ -252,6 +273,10 @@ class SqlEraser(SqlStore):
 
 def _conversation(key: str) -> str:
     return f"erasing the conversation {key}"
+
+
+def _in_plugin(plugin: str, key: str) -> str:
+    return f"erasing what the plugin {plugin} keeps of {key}"
 
 
 def _not_yet(what: str, error: Exception) -> StoreError:

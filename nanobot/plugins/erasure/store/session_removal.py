@@ -20,7 +20,8 @@ from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
-from nanobot.store.repositories.erasures import LOGGED, SESSION, note
+from nanobot.store.repositories.erasures import LOGGED, PLUGIN, SESSION, InPlugin, note
+from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _a = schema.approvals
@@ -137,6 +138,18 @@ def end_session(connection: sa.Connection, writer: StoreContext, key: str) -> No
     waiting = sa.select(_i.c.id).where(_i.c.session_key == key, schema.INBOUND_OPEN).limit(1)
     if connection.execute(waiting).first() is not None:
         log.ensure_session(connection, writer, key, "")
+
+
+def erase_in_plugin(
+    connection: sa.Connection, writer: StoreContext, place: InPlugin, name: str
+) -> None:
+    """Have a plugin erase what it keeps of a session, after it failed to. It stays noted while the
+    plugin is off.
+    """
+    for hook in writer.erases:
+        if isinstance(hook, ContainedHooks) and hook.plugin == place.plugin:
+            hook.erases_again(connection, place.session_key)
+            done(connection, PLUGIN, [name])
 
 
 def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
