@@ -41,7 +41,6 @@ ROOMS = frozenset(
             "labels.py",
             "log_context.py",
             "messages.py",
-            "optional.py",
             "propagation.py",
             "pytest_cases.py",
             "retries.py",

@@ -42,6 +42,7 @@ GIVEN: dict[str, Any] = {
     **dict.fromkeys(("after", "skip", "seq"), 0),
     **dict.fromkeys(("state", "kind", "before", "by", "prefix", "name", "parent_id"), ""),
     **dict.fromkeys(("number", "identity"), 5),
+    "unread": True,
     **dict.fromkeys(("cutoff", "now", "at"), 2e9),
     **dict.fromkeys(("quiet_seconds", "silent_for", "since"), 0.0),
     **dict.fromkeys(("within", "scopes", "job_id", "place", "parent", "head", "walk"), None),

@@ -41,10 +41,11 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_while_it_is_on_owners_are_told_in_their_chats(tmp_path: Path) -> None:
     async with serving(tmp_path / "home") as parts:
         await fail_before_an_owner(parts)
+        texts: list[str] = []
         for _ in range(500):
-            await asyncio.sleep(0.02)
             if texts := await told(parts):
                 break
+            await asyncio.sleep(0.02)
         assert [f"- {WORK} failed 2 times: the disk is gone" in text for text in texts] == [True]
 
 
