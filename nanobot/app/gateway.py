@@ -243,8 +243,14 @@ class Gateway:
             hosting += parts.starter.start_configured(tasks)
         async with asyncio.TaskGroup() as loading:
             if self._roles.worker:
-                loading.create_task(warm_up(parts.models), name="model")
+                loading.create_task(self._warm_up(parts), name="model")
             await self._announce(parts, ready)
+
+    async def _warm_up(self, parts: Parts) -> None:
+        """Load the parts for the model while the channels wait for their platforms, and not while
+        they ask."""
+        await parts.channels.asked()
+        await warm_up(parts.models)
 
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()
