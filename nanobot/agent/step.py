@@ -30,6 +30,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.text import Sentence
+from nanobot.visible import blank
 
 SAME_RESULT_LIMIT = 3
 _MOST_MS = 10**12
@@ -213,7 +214,7 @@ def _last_reply(bodies: Sequence[Body]) -> ReplyEntry | None:
 
 def last_text(bodies: Sequence[Body]) -> str:
     """The model's latest text."""
-    texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and b.text.strip()]
+    texts = [b.text for b in bodies if isinstance(b, ReplyEntry) and not blank(b.text)]
     return texts[-1] if texts else ""
 
 

@@ -32,6 +32,7 @@ from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.said import AtOnce, Order, Said, Waiting, unordered
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, around, without_controls
+from nanobot.visible import blank
 
 _MOST_FAILURES = 3
 
@@ -235,7 +236,7 @@ class ChannelIntake:
         """Why the message cannot be processed, for its sender; empty if it can."""
         if len(text) > MAX_TEXT:
             return _too_long(len(text))
-        if not text.strip() and not message.attachments:
+        if blank(text) and not message.attachments:
             return "Your message was empty: there is nothing to answer."
         commands = self.reception.commands
         return "" if commands.knows(text) else commands.unknown(text)
