@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nanobot.log_context import rarely_used_log
 from nanobot.text import Sentence
 from nanobot.troubles import TROUBLES
 
@@ -79,6 +80,4 @@ def _cancelled_within(error: BaseException) -> bool:
 
 
 def _log(what: str, error: BaseException, shown: Exception) -> None:
-    from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
-
-    logger.opt(exception=error).error("{} failed: {}", what, shown)
+    rarely_used_log().opt(exception=error).error("{} failed: {}", what, shown)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from nanobot.errors import Fenced, StoreError
+from nanobot.log_context import rarely_used_log
 
 STORE_RETRY_SECONDS = 2.0
 
@@ -52,7 +53,5 @@ async def until_stored(write: Callable[[], Awaitable[T]], clock: Sleeper, what: 
         except Fenced:
             raise
         except StoreError as error:
-            from loguru import logger  # noqa: PLC0415 - `--help` loads this module
-
-            logger.error("{} waits for the store: {}", what, error)
+            rarely_used_log().error("{} waits for the store: {}", what, error)
             await clock.sleep(STORE_RETRY_SECONDS)

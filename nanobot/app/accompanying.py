@@ -9,6 +9,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.propagation import Headers, Propagation, Propagator, Step
+from nanobot.seam.given import able, of_kind
 from nanobot.seam.installed import FoundPlugin
 
 
@@ -19,9 +20,7 @@ def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
     def use(found: FoundPlugin, given: Any) -> None:
         if given is None:
             return
-        if not all(callable(getattr(given, verb, None)) for verb in ("received", "sent")):
-            kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, not a nanobot.propagation.Propagator")
+        able(given, Propagator)
         if propagation.propagator is not None:
             raise PluginBroken("another plugin says already what accompanies requests")
         propagation.propagator = _Accompanying(found.name, given)
@@ -38,21 +37,11 @@ class _Accompanying:
 
     def received(self, headers: Headers, *, trusted: bool) -> str:
         with boundary(self._what):
-            kept: object = self._propagator.received(headers, trusted=trusted)
-            if not isinstance(kept, str):
-                raise PluginBroken(f"it keeps a {type(kept).__name__}, not a text")
-            return kept
+            return of_kind(self._propagator.received(headers, trusted=trusted), str)
         return ""
 
     def sent(self, step: Step) -> Headers:
         with boundary(self._what):
-            return {
-                _text(name): _text(value) for name, value in self._propagator.sent(step).items()
-            }
+            sent = self._propagator.sent(step).items()
+            return {of_kind(name, str): of_kind(value, str) for name, value in sent}
         return {}
-
-
-def _text(given: object) -> str:
-    if not isinstance(given, str):
-        raise PluginBroken(f"a header has a {type(given).__name__}, not a text")
-    return given

@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.runner import Check
-from nanobot.app.bringing import functions
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
-from nanobot.errors import PluginBroken
 from nanobot.operations.remarks import Remarking, Remarks
+from nanobot.seam.given import functions, of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
 from nanobot.text import clean
@@ -71,6 +70,5 @@ async def _looked(function: Looking, entries: Sequence[Entry]) -> str:
     if isawaitable(given):
         async with asyncio.timeout(CHECK_SECONDS):
             given = await given
-    if given is not None and not isinstance(given, str):
-        raise PluginBroken(f"it gives a {type(given).__name__}, not a text")
-    return clean(given or "").strip()[:_CHARS]
+    text = "" if given is None else of_kind(given, str)
+    return clean(text).strip()[:_CHARS]

@@ -12,25 +12,24 @@ from nanobot.agent.worker import Worker
 from nanobot.app import answers, before_runs, bringing
 from nanobot.app.accompanying import bring_propagator
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
+from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
-from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, owners_of
-from nanobot.app.lifecycle import Lifecycle
-from nanobot.app.live_settings import FollowingParts, LiveSettings, follow_all
+from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
+from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
+from nanobot.app.moments import Moments
 from nanobot.app.parts import (
-    blobs_of,
     prompt_of,
-    reports_of,
     taint_of,
     transcriber_of,
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
-from nanobot.app.plugin_exposure import Brought
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -43,6 +42,7 @@ from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.home import LiveChanges
 from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
@@ -56,7 +56,6 @@ from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
-from nanobot.search.conversations import MessageSearch
 from nanobot.server.access import Credentials
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.http import HttpService
@@ -69,7 +68,6 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
-from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import side_by_side
@@ -132,16 +130,17 @@ class _Assembly:
             machine.clock,
             program.provider or Clients(self.plugins, plugged.switched),
         )
-        self.blobs = blobs_of(config)
+        self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
         self.received = Received(self.blobs, self.files, taint=self.taint)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
-        self.tools = ToolRegistry(redact=machine.redact, log_calls=program == Program())
+        policy = Policy(config.policy, bringing.rules_of(plugged))
+        logged = program == Program()
+        self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs
-        self.tools.policy = Policy(config.policy, bringing.rules_of(plugged))
 
     def parts(self) -> Parts:
         config, clock, bus = self.config, self.machine.clock, self.bus
@@ -149,8 +148,8 @@ class _Assembly:
         self.sharing = sharing_of(self.store, self.plugged)
         if self.sharing is not None:
             self.plugged.offers.add({Sharing: self.sharing})
-        pairing = self.plugged.offers.find(Strangers) is not None
-        self.store.writer.owners = owners_among(owners_of(config.channels, pairing=pairing))
+        self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
+        self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
@@ -172,7 +171,8 @@ class _Assembly:
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.run_service, agent.model_calls)
+        self.plugged.offers.add_by_type(operations, agent.worker)
+        self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
             operations=operations,
@@ -181,8 +181,6 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            troubles=reports_of(self.store, bus),
-            lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
@@ -190,6 +188,7 @@ class _Assembly:
             peers=others,
             live=self.live,
             plugged=self.plugged,
+            moments=Moments(self.plugged),
         )
 
     def _offer(self) -> None:
@@ -200,7 +199,6 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(Brought(lambda: self.live.config, self.plugged))
         offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
         offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
@@ -210,7 +208,6 @@ class _Assembly:
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
-        self.conversations.messages = offers.find(MessageSearch)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)
@@ -224,12 +221,12 @@ class _Assembly:
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
         return ChannelStarter(
-            config=self.config,
+            config=self.hosted,
             channels=self.channels,
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.config, self.plugins, asking=strangers is not None),
+            adapters=Adapters(self.hosted, self.plugins),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
@@ -248,14 +245,13 @@ class _Assembly:
         http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
-        store, clock = self.store, self.machine.clock
+        clock = self.machine.clock
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
             conversations=self.conversations,
-            notices=SqlNotices(store.database),
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
@@ -264,7 +260,7 @@ class _Assembly:
                 self.machine.environ,
                 states=lambda: facts().channels,
                 restart=self.machine.restart,
-                forget_prompts=self.records.forget_prompts,
+                changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
             ),
             facts=facts,
@@ -294,7 +290,7 @@ class _Assembly:
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
-        self.live.in_prompts = tuple(key for each in additions for key in each.keys)
+        self.live.in_prompts += tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
 

@@ -12,18 +12,17 @@ import msgspec
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompt import PromptAddition, PromptPart
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.stages import Stages
-from nanobot.app.bringing import functions, listed
+from nanobot.agent.stages import Stages
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import PluginBroken, StoreError
+from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import ReplyEntry
 
 STAGE_SECONDS = 60.0
 """Time limit for a plugin's stage of a run that has no `seconds` of its own, and for its parts of a
 prompt."""
-_PART = "a nanobot.agent.prompt.PromptPart"
 
 
 def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
@@ -31,7 +30,7 @@ def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
     additions: list[PromptAddition] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        for addition in listed(given, PromptAddition, "a nanobot.agent.prompt.PromptAddition"):
+        for addition in listed(given, PromptAddition):
             parts = partial(_parts, found, addition)
             last = partial(_last, found, addition)
             renew = partial(_renew, found, addition)
@@ -46,7 +45,7 @@ async def _parts(found: FoundPlugin, addition: PromptAddition, scope: str) -> Se
     parts: list[PromptPart] = []
     with boundary(f"prompt of the plugin {found.name}") as caught:
         async with asyncio.timeout(STAGE_SECONDS):
-            parts += listed(await addition.parts(scope), PromptPart, _PART)
+            parts += listed(await addition.parts(scope), PromptPart)
     _pass_on(found, caught)
     return parts
 
@@ -56,7 +55,7 @@ def _last(
 ) -> Sequence[PromptPart]:
     parts: list[PromptPart] = []
     with boundary(f"last parts of prompts of the plugin {found.name}"):
-        parts += listed(addition.last(offered), PromptPart, _PART)
+        parts += listed(addition.last(offered), PromptPart)
     return parts
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from nanobot.agent.summarizers import Summaries
 from nanobot.app.ledgers import ledger_of
-from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
@@ -19,13 +18,15 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.home import Finding
+from nanobot.operations.home import Finding, LiveChanges
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
 from nanobot.providers.embedding import Embedder
 from nanobot.seam.faces import Deliveries
+from nanobot.seam.given import able, functions, listed, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
+from nanobot.seam.offers import Contributions
 from nanobot.search.conversations import MessageSearch
 from nanobot.server.access import Credentials
 from nanobot.session.lasting import LastingFacts
@@ -47,32 +48,11 @@ from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
-from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn
+from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
 from nanobot.triggers.base import Triggers
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.shown_files import ShownFiles
-
-
-def listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    """A function's result as a list: one thing, several, or None for nothing. Raises
-    PluginBroken."""
-    if given is None:
-        return []
-    things = list(given) if isinstance(given, Iterable) else [given]
-    for thing in things:
-        if not isinstance(thing, kind):
-            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
-    return things
-
-
-def functions(given: Any) -> list[Any]:
-    """As `listed`, of functions."""
-    functions = [given] if callable(given) else list(given or ())
-    for function in functions:
-        if not callable(function):
-            raise PluginBroken(f"it gives a {type(function).__name__}, not a function")
-    return functions
 
 
 def unfit(plugged: Plugged) -> list[Finding]:
@@ -87,7 +67,7 @@ def unfit(plugged: Plugged) -> list[Finding]:
                 given = plugged.call(found, "fits")
             except ConfigError as error:
                 given = Finding(about="configuration", level="broken", text=str(error))
-            findings += listed(given, Finding, "a nanobot.operations.home.Finding")
+            findings += listed(given, Finding)
     return findings
 
 
@@ -125,12 +105,16 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Care,
     Spending,
     Credentials,
+    LiveChanges,
     ShownFiles,
     Strangers,
 )
-"""Types that the core asks for if a plugin offers them: each object has all their functions."""
+"""Types that nanobot asks for if a plugin offers them: each object has all their functions."""
 
-_TASK_VERBS = ("waits", "stop_below", "report")
+_CONTAINED = (EndHook, ArrivalHook, EraseHook, NotificationLimiter)
+_HOOKS = (*_CONTAINED, TaskEnds)
+"""What may take part in transactions. If `_CONTAINED` ones of a package fail, the transaction
+continues without their changes."""
 
 
 def offer_objects(plugged: Plugged) -> None:
@@ -143,16 +127,11 @@ def offer_objects(plugged: Plugged) -> None:
             name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
                 raise PluginBroken(f"{name} is offered already")
-            verbs = _verbs(kind) if kind in ASKED_BY_THE_CORE else ()
-            if not all(callable(getattr(thing, verb, None)) for verb in verbs):
-                raise PluginBroken(f"it offers {type(thing).__name__} as {name}")
+            if kind in ASKED_BY_THE_CORE:
+                able(thing, kind)
         plugged.offers.add(things)
 
     plugged.each("objects", use)
-
-
-def _verbs(kind: type[Any]) -> list[str]:
-    return [name for name, it in vars(kind).items() if callable(it) and not name.startswith("_")]
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
@@ -178,10 +157,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
     """Set what answers calls instead of the tools, if a plugin brings that. Only one may."""
 
     def use(found: FoundPlugin, given: Any) -> None:
-        verbs = (getattr(given, verb, None) for verb in ("knows", "judged", "answered"))
-        if not all(map(callable, verbs)):
-            kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, not a nanobot.tools.stand_in.StandIn")
+        able(given, StandIn)
         if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
         registry.stand_in = ContainedStandIn(found.name, given, registry.seconds)
@@ -194,7 +170,7 @@ def operations_of(plugged: Plugged) -> list[Operation]:
     every = list(OPERATIONS)
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = listed(given, Operation, "an operation")
+        new = listed(given, Operation)
         names = {name for known in every for name in (known.name, known.alias, known.command)}
         for each in new:
             if each.name in names:
@@ -228,55 +204,42 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     """What of plugins takes part in transactions: where models are called, where runs end, where
     messages arrive, where conversations are removed, where something is said unasked, and where
     background runs begin and end. Raises PluginBroken if the limits of model calls fail."""
-    ends: list[EndHook] = []
-    arriving: list[ArrivalHook] = []
-    erasing: list[EraseHook] = []
-    limiters: list[NotificationLimiter] = []
-    tasks: list[TaskEnds] = []
+    brought: dict[type[Any], list[Any]] = {port: [] for port in _HOOKS}
 
     def use(found: FoundPlugin, given: Any) -> None:
-        verbs = ("ends", "arrives", "erases", "posted", "release", *_TASK_VERBS)
-        has = {verb: callable(getattr(given, verb, None)) for verb in verbs}
-        limits = has["posted"] and has["release"]
-        background = all(has[verb] for verb in _TASK_VERBS)
-        if not (has["ends"] or has["arrives"] or has["erases"] or limits or background):
-            kind = type(given).__name__
+        able_to = [port for port in _HOOKS if not unable(given, port)]
+        if not able_to:
+            other = type(given).__name__
             raise PluginBroken(
-                f"it gives a {kind}, which has no function `ends`, `arrives` or `erases`"
+                f"it gives a {other}, which has no function `ends`, `arrives` or `erases`"
             )
-        if limits and limiters:
+        if NotificationLimiter in able_to and brought[NotificationLimiter]:
             raise PluginBroken("another plugin already limits notifications")
-        if background and tasks:
+        if TaskEnds in able_to and brought[TaskEnds]:
             raise PluginBroken("another plugin already does background runs")
         failing = partial(plugged.failing, found, "store_hooks")
         contained = ContainedHooks(found.name, given, failing) if found.package else given
-        ends.extend([contained] if has["ends"] else ())
-        arriving.extend([contained] if has["arrives"] else ())
-        erasing.extend([contained] if has["erases"] else ())
-        limiters.extend([contained] if limits else ())
-        tasks.extend([given] if background else ())
+        for port in able_to:
+            brought[port].append(contained if port in _CONTAINED else given)
 
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
         ledger=ledger_of(plugged, context),
-        tasks=next(iter(tasks), None),
-        ends=tuple(ends),
-        arrives=tuple(arriving),
-        erases=tuple(erasing),
-        notifications=next(iter(limiters), None),
+        tasks=next(iter(brought[TaskEnds]), None),
+        ends=tuple(brought[EndHook]),
+        arrives=tuple(brought[ArrivalHook]),
+        erases=tuple(brought[EraseHook]),
+        notifications=next(iter(brought[NotificationLimiter]), None),
     )
 
 
-def deliveries_of(plugged: Plugged) -> dict[str, Deliveries]:
+def deliveries_of(plugged: Contributions) -> dict[str, Deliveries]:
     """What takes deliveries of other services, by the beginning of its path: a built-in plugin has
     its own, that of a package is below /plugins."""
     taking: dict[str, Deliveries] = {}
 
     def use(found: FoundPlugin, given: Any) -> None:
-        verbs = (getattr(given, verb, None) for verb in ("limit", "take"))
-        if not all(map(callable, verbs)):
-            kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, not a nanobot.seam.faces.Deliveries")
+        able(given, Deliveries)
         if given:
             taking[f"/plugins/{found.name}" if found.package else f"/{found.name}"] = given
 
@@ -284,38 +247,12 @@ def deliveries_of(plugged: Plugged) -> dict[str, Deliveries]:
     return taking
 
 
-def follow_plugins(plugged: Plugged, live: LiveSettings) -> None:
-    """Have plugins take over changes of their keys that apply at once."""
-
-    def take(found: FoundPlugin, config: Config) -> None:
-        plugged.take_table(found.table, config)
-        with plugged.failing(found, "settings"):
-            for taken in plugged.follows[found.name].takes:
-                taken(config.tables[found.table])
-
-    def check(new: Config) -> None:
-        changed = plugged.with_settings(new)
-        for finding in unfit(changed):
-            if finding.level == "broken":
-                raise ConfigError(f"{new.file}: {finding.text}")
-
-    def other(found: FoundPlugin, taken: Callable[[Config], object], config: Config) -> None:
-        with plugged.failing(found, "settings"):
-            taken(config)
-
-    for name, found in plugged.on.items():
-        if found.plugin.settings is not None and plugged.follows[name].takes:
-            live.follow(found.table, take=partial(take, found), check=check)
-        for keys, taken in plugged.follows[name].others:
-            live.follow(*keys, take=partial(other, found, taken))
-
-
 def rules_of(plugged: Plugged) -> list[RuleSettings]:
     """The policy rules that plugins add."""
     rules: list[RuleSettings] = []
 
     def use(_: FoundPlugin, given: Any) -> None:
-        new = listed(given, RuleSettings, "a nanobot.config.settings.tools.RuleSettings")
+        new = listed(given, RuleSettings)
         Policy(PolicySettings(rules=tuple(new)))  # raises if they are invalid
         rules.extend(new)
 

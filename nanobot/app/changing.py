@@ -11,12 +11,12 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from nanobot.app.bringing import functions
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Arriving, Bus, Outgoing
 from nanobot.errors import PluginBroken, StoreError, ToolError
 from nanobot.messages import OutboundMessage
+from nanobot.seam.given import functions, of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.inbox import Admission
 from nanobot.tools.base import CallContext, ResultFilter, ToolOutput
@@ -45,10 +45,7 @@ def take_changes(plugged: Plugged, bus: Bus) -> None:
 async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
     with boundary(f"arrivals of the plugin {name}"):
         async with asyncio.timeout(getattr(change, "seconds", ARRIVING_SECONDS)):
-            result: object = await change(admission)
-        if not isinstance(result, Admission):
-            raise PluginBroken(f"it gives a {type(result).__name__}, not an Admission")
-        return result
+            return of_kind(await change(admission), Admission)
     return admission
 
 
@@ -58,10 +55,7 @@ def contained(name: str, change: Outgoing, seconds: float = OUTGOING_SECONDS) ->
     async def changed(message: OutboundMessage) -> OutboundMessage:
         with boundary(f"outgoing messages of the plugin {name}"):
             async with asyncio.timeout(seconds):
-                result: object = await change(message)
-            if not isinstance(result, OutboundMessage):
-                raise PluginBroken(f"it gives a {type(result).__name__}, not an OutboundMessage")
-            return result
+                return of_kind(await change(message), OutboundMessage)
         return message
 
     return changed

@@ -11,8 +11,10 @@ from functools import partial
 from loguru import logger
 
 from nanobot.app.assembly import assemble
-from nanobot.app.bringing import brought_hooks, follow_plugins, unfit, unused
+from nanobot.app.blob_storage import blobs_of
+from nanobot.app.bringing import brought_hooks, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
+from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.ledgers import unlimited
@@ -33,7 +35,7 @@ from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
 from nanobot.session.run_types import RunTypes
-from nanobot.store.opening import KeptOpen, Store, contexts, open_store
+from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.servers import server_of, url_of
 from nanobot.supervision import Work, begin_all
@@ -41,6 +43,7 @@ from nanobot.system import RandomIds, SystemClock, Zone
 from nanobot.tools.redact import Redactor, secrets_of
 from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
+from nanobot.workspace.blobs import Blobs
 
 
 class Gateway:
@@ -77,6 +80,20 @@ class Gateway:
         )
         self._with_channels = channels
         self._with_page = channels or page
+
+    @classmethod
+    def for_command(cls, config: Config, environ: Mapping[str, str], *, of_home: bool) -> Gateway:
+        """One that does not serve. `of_home`: the command needs neither the store nor files; they
+        are empty where the plugin of the configured ones is off."""
+        program: Program | None = None
+        if of_home:
+            try:
+                url_of(config)
+                blobs_of(config)
+            except ConfigError:
+                blobs = Blobs(config.home / "blobs")
+                program = Program(store=in_memory_database(), blobs=blobs)
+        return cls(config, environ, channels=False, program=program)
 
     async def reached(self) -> None:
         """Wait at most a minute for a database server that is restarting."""
@@ -116,11 +133,7 @@ class Gateway:
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
                 if parts.http.with_api:
                     hosting.append(parts.starter.start_web(tasks, parts.http.channel))
-                kept: dict[str, Work] = {
-                    "trouble reports": parts.troubles.run,
-                }
                 starting = [
-                    *begin_all(tasks, kept, self._machine.clock),
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]
@@ -157,7 +170,6 @@ class Gateway:
             )
             await stack.enter_async_context(http)
         if self._roles.worker:
-            await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
         await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
@@ -223,16 +235,22 @@ class Gateway:
         hosting: list[asyncio.Task[None]],
         ready: Callable[[str], None],
     ) -> None:
-        """Start the boot run, which the channels may have to wait for, then the channels. The parts
-        for the model are loaded after them, while they connect to their platforms."""
+        """Start the channels, after what they have to wait for. The parts for the model are loaded
+        after them, while they connect to their platforms."""
         if self._roles.worker:
-            await parts.lifecycle.boot(self._machine.ids)
+            await parts.moments.before_channels()
         if self._with_channels and self._roles.channels:
             hosting += parts.starter.start_configured(tasks)
         async with asyncio.TaskGroup() as loading:
             if self._roles.worker:
-                loading.create_task(warm_up(parts.models), name="model")
+                loading.create_task(self._warm_up(parts), name="model")
             await self._announce(parts, ready)
+
+    async def _warm_up(self, parts: Parts) -> None:
+        """Load the parts for the model while the channels wait for their platforms, and not while
+        they ask."""
+        await parts.channels.asked()
+        await warm_up(parts.models)
 
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()
@@ -254,8 +272,7 @@ class Gateway:
             tasks.create_task(parts.http.drain(), name="web")
             drained = tasks.create_task(parts.worker.drain(seconds), name="drain")
             if self._roles.worker:
-                shutdown = parts.lifecycle.shut_down(self._machine.ids, seconds)
-                tasks.create_task(shutdown, name="SHUTDOWN.md")
+                tasks.create_task(parts.moments.draining(seconds), name="plugins")
         if not drained.result():
             logger.warning(
                 "{} unfinished run(s) resume at the next start", len(parts.worker.running)

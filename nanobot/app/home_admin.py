@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nanobot.app.changed_settings import changed_settings
-from nanobot.app.live_settings import LiveSettings, renew_prompts
+from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
-from nanobot.config.plugin_tables import switched_off
 from nanobot.errors import UnknownId, UsageError
-from nanobot.operations.home import ChangedSettings, ChannelView, PluginView
+from nanobot.operations.home import ChangedSettings, ChannelView, LiveChanges, PluginView
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
 
 class LocalHome:
     """The operations.home.HomeAdmin of one process. `live`: its current configuration; `states`:
-    returns the states of its channels; `restart`: begins its end, None if it cannot start again."""
+    returns the states of its channels; `restart`: begins its end, None if it cannot start again;
+    `changes`: applies what is written, None if it takes effect at the next start."""
 
     def __init__(
         self,
@@ -31,37 +30,32 @@ class LocalHome:
         *,
         states: Callable[[], Mapping[str, str]],
         restart: Callable[[], None] | None,
-        forget_prompts: Callable[[], Awaitable[int]],
+        changes: LiveChanges | None = None,
         plugins: Callable[[], list[PluginView]] = list,
     ) -> None:
         self._live = live
         self._environ = environ
         self._states = states
         self._restart = restart
-        self._forget_prompts = forget_prompts
+        self._changes = changes
         self.plugins = plugins
         self.changing = asyncio.Lock()
-
-    @property
-    def config(self) -> Config:
-        return self._live.config
 
     # The configuration
 
     async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
-        from nanobot.config import file  # noqa: PLC0415 - needed only for changes
+        from nanobot.config import file  # noqa: PLC0415 - tomlkit, 40 ms, for changes only
 
         return await self.apply(list(values), partial(file.put, self._environ, values))
 
     async def apply(
-        self, keys: Sequence[str], write: Callable[[Callable[[Config], None]], Path]
+        self, keys: Sequence[str], write: Callable[[Callable[[Config], None] | None], Path]
     ) -> ChangedSettings:
+        changes = self._changes
         async with self.changing:
-            file = await asyncio.to_thread(write, self._live.check)
-            config = await asyncio.to_thread(load, self._environ)
-            changed = self._live.take(config)
-        await renew_prompts(self._live, changed, self._forget_prompts)
-        return changed_settings(keys, file, changed, self._environ, switched_off(keys, config))
+            file = await asyncio.to_thread(write, None if changes is None else changes.check)
+            written = ChangedSettings(keys=list(keys), file=str(file), restart=list(keys))
+            return written if changes is None else await changes.apply(written)
 
     # Starting again
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -42,6 +43,7 @@ from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
+_ASKING_SECONDS = 0.05
 _AT_THE_TERMINAL = Gate((OWNER_ID,), ())
 _AT_THE_PAGE = Gate((), ())
 
@@ -92,6 +94,14 @@ class HostedChannels:
         """Whether a channel takes files, as far as it is served here."""
         return all(host.takes_files for host in self._hosts if host.name == channel)
 
+    async def asked(self) -> None:
+        """Return once each has sent its first request: it has succeeded or failed, or has had the
+        time for that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ASKING_SECONDS):
+                for host in self._hosts:
+                    await host.settled.wait()
+
     async def settled(self) -> None:
         """Return once each has succeeded or failed for the first time, or after 10 s."""
         await _all_settled(self._hosts, _READY_SECONDS)
@@ -112,12 +122,10 @@ class HostedChannels:
 
 
 class Adapters:
-    """The adapters of the configured channels, each opened once. `asking`: whether strangers can
-    ask for access where the channel's settings let them."""
+    """The adapters of the configured channels, each opened once."""
 
-    def __init__(self, config: Config, plugins: Plugins, *, asking: bool) -> None:
+    def __init__(self, config: Config, plugins: Plugins) -> None:
         self._config = config
-        self._asking = asking
         self._plugins = plugins
         self._opened: dict[str, Channel] = {}
         self._broken: dict[str, PluginBroken] = {}
@@ -127,11 +135,8 @@ class Adapters:
         if name in self._broken:
             raise self._broken[name]
         if name not in self._opened:
-            settings = self._config.channels[name]
-            if not self._asking:
-                settings = msgspec.structs.replace(settings, pairing=False)
             try:
-                channel = open_channel(name, settings, self._plugins)
+                channel = open_channel(name, self._config.channels[name], self._plugins)
             except PluginBroken as broken:
                 self._broken[name] = broken
                 raise
@@ -279,14 +284,24 @@ def gate_of(
     )
 
 
-def owners_of(
-    channels: Mapping[str, ChannelSettings], *, pairing: bool
-) -> dict[str, ChannelOwners]:
+def owners_of(channels: Mapping[str, ChannelSettings]) -> dict[str, ChannelOwners]:
     """Who the gate of each configured channel takes for owners."""
     return {
-        name: ChannelOwners(tuple(settings.owners), pairing and settings.pairing)
+        name: ChannelOwners(tuple(settings.owners), settings.pairing)
         for name, settings in channels.items()
     }
+
+
+def hosted(config: Config, *, asking: bool) -> Config:
+    """The configuration that channels are served by. Unless `asking`, strangers cannot ask for
+    access anywhere, because nothing would answer them."""
+    if asking:
+        return config
+    channels = {
+        name: msgspec.structs.replace(settings, pairing=False)
+        for name, settings in config.channels.items()
+    }
+    return msgspec.structs.replace(config, channels=channels)
 
 
 async def _all_settled(hosts: Sequence[ChannelHost], seconds: float) -> None:

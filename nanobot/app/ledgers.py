@@ -8,12 +8,11 @@ from typing import Any
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.errors import PluginBroken
-from nanobot.operations.exposures import Exposure
 from nanobot.operations.home import Finding
+from nanobot.seam.given import able
 from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.seam.offers import Contributions
 from nanobot.store.unit import CallLedger, StoreContext
-
-_VERBS = tuple(verb for verb in vars(CallLedger) if not verb.startswith("_"))
 
 
 def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
@@ -22,10 +21,7 @@ def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
     ledgers: list[CallLedger] = []
 
     def use(_: FoundPlugin, given: Any) -> None:
-        missing = [verb for verb in _VERBS if not callable(getattr(given, verb, None))]
-        if missing:
-            kind = type(given).__name__
-            raise PluginBroken(f"it gives a {kind}, which has no function `{missing[0]}`")
+        able(given, CallLedger)
         if ledgers:
             raise PluginBroken("another plugin already limits model calls")
         ledgers.append(given)
@@ -40,7 +36,7 @@ def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
     return next(iter(ledgers), None)
 
 
-def unlimited(config: Config, plugged: Plugged) -> Finding | None:
+def unlimited(config: Config, plugged: Contributions) -> Finding | None:
     """That nothing limits model calls, if so; `broken` if the configuration sets limits."""
     if any(found.plugin.ledger is not None for found in plugged.on.values()):
         return None
@@ -58,12 +54,3 @@ def unlimited(config: Config, plugged: Plugged) -> Finding | None:
 
 def _is_set(table: Any) -> bool:
     return table is not None and table != type(table)()
-
-
-def guests_of_unlimited(config: Config, plugged: Plugged) -> list[Exposure]:
-    """What guests reach while nothing limits model calls."""
-    finding = unlimited(config, plugged)
-    if finding is None:
-        return []
-    reaches = "answers without any tool, without any limit of spending"
-    return [Exposure(attacker="guest", level="risk", reaches=reaches, remedy=finding.remedy)]

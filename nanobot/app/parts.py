@@ -8,21 +8,16 @@ from pathlib import Path
 from loguru import logger
 
 from nanobot.agent.prompt import PRIVATE_FILES, PromptAddition, PromptBuilder, PromptParts
-from nanobot.app.trouble_reports import TroubleReports
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.store.opening import Store
-from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
-from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.taint import TaintedFiles
 from nanobot.workspace.taint_marks import TaintMarks
@@ -74,18 +69,3 @@ def private_paths(workspace: Path) -> tuple[Path, ...]:
     """Paths of a workspace that are for its owners only, or for one person or group each: memory,
     and files that only owners' prompts contain."""
     return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)
-
-
-def reports_of(store: Store, bus: Bus) -> TroubleReports:
-    """Tells owners about repeated failures."""
-    notices = SqlOwnerNotices(store.database, store.writer)
-    return TroubleReports(notices, bus, store.writer.clock)
-
-
-def blobs_of(config: Config) -> Blobs:
-    """The storage of messages' files. Raises ConfigError."""
-    if isinstance(config.blobs, Path):
-        return Blobs(config.blobs)
-    from nanobot.workspace.object_blobs import ObjectBlobs  # noqa: PLC0415 - few have that
-
-    return ObjectBlobs(config.blobs)

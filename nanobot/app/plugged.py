@@ -29,6 +29,7 @@ from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.seam.works import Follow, Works
+from nanobot.server.plugin_metrics import metrics_of_plugins
 from nanobot.supervision import Work, begin_all
 from nanobot.text import Sentence
 
@@ -283,6 +284,4 @@ class PluginMetrics:
         self._plugged = plugged
 
     async def collect(self) -> Sequence[Metric]:
-        from nanobot.server.plugin_routes import metrics_of_plugins  # noqa: PLC0415 - loads HTTP
-
         return await metrics_of_plugins(self._plugged.each_awaited)

@@ -12,12 +12,13 @@ from nanobot.store.database.database import Database
 from nanobot.tools.base import AnyTool, ToolExecutor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES
+from nanobot.workspace.blobs import Blobs
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """A provider that replaces those configured, additional tools or a registry that replaces all
-    tools, an executor, a function that wraps the models of runs, and a store. Tool calls are not
-    written to the program's log."""
+    tools, an executor, a function that wraps the models of runs, a store, and a storage of files.
+    Tool calls are not written to the program's log."""
 
     provider: OneProvider | None = None
     tools: tuple[AnyTool | Callable[..., object], ...] = ()
@@ -25,6 +26,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     executor: ToolExecutor | None = None
     wrap_models: Callable[[Models], Models] | None = None
     store: Database | None = None
+    blobs: Blobs | None = None
 
     def shaped(self, models: Models) -> Models:
         """The models, as the program wraps them."""

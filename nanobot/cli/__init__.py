@@ -8,7 +8,13 @@ import sys
 
 from nanobot import __version__
 
+TYPE_CHECKING = False  # as that of `typing`, which `nanobot --version` does not load
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 _INTERRUPTED = 130
+USUAL_GARBAGE = (700, 10, 10)
+"""When garbage is collected by what lasts: Python's own default."""
 
 
 def main() -> None:
@@ -27,29 +33,30 @@ def _run() -> None:
         # Scripts run it often, and loading the command parser takes a quarter of a second.
         sys.stdout.write(f"nanobot {__version__}\n")
         return
-    if os.environ.get("NO_COLOR"):
-        from nanobot.cli.output import without_colours  # noqa: PLC0415 - only where it is asked for
-
-        without_colours()
+    # Almost nothing of what is loaded is ever garbage, and the looks for it took 110 ms of a
+    # gateway's start and 15 ms of `--help`; see serve._ready and commands._options for the time
+    # after it.
+    gc.set_threshold(500_000)
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None:
-        # Almost nothing of what is loaded is ever garbage, and each look for it takes 15 ms; see
-        # serve._ready for the time after it.
-        gc.set_threshold(500_000)
         # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic
         # are 14 MB and 0.25 s.
-        from nanobot.cli.serve import gateway  # noqa: PLC0415 - loads the whole of nanobot
-
-        gateway(os.environ, roles)
+        serve_gateway(os.environ, roles)
         return
-    from nanobot.cli.commands import app  # noqa: PLC0415 - so that importing the package is free
-    from nanobot.cli.named import named  # noqa: PLC0415 - the same
+    from nanobot.cli.commands import perform  # noqa: PLC0415 - typer, which a gateway does not need
 
     try:
-        named(app, sys.argv[1:])(obj=os.environ)
+        perform(os.environ, sys.argv[1:])
     finally:
         # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()
+
+
+def serve_gateway(environ: Mapping[str, str], roles: Sequence[str]) -> None:
+    """Run the gateway, or the roles of these names, until it is stopped."""
+    from nanobot.cli.serve import gateway  # noqa: PLC0415 - the whole of nanobot
+
+    gateway(environ, roles)
 
 
 def _roles_of_gateway(arguments: list[str]) -> list[str] | None:

@@ -22,7 +22,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say, warn
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
-from nanobot.errors import ConfigError, NanobotError, PluginBroken, StoreLocked
+from nanobot.errors import NanobotError, PluginBroken, StoreLocked
 from nanobot.messages import TERMINAL_SESSION, Role
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.rendering import Now, as_text
@@ -31,7 +31,6 @@ from nanobot.server.client import CALL_SECONDS, listing
 from nanobot.server.protocol import Result
 
 if TYPE_CHECKING:
-    from nanobot.app.program import Program
     from nanobot.operations.engine import Engine
 
 T = TypeVar("T")
@@ -69,6 +68,9 @@ class _NoGateway:
 
     def of(self, kind: type[T]) -> T:
         raise PluginBroken(f"a storeless operation asks for {kind.__name__}")
+
+    def offered(self, kind: type[T]) -> T | None:
+        return None
 
 
 def _perform_here(operation: Operation, arguments: Mapping[str, Any], *, json: bool) -> None:
@@ -126,19 +128,6 @@ async def performed(
             await asyncio.sleep(0.1)
 
 
-def _without_its_store(config: Config) -> Program | None:
-    """An empty store, where the plugin of the configured one is off."""
-    from nanobot.app.program import Program  # noqa: PLC0415 - the whole of nanobot
-    from nanobot.store.opening import in_memory_database  # noqa: PLC0415
-    from nanobot.store.servers import url_of  # noqa: PLC0415
-
-    try:
-        url_of(config)
-    except ConfigError:
-        return Program(store=in_memory_database())
-    return None
-
-
 async def _alone(
     config: Config,
     environ: Mapping[str, str],
@@ -148,8 +137,7 @@ async def _alone(
 ) -> Result:
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
-    program = _without_its_store(config) if operation.of_home else None
-    gateway = Gateway(config, environ, channels=False, program=program)
+    gateway = Gateway.for_command(config, environ, of_home=operation.of_home)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
         try:
             given = await operations.listing(operation.name, arguments)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from nanobot import __version__
+from nanobot.cli import USUAL_GARBAGE, plugin_commands, serve_gateway
 from nanobot.cli import generated as faces
-from nanobot.cli import plugin_commands
 from nanobot.cli.log_option import LogFormat, with_log_format
-from nanobot.cli.output import say
+from nanobot.cli.named import named
+from nanobot.cli.output import say, without_colours
 from nanobot.cli.top import TopLevel
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 
@@ -32,12 +35,13 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback takes it
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """What holds for every command."""
+    gc.set_threshold(*USUAL_GARBAGE)  # of one that lasts
 
 
 @app.command(epilog=faces.example("nanobot gateway", "nanobot gateway --role worker"))
@@ -57,9 +61,7 @@ def gateway(
     A second signal ends it at once. When it is ready, it prints one line that begins with `ready`
     on standard output. The log goes to standard error.
     """
-    from nanobot.cli import serve  # noqa: PLC0415 - loads the whole of nanobot
-
-    serve.gateway(with_log_format(context.obj, log_format), role or ())
+    serve_gateway(with_log_format(context.obj, log_format), role or ())
 
 
 groups = faces.add(app, [*OPERATIONS, *plugin_operations()])
@@ -72,3 +74,10 @@ def version() -> None:
 
 
 TopLevel.leading = plugin_commands.add(app, groups)
+
+
+def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
+    """Perform the command of these words, and exit."""
+    if environ.get("NO_COLOR"):
+        without_colours()
+    named(app, words)(obj=environ)

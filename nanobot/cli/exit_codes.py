@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nanobot.cli.language import said
 from nanobot.cli.output import warn
 from nanobot.errors import NanobotError, StoreError
 
@@ -21,11 +22,7 @@ def errors() -> Iterator[None]:
     try:
         yield
     except NanobotError as error:
-        # Loaded for an error only: most commands end without one.
-        from nanobot.cli.language import terminal_language  # noqa: PLC0415
-        from nanobot.texts import translated  # noqa: PLC0415
-
-        warn(f"nanobot: {translated(str(error), terminal_language())}")
+        warn(f"nanobot: {said(str(error), within=False)}")
         raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):
         warn()

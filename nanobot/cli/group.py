@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from nanobot.cli.translated_help import translate
+
 _WHOLE = 1_000
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 _LANGUAGES = ("zh",)
@@ -28,8 +30,6 @@ class Group(TyperGroup):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         if _may_need_translation():
-            from nanobot.cli.translated_help import translate  # noqa: PLC0415 - few need it
-
             translate(self)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

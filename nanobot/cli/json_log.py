@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from nanobot.log_context import LOG_IDS
-from nanobot.telemetry.ids import trace_id
+from nanobot.trace_ids import trace_id
 
 if TYPE_CHECKING:
     from loguru import Record

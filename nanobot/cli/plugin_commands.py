@@ -16,6 +16,7 @@ from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, group_of
 from nanobot.errors import PluginBroken
 from nanobot.seam.faces import Command, Option
+from nanobot.seam.given import listed
 from nanobot.seam.installed import groups as groups_of_plugins
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import NOTHING, Offers
@@ -65,11 +66,8 @@ def _paths(app: typer.Typer, groups: Mapping[str, typer.Typer]) -> list[str]:
 
 
 def _checked(given: Any) -> Sequence[Command]:
-    commands = list(given or ())
+    commands = listed(given, Command)
     for each in commands:
-        if not isinstance(each, Command):
-            kind = type(each).__name__
-            raise PluginBroken(f"it gives a {kind}, not a nanobot.seam.faces.Command")
         if not each.name.split():
             raise PluginBroken("one of its commands has no name")
     return commands
@@ -136,5 +134,6 @@ def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> in
 
 
 def _name(registered: CommandInfo) -> str:
-    function = registered.callback
-    return registered.name or getattr(function, "__name__", "").replace("_", "-")
+    if registered.name:  # that of an operation, whose function is not needed yet
+        return registered.name
+    return getattr(registered.callback, "__name__", "").replace("_", "-")

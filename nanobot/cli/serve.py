@@ -16,10 +16,11 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
+from nanobot.cli import USUAL_GARBAGE
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
 from nanobot.cli.logs import to_file, to_stderr
-from nanobot.cli.output import say, warn
+from nanobot.cli.output import say, warn, without_colours
 from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
 from nanobot.errors import ConfigError
@@ -27,13 +28,13 @@ from nanobot.supervision import begin_all
 from nanobot.system import raise_open_files
 
 _FORCED = 1
-_GARBAGE = (700, 10, 10)
-"""When garbage is collected by a gateway that is ready: Python's own default."""
 
 
 def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
     """Run the gateway, or the roles of these names, in the foreground until it is stopped; see
     `errors` for other ends."""
+    if environ.get("NO_COLOR"):
+        without_colours()
     with errors(), ungrouped():
         roles = roles_of(names)
         raise_open_files()
@@ -127,7 +128,7 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
 
 def _ready(line: str) -> None:
     say(line)
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*USUAL_GARBAGE)
     # Exclude objects that live as long as the process from garbage collection, which paused
     # everything for 75 ms each time.
     gc.freeze()

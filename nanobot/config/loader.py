@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nanobot.config.plugin_tables import brings_database, config_file, plugin_tables
+from nanobot.config.plugin_tables import brings, config_file, plugin_tables
 from nanobot.config.reader import Reader
 from nanobot.config.settings import Config, ConfigFile, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
@@ -124,7 +124,7 @@ def _database_url(home: Path, reader: Reader, tree: Mapping[str, Any], written: 
         return url
     if url.startswith(("postgresql://", "postgresql+psycopg://")):
         return _with_schema(url, reader, tree.get("database_schema"), written.database_schema)
-    if brings_database(url.partition(":")[0]):
+    if brings("databases", url.partition(":")[0]):
         return url
     allowed = '"sqlite:///PATH" or "postgresql://USER:PASSWORD@HOST/DATABASE"'
     raise reader.wrong("database_url", tree.get("database_url"), allowed)
@@ -151,10 +151,11 @@ def _workspace(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Pat
 
 
 def _blobs(home: Path, reader: Reader, raw: Any, written: ConfigFile) -> Path | str:
-    if written.blobs.startswith("s3://"):
-        if written.blobs.removeprefix("s3://").partition("/")[0]:
+    scheme, url, place = written.blobs.partition("://")
+    if url:
+        if place.partition("/")[0] and brings("blobs", scheme):
             return written.blobs.rstrip("/")
-    elif "://" not in written.blobs:
+    else:
         with suppress(RuntimeError):
             return home / Path(written.blobs or "blobs").expanduser()
     raise reader.wrong("blobs", raw, 'the path of a folder, or "s3://BUCKET/PREFIX"')

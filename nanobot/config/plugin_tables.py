@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
 from nanobot.config.settings import Config, ConfigFile
 from nanobot.config.settings.base import Settings, about
 from nanobot.errors import PluginBroken
-
-if TYPE_CHECKING:
-    from nanobot.seam.installed import FoundPlugin, Installed
-
-
-def plugins() -> Installed:
-    """The plugins that are installed."""
-    from nanobot.seam.installed import installed  # noqa: PLC0415 - who imports this may not load
-
-    return installed()
+from nanobot.seam.installed import FoundPlugin, Installed
+from nanobot.seam.installed import installed as plugins
 
 
 def config_file() -> type[ConfigFile]:
@@ -92,9 +84,9 @@ def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str
     return {} if found.plugin.named else kind()
 
 
-def brings_database(scheme: str) -> bool:
-    """Whether a plugin, on or off, brings databases whose URLs begin with that scheme."""
-    return any(scheme in found.plugin.databases for found in plugins().found.values())
+def brings(field: Literal["blobs", "databases"], scheme: str) -> bool:
+    """Whether a plugin, on or off, brings such storages or databases for URLs that begin so."""
+    return any(scheme in getattr(found.plugin, field) for found in plugins().found.values())
 
 
 class Switched(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
-from nanobot.config.plugin_tables import config_file, plugin_of, plugin_tables, plugins
+from nanobot.config.plugin_tables import config_file, plugin_of, plugin_tables
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.config.settings.base import Settings, Unfit
 from nanobot.config.values import (
@@ -34,6 +34,8 @@ from nanobot.config.values import (
 )
 from nanobot.errors import ConfigError, UnsetReference
 from nanobot.messages import TERMINAL, WEB
+from nanobot.seam.installed import clients
+from nanobot.seam.installed import installed as plugins
 from nanobot.text import pattern
 
 T = TypeVar("T", bound=Settings)
@@ -178,8 +180,6 @@ class Reader:
         name = client.text if isinstance(client, EnvironmentText) else client
         if not isinstance(name, str) or name in CLIENTS:
             return False
-        from nanobot.seam.installed import clients  # noqa: PLC0415 - more than most need
-
         names = clients()
         if name not in names:
             choices = ", ".join(f'"{item}"' for item in dict.fromkeys((*CLIENTS, *names)))

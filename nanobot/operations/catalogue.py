@@ -13,9 +13,7 @@ from nanobot.operations import (
     health,
     help,
     plugins,
-    reloading,
     security,
-    sending,
     status,
     tools,
 )
@@ -28,11 +26,9 @@ from nanobot.text import Sentence
 _MODULES = (
     help,
     conversation,
-    sending,
     status,
     approvals,
     tools,
-    reloading,
     security,
     channels,
     plugins,

@@ -79,7 +79,7 @@ class Dispatcher:
         offers: Offers = Offers(),  # noqa: B008 - nothing is added to it
     ) -> None:
         self.engine = engine
-        self.of = offers.get
+        self.of, self.offered = offers.get, offers.find
         self._unreadable: UnreadableRows | None = offers.find(UnreadableRows)
         self.listed = tuple(listed)
         self._decisions = Decisions(engine)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.operations.home import HomeAdmin
-    from nanobot.operations.notices import Notices
     from nanobot.operations.spending import Spending
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -54,7 +53,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     models: Models
     records: Records
     conversations: Conversations
-    notices: Notices
     jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin

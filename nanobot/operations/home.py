@@ -51,24 +51,6 @@ class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     off: list[str] = []
 
 
-class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes of the configuration: `keys` with their values, `secrets` by their file names in the
-    home. `more`: changes the text of config.toml after all that."""
-
-    keys: Mapping[str, Any] = {}
-    secrets: Mapping[str, str] = {}
-    more: Callable[[str], str] | None = None
-
-
-WRITE_SETTINGS: Interface[Callable[[Mapping[str, str], SettingChanges], Path]] = Interface(
-    "write_settings"
-)
-"""Writes such changes into the home of an environment, all or none. Returns config.toml; raises
-NanobotError."""
-TYPED_SETTING: Interface[Callable[[str, str], Any]] = Interface("typed_setting")
-"""Typed text as a value of a key; raises ConfigError."""
-
-
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
     is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that
@@ -95,6 +77,21 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     grade: str = ""
 
 
+class LiveChanges(Protocol):
+    """Applies changes of the configuration to one gateway while it runs. A plugin offers it;
+    without it, they take effect at the next start."""
+
+    def check(self, new: Config) -> None:
+        """Raises ConfigError for a configuration that could not be applied, before it is
+        written."""
+        ...
+
+    async def apply(self, written: ChangedSettings) -> ChangedSettings:
+        """Read the configuration again and apply what can be applied at once. Returns the written
+        keys with the effects of their changes."""
+        ...
+
+
 class HomeAdmin(Protocol):
     """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
     method says otherwise. All methods raise NanobotError."""
@@ -102,21 +99,16 @@ class HomeAdmin(Protocol):
     changing: asyncio.Lock
     """Held while the configuration is changed."""
 
-    @property
-    def config(self) -> Config:
-        """The configuration that the process works with now."""
-        ...
-
     async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
         """Write keys; None removes a key, so that its default applies."""
         ...
 
     async def apply(
-        self, keys: Sequence[str], write: Callable[[Callable[[Config], None]], Path]
+        self, keys: Sequence[str], write: Callable[[Callable[[Config], None] | None], Path]
     ) -> ChangedSettings:
         """Call `write`, which writes these keys and returns the file, and apply what can be applied
-        at once. `write` gets what raises ConfigError for a configuration that cannot be applied;
-        it runs in a thread."""
+        at once, if a plugin does that (LiveChanges). `write` gets the plugin's `check`; it runs in
+        a thread."""
         ...
 
     def restart(self) -> None:

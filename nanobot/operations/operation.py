@@ -92,6 +92,10 @@ class OperationContext(Protocol):
         """What plugins are offered of that type. Raises PluginBroken if there is none."""
         ...
 
+    def offered(self, kind: type[T]) -> T | None:
+        """The same, or None if there is none."""
+        ...
+
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One thing to do, made of its handler by `operation`. What the handler's annotations say is

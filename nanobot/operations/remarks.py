@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.errors import PluginBroken
+from nanobot.seam.given import listed
 from nanobot.session.entries import Body, Entry
 from nanobot.session.views import EntryView, Remark
 from nanobot.text import Sentence
@@ -107,10 +107,7 @@ async def _called(
     if isawaitable(given):
         async with asyncio.timeout(REMARK_SECONDS):
             given = await given
-    notes = list(given or ())
-    for note in notes:
-        if not isinstance(note, Noted):
-            raise PluginBroken(f"it gives a {type(note).__name__}, not a Noted")
+    notes = listed(given, Noted)
     return [
         Remark(by=name, run_id=run_id, text=note.text[:_CHARS], entry=note.entry)
         for note in notes[:_MOST]

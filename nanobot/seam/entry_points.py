@@ -16,6 +16,7 @@ import msgspec
 
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import ConfigError, NanobotError, PluginBroken
+from nanobot.log_context import rarely_used_log
 from nanobot.system import DISTRIBUTION, sparing_authorities
 
 TOOLS = "nanobot.tools"
@@ -54,12 +55,14 @@ BUILT_IN = (
     "kit",
     "language",
     "library",
+    "lifecycle",
     "litellm",
     "maintenance",
     "mcp",
     "memory",
     "metrics",
     "models",
+    "object_storage",
     "openai",
     "page",
     "pairing",
@@ -73,6 +76,7 @@ BUILT_IN = (
     "replay",
     "runs",
     "search",
+    "sending",
     "setup",
     "shell",
     "skills",
@@ -84,6 +88,7 @@ BUILT_IN = (
     "top",
     "traces",
     "triage",
+    "troubles",
     "voice",
     "web_access",
     "web_tools",
@@ -125,9 +130,7 @@ class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def reported(self) -> BrokenPlugin:
         """Log it; returns itself."""
-        from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
-
-        logger.error("{}", self)
+        rarely_used_log().error("{}", self)
         return self
 
 

@@ -152,7 +152,7 @@ def trouble(what: Any, name: str) -> str:
         (callable(what.idle), "idle is not a function"),
         (
             all(isinstance(getattr(what, field), Mapping) for field in _MAPPINGS),
-            "databases, groups, provides and providers must be mappings",
+            "blobs, databases, groups, provides and providers must be mappings",
         ),
     )
     return next((why for holds, why in promises if not holds), "")
@@ -162,7 +162,7 @@ def _are(kind: type[Any], given: Any) -> bool:
     return isinstance(given, tuple) and all(isinstance(each, kind) for each in given)
 
 
-_MAPPINGS = ("databases", "groups", "provides", "providers")
+_MAPPINGS = ("blobs", "databases", "groups", "provides", "providers")
 _NO_FUNCTION = "each of its parts must be a function, or the place of one"
 
 

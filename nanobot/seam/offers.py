@@ -19,9 +19,20 @@ NOTHING: Things = MappingProxyType({})
 class Contributions(Protocol):
     """What the plugins that are on bring, for one that shows it to people."""
 
+    @property
+    def on(self) -> Mapping[str, FoundPlugin]:
+        """Those plugins, by name."""
+        ...
+
     def each(self, field: str, use: Callable[[FoundPlugin, Any], T]) -> list[T]:
         """Call the function in that field of each, and pass its result to `use`, which raises
         PluginBroken for an invalid one. Such a plugin is named, and the others are used."""
+        ...
+
+    async def each_awaited(
+        self, field: str, use: Callable[[FoundPlugin, Any], T], seconds: float
+    ) -> list[T]:
+        """As `each`, of functions that may be asynchronous; each has so many seconds."""
         ...
 
 

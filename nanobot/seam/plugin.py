@@ -40,6 +40,7 @@ FUNCTIONS = (
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
     *("propagation", "objects", "prompt", "around_runs", "serve", "sharing"),
+    *("before_channels", "draining"),
     *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
@@ -98,6 +99,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     databases: Mapping[str, Part] = MappingProxyType({})
     """Databases for the store, by what their URLs begin with, as in `postgresql`: each function
     gets the URL alone and gives a nanobot.store.servers.DatabaseServer."""
+    blobs: Mapping[str, Part] = MappingProxyType({})
+    """Storages of messages' files, by what the URL in `blobs` begins with, as in `s3`: each
+    function gets the URL alone and gives what keeps files as nanobot.workspace.blobs.Blobs does."""
     guidance: tuple[Guidance, ...] = ()
     """What system prompts say about work with its tools."""
     prompt: Part | None = None
@@ -165,6 +169,12 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""
+    before_channels: Part | None = None
+    """Gives asynchronous functions for which the channels of a gateway wait when it starts."""
+    draining: Part | None = None
+    """Gives asynchronous functions that are called when a gateway stops, while active runs may
+    continue, with the seconds that these have. New messages are not taken any more; deliveries
+    continue."""
     sharing: Part | None = None
     """Where a database of its `databases` is shared: gives what the processes over it agree on; see
     `nanobot.app.peers.SharedStore`."""
@@ -186,6 +196,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         stated = {
             "tables": self.migrations,
             "databases": self.databases,
+            "storages of files": self.blobs,
             "providers": self.providers,
             "file readers": self.readers,
             "interfaces": self.provides or self.objects,

@@ -1,27 +1,11 @@
-"""The list of conversations: titles, pins and archive."""
+"""What some people may see of the conversations of a store, and the search for their messages."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-import msgspec
-
-from nanobot.session.views import RunView, SessionView
-
-
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects conversations. `unread`: only those with unread messages. `find`: only those that
-    contain these words in their name or title, or in a message if the plugin `search` is on.
-    `once`: include single messages sent from the shell. `archived`: True lists only archived ones,
-    False excludes them, None lists both. `keys`: only these sessions (None: all).
-    """
-
-    unread: bool = False
-    find: str = ""
-    once: bool = False
-    archived: bool | None = False
-    keys: Collection[str] | None = None
+from nanobot.session.views import RunView
 
 
 class MessageSearch(Protocol):
@@ -35,25 +19,7 @@ class MessageSearch(Protocol):
 
 
 class Conversations(Protocol):
-    """The conversations of a store. Methods that change a session return False if it does not
-    exist.
-    """
-
-    async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
-        """Pinned conversations first, then the most recently changed; skips the first `skip`."""
-        ...
-
-    async def rename(self, key: str, title: str) -> bool:
-        """Set a person's title for a session; "" restores the title from its first message."""
-        ...
-
-    async def pin(self, key: str, *, pinned: bool) -> bool:
-        """Pin a session to the top of the list, or unpin it."""
-        ...
-
-    async def archive(self, key: str, *, archived: bool) -> bool:
-        """Hide a session from lists until it gets a new message."""
-        ...
+    """The conversations of a store, for those who see some of them only."""
 
     async def keys(self, prefix: str) -> Sequence[str]:
         """The sessions whose names start with this prefix, most recently changed first; at most

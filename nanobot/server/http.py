@@ -19,12 +19,12 @@ from nanobot.propagation import Propagation
 from nanobot.seam.faces import Deliveries, Frontend, Http
 from nanobot.server.access import Access, Credentials
 from nanobot.server.token import token_of
+from nanobot.server.web_server import Answering, WebServer
 from nanobot.tools.redact import Redactor
 
 if TYPE_CHECKING:
     from nanobot.server.channel_routes import Doors
     from nanobot.server.from_plugins import FromPlugins
-    from nanobot.server.web_server import Answering, WebServer
 
 
 class HttpService(Http):
@@ -85,8 +85,6 @@ class HttpService(Http):
         if not web.enabled and not deliveries and not doors:
             yield
             return
-        from nanobot.server.web_server import WebServer  # noqa: PLC0415 - most serve nothing
-
         self._server = WebServer(
             web, partial(self._load, deliveries, plugins if web.enabled else None, doors)
         )
@@ -107,8 +105,6 @@ class HttpService(Http):
         if not web.health_port:
             yield
             return
-        from nanobot.server.web_server import WebServer  # noqa: PLC0415
-
         settings = msgspec.structs.replace(web, port=web.health_port)
         server = WebServer(settings, partial(self._load, {}, None, None), exact=True)
         async with server.serving():

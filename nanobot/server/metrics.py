@@ -10,7 +10,7 @@ from aiohttp import web
 from nanobot.seam.faces import Distribution, Metric
 from nanobot.server.application import Route
 from nanobot.server.from_plugins import EachAwaited
-from nanobot.server.plugin_routes import metrics_of_plugins
+from nanobot.server.plugin_metrics import metrics_of_plugins
 from nanobot.server.refusals import refusing
 from nanobot.server.requests import owners_only
 from nanobot.server.wire import QUIET

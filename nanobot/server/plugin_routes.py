@@ -1,8 +1,8 @@
-"""What plugins serve: their routes, below /plugins/NAME and elsewhere, and their metrics."""
+"""The routes of plugins, below /plugins/NAME and elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
-from nanobot.seam.faces import Distribution, Metric
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import NOTHING, Things
 from nanobot.server.application import Handler, Route
@@ -31,11 +31,8 @@ class Described:
 
 ROUTES_SECONDS = 60.0
 """The time limit for a plugin to make its routes; the first request waits for it."""
-METRICS_SECONDS = 5.0
-"""The time limit for a plugin to collect its metrics; the others wait for it."""
 
 _PATH = pattern(r"/[A-Za-z0-9_./{}:+-]{0,200}")
-_NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
 async def routes_of_plugins(each: EachAwaited, more: Things = NOTHING) -> list[Route]:
@@ -44,7 +41,7 @@ async def routes_of_plugins(each: EachAwaited, more: Things = NOTHING) -> list[R
     routes: list[Route] = []
 
     def use(found: FoundPlugin, given: Any) -> None:
-        new = _listed(given, Route, "a nanobot.server.application.Route")
+        new = listed(given, Route)
         for route in new:
             if _PATH.fullmatch(route.path) is None:
                 raise PluginBroken(f"a route has the path {route.path!r}: it begins with a /")
@@ -63,44 +60,6 @@ def _placed(plugin: FoundPlugin, route: Route) -> Route:
         described = msgspec.structs.replace(described, path=path)
     handler = _contained(plugin, route)
     return msgspec.structs.replace(route, path=path, handler=handler, described=described)
-
-
-async def metrics_of_plugins(each: EachAwaited) -> list[Metric]:
-    """The current metrics of plugins, with their full names."""
-    metrics: list[Metric] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        new = _listed(given, Metric, "a nanobot.seam.faces.Metric")
-        for metric in new:
-            if _NAME.fullmatch(metric.name) is None:
-                raise PluginBroken(f"a metric has the name {metric.name!r}")
-            if metric.whole and found.package:
-                raise PluginBroken(f"the metric {metric.name!r} must have the plugin's prefix")
-            if not all(_fits(metric.kind, value) for value in dict(metric.values).values()):
-                raise PluginBroken(f"the values of the metric {metric.name!r} are not numbers")
-        metrics.extend(
-            metric
-            if metric.whole
-            else msgspec.structs.replace(metric, name=f"{found.name}_{metric.name}")
-            for metric in new
-        )
-
-    await each("metrics", use, METRICS_SECONDS)
-    return metrics
-
-
-def _fits(kind: str, value: Any) -> bool:
-    if kind == "histogram":
-        return isinstance(value, Distribution) and len(value.counts) == len(value.bounds) + 1
-    return isinstance(value, int | float)
-
-
-def _listed(given: Any, kind: type[Any], what: str) -> list[Any]:
-    things = list(given) if isinstance(given, Iterable) else [given]
-    for thing in things:
-        if not isinstance(thing, kind):
-            raise PluginBroken(f"it gives a {type(thing).__name__}, not {what}")
-    return things
 
 
 def _contained(plugin: FoundPlugin, route: Route) -> Handler:

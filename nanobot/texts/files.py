@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
+from nanobot.log_context import rarely_used_log
 from nanobot.texts.template import Template
 
 FOLDER = Path(__file__).parent
@@ -27,9 +28,7 @@ def rows_of(language: str, folders: Iterable[tuple[str, Path]]) -> dict[str, str
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            from loguru import logger  # noqa: PLC0415 - 25 ms, which `nanobot --help` does not spend
-
-            logger.warning("texts of the plugin {}: {}: {}", plugin, file, error)
+            rarely_used_log().warning("texts of the plugin {}: {}: {}", plugin, file, error)
     return rows
 
 

@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.errors import PluginBroken, StoreError, ToolError
+from nanobot.errors import StoreError, ToolError
 from nanobot.labels import Privacy
+from nanobot.seam.given import of_kind
 from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
+from nanobot.tools.evidence import asked_by, carried, name_of
 from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.typed import is_typed
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
@@ -67,13 +70,6 @@ async def _said_of(
     )
 
 
-def of_kind(given: object, kind: type[T]) -> T:
-    """What a function of a tool gives. Raises PluginBroken if it is of another kind."""
-    if not isinstance(given, kind):
-        raise PluginBroken(f"it gives a {type(given).__name__}, not a {kind.__name__}")
-    return given
-
-
 def decided(
     policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
 ) -> PolicyDecision:
@@ -82,11 +78,8 @@ def decided(
     """
     if not context.entries:
         return policy.judge(call)
-    if goes_out:
-        from nanobot.tools.evidence import carried  # noqa: PLC0415 - only for calls that go out
-
-        if (found := carried(call.arguments, context.entries)) is not None:
-            call = msgspec.structs.replace(call, carries=found.source, to=found.host)
+    if goes_out and (found := carried(call.arguments, context.entries)) is not None:
+        call = msgspec.structs.replace(call, carries=found.source, to=found.host)
     decision = policy.judge(call)
     if decision.verdict is not Verdict.ASK:
         return decision
@@ -96,8 +89,6 @@ def decided(
         if again.verdict is Verdict.ALLOW:
             return msgspec.structs.replace(again, typed=True)
     if call.tainted:
-        from nanobot.tools.evidence import asked_by  # noqa: PLC0415 - only for questions
-
         because = asked_by(call.arguments, context.entries)
         return policy.judge(msgspec.structs.replace(call, asked_by=because))
     return decision
@@ -123,8 +114,6 @@ def with_secret(call: PolicyInput, tool: AnyTool, args: Any, context: CallContex
 
 def _source(context: CallContext) -> str:
     """The name of the latest secret piece."""
-    from nanobot.tools.evidence import name_of  # noqa: PLC0415 - only for questions
-
     for entry in reversed(context.entries):
         if label_of(entry.body).privacy is Privacy.SECRET:
             return name_of(entry, context.entries)
@@ -132,6 +121,4 @@ def _source(context: CallContext) -> str:
 
 
 def _is_typed(call: PolicyInput, context: CallContext) -> bool:
-    from nanobot.tools.typed import is_typed  # noqa: PLC0415 - only for questions
-
     return is_typed(call.tool, call.arguments, context.run_id, context.role, context.entries)

@@ -25,7 +25,8 @@ from nanobot.errors import (
 from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.providers.openai_messages import ToolDefinition
+from nanobot.providers.tool_definitions import ToolDefinition
+from nanobot.seam.given import of_kind
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -43,7 +44,7 @@ from nanobot.tools.base import (
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.function import tool as tool_of
-from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at, of_kind
+from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at
 from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, ran, ran_or_failed

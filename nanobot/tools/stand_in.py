@@ -9,10 +9,10 @@ from typing import Protocol
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, ToolDenied, ToolError, ToolTimeout
 from nanobot.providers.base import ToolCall
+from nanobot.seam.given import of_kind
 from nanobot.session.keys import is_fork
 from nanobot.text import Sentence
 from nanobot.tools.base import CallContext, ToolOutput
-from nanobot.tools.judging import of_kind
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 STAND_IN_SECONDS = 60.0

@@ -17,6 +17,7 @@ from nanobot.messages import Origin, Role
 from nanobot.search.terms import telling_terms
 from nanobot.session.entries import Entry, ToolResultEntry, UserEntry
 from nanobot.session.labelling import label_of
+from nanobot.text import pattern
 
 _PEOPLE = (Origin.USER, Origin.API)
 _WEB = ("web_fetch", "web_search")
@@ -33,9 +34,9 @@ _INTENTS = {
     "web_fetch": r"\b(link|links|open|follow|click|next page|page|seite|lien|enlace)\b"
     r"|链接|鏈接|打开|打開|リンク",
 }
-_PATTERNS = {name: re.compile(text, re.IGNORECASE) for name, text in _INTENTS.items()}
+_PATTERNS = {name: pattern(text, re.IGNORECASE) for name, text in _INTENTS.items()}
 # How a model refers to the person whose words it stores.
-_OF_A_PERSON = frozenset(telling_terms("the user, this person, the owner, their"))
+_OF_A_PERSON = "the user, this person, the owner, their"
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -66,7 +67,7 @@ def is_typed(
 
 
 def _memory(arguments: Mapping[str, Any], said: _Said) -> bool:
-    known = said.all_words | _OF_A_PERSON
+    known = said.all_words.union(telling_terms(_OF_A_PERSON))
     return said.meant("memory_save") and known >= _of(arguments, "text")
 
 

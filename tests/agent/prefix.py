@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.agent.prompt import PromptAddition
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools

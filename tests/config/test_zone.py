@@ -8,10 +8,11 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.app.settings import run_settings
-from nanobot.app.zones import guessed, zone_of_home
+from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.limits import Budgets
+from nanobot.plugins.common.guessed_zone import guessed
 
 
 def environ_of(home: Path, **more: str) -> dict[str, str]:

@@ -17,9 +17,10 @@ import pytest
 from nanobot import plugins
 from nanobot.app.gateway import Gateway
 from nanobot.app.live_settings import LiveSettings
-from nanobot.config.keys import Key, differing, keys_of
 from nanobot.config.loader import Config, load
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.declared_keys import Key, keys_of
+from nanobot.plugins.configuration.comparing import differing
 
 BASE = """
 [agent]

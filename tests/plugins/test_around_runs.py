@@ -150,7 +150,10 @@ CLASHING = """
     ("offers", "why"),
     [
         ("{Clock: object()}", "objects: Clock is offered already"),
-        ("{Embedder: object()}", "objects: it offers object as Embedder"),
+        (
+            "{Embedder: object()}",
+            "objects: it gives a object, not a nanobot.providers.embedding.Embedder",
+        ),
         ("[1]", "objects: TypeError"),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_function_that_cannot_be_loaded_is_as_if_nobody_provided_it(site: Site
 def test_what_is_provided_must_be_named(site: Site, wrong: str) -> None:
     site.bring("birds", GIVES.replace("PROVIDES", wrong))
     left = {each.name: each.why for each in installed().left_out}
-    assert left["birds"] == "databases, groups, provides and providers must be mappings"
+    assert left["birds"] == "blobs, databases, groups, provides and providers must be mappings"
 
 
 async def test_set_up_provides_the_examination_of_a_home_and_the_log_of_its_service(

@@ -21,11 +21,11 @@ from nanobot.app import plugged
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
-from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
+from nanobot.plugins.common.declared_keys import keys_of
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
@@ -563,9 +563,9 @@ async def test_what_cannot_answer_calls_is_named(site: Site, home: Home) -> None
     site.bring("echo", STANDS_IN.replace("STAND_IN,", "lambda: 5,"))
     home.write(f"{WEB}[plugins]\noff = ['fork']\n")
     async with home.serving(page=True) as parts:
-        assert (
-            view(parts, "echo").why
-            == "stand_in: it gives a int, not a nanobot.tools.stand_in.StandIn"
+        assert view(parts, "echo").why == (
+            "stand_in: it gives a int, not a nanobot.tools.stand_in.StandIn: "
+            "it has no function `knows`"
         )
 
 

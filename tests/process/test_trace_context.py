@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from nanobot.plugins.hooks.signatures import sign
-from nanobot.telemetry.ids import trace_id
+from nanobot.trace_ids import trace_id
 from tests.doubles.mcp_http import SESSION, VERSION, McpHttp, serving_mcp
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import World

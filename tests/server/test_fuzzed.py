@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nanobot.config.keys import keys_of
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.declared_keys import keys_of
 from tests.sampling import few
 from tests.server.housing import Client, house
 

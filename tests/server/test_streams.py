@@ -161,6 +161,19 @@ async def test_everything_is_seen_by_owners_but_for_single_tokens(served: House)
     assert texts(items) == ""
 
 
+async def test_a_member_sees_what_is_theirs_of_everything(served: House) -> None:
+    owner, member = await served.owner(), await served.program("anna", "member")
+    own = (await member.get("/api/me"))[1]["session"]
+    async with reading(owner, "/api/events") as reader:
+        await reader.item()
+        for client, session in ((owner, "web:desk"), (member, own)):
+            await client.post(f"/api/sessions/{session}/messages", text="hello")
+            await reader.until("end")
+    async with reading(member, "/api/events") as reader:
+        overview = (await reader.item())["snapshot"]
+    assert [row["key"] for row in overview["sessions"]] == [own]
+
+
 @pytest.mark.process
 async def test_who_does_not_read_holds_nobody_up(tmp_path: Path) -> None:
     answers = [Held("x" * 1_000_000) for _ in range(12)]

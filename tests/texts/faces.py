@@ -16,7 +16,6 @@ import typer
 
 from nanobot.cli.commands import app
 from nanobot.cli.top import AT_THE_END, FIRST
-from nanobot.config.keys import declarations
 from nanobot.config.plugin_tables import config_file, plugin_of
 from nanobot.config.settings import ConfigFile
 from nanobot.config.settings.base import Settings
@@ -24,6 +23,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
 from nanobot.plugins.claims.deeds import Deed
+from nanobot.plugins.common.declared_keys import declarations
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.session.states import RunState, as_people_see

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta
 
@@ -194,8 +195,6 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
 
 
 def _is_zone(name: str) -> bool:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - most name none
-
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from nanobot.app.live_settings import LiveSettings
-from nanobot.app.plugin_exposure import Brought
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
+from nanobot.plugins.audit.brought import Brought
 from nanobot.session.views import Records
 from nanobot.text import Sentence
 from nanobot.tools.network.addresses import is_local

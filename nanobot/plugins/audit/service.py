@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from nanobot.app.live_settings import LiveSettings
-from nanobot.app.plugin_exposure import Brought
+from nanobot.bus.gate import Strangers
 from nanobot.plugins.audit.auditor import SecurityAuditor
+from nanobot.plugins.audit.brought import Brought
+from nanobot.seam.offers import Contributions
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 
 
 def objects(
-    live: LiveSettings, tools: ToolRegistry, records: Records, brought: Brought
+    live: LiveSettings,
+    tools: ToolRegistry,
+    records: Records,
+    contributions: Contributions,
+    strangers: Strangers | None = None,
 ) -> dict[Any, object]:
     """The auditor, by its type."""
+    brought = Brought(live, contributions, strangers)
     return {SecurityAuditor: SecurityAuditor(live, tools, records, brought)}

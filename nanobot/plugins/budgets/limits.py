@@ -24,7 +24,7 @@ from nanobot.session import keys
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
-    from nanobot.store.repositories.run_roots import RootRun
+    from nanobot.plugins.common.store.run_roots import RootRun
 
 Level: TypeAlias = Literal["all", "person", "chat", "job", "model", "run"]
 Measure: TypeAlias = Literal["tokens", "cost", "requests"]

@@ -7,12 +7,13 @@ import inspect
 from collections.abc import AsyncIterator
 from typing import Any
 
-from nanobot.app.bringing import listed, unused
+from nanobot.app.bringing import unused
 from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.seam.faces import EveryRow
+from nanobot.seam.given import listed
 
 CHECK_SECONDS = 20.0
 """Time limit for the checks of one plugin."""
@@ -56,4 +57,4 @@ async def findings_of(given: Any) -> list[Finding]:
         given = await given
     if hasattr(given, "__aiter__"):
         given = [finding async for finding in given]
-    return listed(given, Finding, "a nanobot.operations.home.Finding")
+    return listed(given, Finding)

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from nanobot.cli import output
+from nanobot.cli import language, output
 from nanobot.cli.widths import folded
 from nanobot.text import Sentence
 
@@ -37,15 +37,11 @@ def _folded(line: str, width: int, indent: str) -> list[str]:
 
 def said(text: Sentence) -> str:
     """The text in the language of the terminal."""
-    # Loaded by a question: most commands ask none.
-    from nanobot.cli.language import terminal_language  # noqa: PLC0415
-    from nanobot.texts import translated  # noqa: PLC0415
-
     core = text.strip()
     if not core:
         return text
     before, _, after = text.partition(core)
-    return f"{before}{translated(core, terminal_language(), within=True)}{after}"
+    return f"{before}{language.said(core)}{after}"
 
 
 Check: TypeAlias = Callable[[str], str]

@@ -8,8 +8,9 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="configuration",
-    summary="Show and change the configuration by command and on the page.",
+    summary="Show and change the configuration, also while the gateway runs.",
     texts=Path(__file__).parent,
+    objects="nanobot.plugins.configuration.applying:objects",
     operations="nanobot.plugins.configuration.operations:operations",
     commands="nanobot.plugins.configuration.commands:commands",
     groups={

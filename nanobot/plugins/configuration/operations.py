@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from nanobot.app.live_settings import LiveSettings
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
@@ -52,7 +53,7 @@ async def get_settings(
     caller.at_this_machine("The configuration")
     from nanobot.plugins.configuration.every_setting import setting_views  # noqa: PLC0415
 
-    return setting_views(context.engine.home.config, context.of(Environment), key)
+    return setting_views(context.of(LiveSettings).config, context.of(Environment), key)
 
 
 @operation("config schema", reads=True, own_command=True)
@@ -111,7 +112,7 @@ async def list_models(context: OperationContext, _: Caller) -> list[ModelOption]
     """List the models that the configuration names."""
     from nanobot.plugins.configuration.every_setting import model_options  # noqa: PLC0415
 
-    return model_options(context.engine.home.config)
+    return model_options(context.of(LiveSettings).config)
 
 
 def operations() -> list[Operation]:

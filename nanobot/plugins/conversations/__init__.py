@@ -10,5 +10,6 @@ PLUGIN = Plugin(
     name="conversations",
     summary="Lists, shows and exports conversations; names, pins and archives them.",
     texts=Path(__file__).parent,
+    objects="nanobot.plugins.conversations.service:objects",
     operations="nanobot.plugins.conversations.operations:operations",
 )

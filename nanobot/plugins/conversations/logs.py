@@ -11,12 +11,13 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now, as_text
+from nanobot.plugins.common.local_times import moment
 from nanobot.plugins.common.sessions import log_lines, log_page, session_of
 from nanobot.plugins.common.visibility import visible_sessions
-from nanobot.search.conversations import Filter
+from nanobot.plugins.conversations.lists import Filter, listing_of
+from nanobot.search.conversations import MessageSearch
 from nanobot.session.views import SessionPage, SessionView
 from nanobot.text import Sentence
-from nanobot.triggers.clocks import moment
 
 
 def page_text(page: SessionPage, now: Now) -> Sentence:
@@ -60,7 +61,8 @@ async def list_sessions(  # noqa: PLR0913 - each narrows the list
         archived=archived,
         keys=await visible_sessions(context, caller),
     )
-    rows = await context.engine.conversations.listed(which, limit=limit, skip=skip)
+    messages = context.offered(MessageSearch)  # type: ignore[type-abstract]
+    rows = await listing_of(context).listed(which, messages, limit=limit, skip=skip)
     if find and not (rows or skip) and "search" not in [each.name for each in context.listed]:
         raise UsageError(
             "No name or title contains these words. The plugin search, which searches messages, "

@@ -10,6 +10,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession, Rest, SessionArgument
 from nanobot.plugins.common.sessions import check_sight, session_of
+from nanobot.plugins.conversations.lists import listing_of
 from nanobot.session.views import SessionView
 
 
@@ -41,7 +42,7 @@ async def rename_session(
     session: SessionArgument = "",
 ) -> SessionView:
     """Rename a conversation."""
-    await context.engine.conversations.rename(session, " ".join(title.split()))
+    await listing_of(context).rename(session, " ".join(title.split()))
     return await session_of(context, caller, session)
 
 
@@ -50,7 +51,7 @@ async def pin_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Pin a conversation to the top of the list."""
-    await context.engine.conversations.pin(session, pinned=True)
+    await listing_of(context).pin(session, pinned=True)
     return await session_of(context, caller, session)
 
 
@@ -59,7 +60,7 @@ async def unpin_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Unpin a conversation."""
-    await context.engine.conversations.pin(session, pinned=False)
+    await listing_of(context).pin(session, pinned=False)
     return await session_of(context, caller, session)
 
 
@@ -71,7 +72,7 @@ async def archive_session(
 
     Nothing is deleted, and search still finds it.
     """
-    await context.engine.conversations.archive(session, archived=True)
+    await listing_of(context).archive(session, archived=True)
     return await session_of(context, caller, session)
 
 
@@ -80,5 +81,5 @@ async def unarchive_session(
     context: OperationContext, caller: Caller, session: PositionalSession = ""
 ) -> SessionView:
     """Return a conversation to the list."""
-    await context.engine.conversations.archive(session, archived=False)
+    await listing_of(context).archive(session, archived=False)
     return await session_of(context, caller, session)

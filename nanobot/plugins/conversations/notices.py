@@ -7,10 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from nanobot.messages import Role
-from nanobot.operations.notices import NoticeView, notices_of
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.notices import NoticeView, notices_of
 from nanobot.plugins.common.sessions import check_sight
 from nanobot.text import Sentence
 
@@ -41,4 +41,4 @@ async def list_notices(
     They are not part of its log, and the model never sees them. Refusals are listed, too.
     """
     check_sight(caller, session)
-    return await notices_of(context.engine.notices, session, since=since, limit=limit)
+    return await notices_of(context, session, since=since, limit=limit)

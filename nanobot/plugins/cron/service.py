@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot.app.peers import ServedChannels
-from nanobot.app.zones import says_nothing
 from nanobot.config.loader import Config
+from nanobot.plugins.common.guessed_zone import says_nothing
 from nanobot.plugins.cron.editing import JobEditor
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.tool import cron_tool

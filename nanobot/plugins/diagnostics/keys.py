@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from nanobot.config.keys import Key, declarations, keys_of
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
+from nanobot.plugins.common.declared_keys import Key, declarations, keys_of
 from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nanobot.app.parts import private_paths
-from nanobot.plugins.common.file_place import FilePlace
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.base import AnyTool
+from nanobot.tools.files import FilePlace
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.privacy import kept_apart
 from nanobot.workspace.confinement import ConfinedFiles

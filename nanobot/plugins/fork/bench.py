@@ -19,12 +19,12 @@ from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
-from nanobot.plugins.common.file_place import FILE_TOOLS, FilePlace
 from nanobot.plugins.common.tree import walk
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.commands import COMMANDS, CommandPlace
+from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart

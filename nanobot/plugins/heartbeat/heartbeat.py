@@ -22,11 +22,12 @@ import msgspec
 from loguru import logger
 
 from nanobot.messages import Address
+from nanobot.plugins.common.daily_hours import DailyHours
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.text import pattern
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.clocks import DailyHours, zone_of
+from nanobot.triggers.clocks import zone_of
 from nanobot.triggers.jobs import SILENT
 from nanobot.workspace.folder import clipped
 

@@ -8,6 +8,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.daily_hours import DAILY_HOURS, DailyHours, zone_given
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,
@@ -21,7 +22,6 @@ from nanobot.seam.installed import provided
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.clocks import DAILY_HOURS, DailyHours, zone_given
 from nanobot.triggers.service import JobService
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.operations.notices import NoticeView
+from nanobot.plugins.common.notices import NoticeView
 from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
 from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window

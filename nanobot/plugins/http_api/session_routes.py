@@ -16,9 +16,9 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.notices import NoticeView, notices_of
 from nanobot.operations.operation import Caller
 from nanobot.plugins.common import sessions
+from nanobot.plugins.common.notices import NoticeView, notices_of
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route
@@ -132,8 +132,7 @@ class Conversations:
     async def _notices(self, request: web.Request) -> web.StreamResponse:
         key = session_of(request)
         span = query_of(request, Span)
-        kept = self._operations.engine.notices
-        rows = await notices_of(kept, key, since=span.since, limit=span.limit)
+        rows = await notices_of(self._operations, key, since=span.since, limit=span.limit)
         return answer(200, in_language(rows, list[NoticeView], wanted(request)))
 
     async def _take(self, request: web.Request) -> web.StreamResponse:

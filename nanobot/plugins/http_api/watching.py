@@ -10,7 +10,6 @@ from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
-from nanobot.search.conversations import Filter
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
@@ -101,11 +100,10 @@ class Watching:
     async def _overview(self, whose: Whose) -> Overview:
         records, own = self._engine.records, self._engine.conversations
         approvals = await records.approvals(session="", state="waiting", limit=_MOST_WAITING)
-        sessions = await records.sessions(limit=_SESSIONS, unread=False)
-        if whose is not None:
-            keys = [key for name in whose if name.endswith(":") for key in await own.keys(name)]
-            listed = Filter(archived=True, keys=(*whose, *keys))
-            sessions = await own.listed(listed, limit=_SESSIONS)
+        keys = whose
+        for name in whose or ():
+            keys = (*(keys or ()), *(await own.keys(name) if name.endswith(":") else ()))
+        sessions = await records.sessions(limit=_SESSIONS, unread=False, keys=keys)
         runs = await own.runs(session="", state="live", limit=_SESSIONS, within=whose)
         seen = [row for row in approvals if whose is None or is_within(row.session_key, whose)]
         return Overview(

@@ -14,7 +14,7 @@ from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.agent.tasks.types import AnyRunType
@@ -51,7 +51,6 @@ from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.repositories.hooks import store_hooks
-from nanobot.store.repositories.notices import SqlNotices
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
@@ -186,7 +185,6 @@ class FakeGateway:
             models=self.provider,
             records=self.records,
             conversations=self.process.conversations,
-            notices=SqlNotices(self.process),
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
@@ -195,7 +193,6 @@ class FakeGateway:
                 {"NANOBOT_HOME": str(options.workspace)},
                 states=dict,
                 restart=None,
-                forget_prompts=self.records.forget_prompts,
             ),
             facts=self.facts,
             clock=clock,

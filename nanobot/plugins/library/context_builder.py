@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import UsageError
+from nanobot.plugins.library.openai_messages import ContentPart, OpenAIMessage, RequestedCall
 from nanobot.plugins.library.persona import (
     ConfiguredParts,
     MemoryStore,
@@ -16,7 +17,6 @@ from nanobot.plugins.library.persona import (
     SkillsLoader,
 )
 from nanobot.providers.base import ModelProfile, ToolSpec
-from nanobot.providers.openai_messages import ContentPart, OpenAIMessage, RequestedCall
 
 __all__ = ["ContextBuilder", "MemoryStore", "PersonaConfig", "SkillsLoader"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from nanobot.bus.core import Bus
+from nanobot.plugins.library.openai_messages import FunctionCall, OpenAIMessage, RequestedCall
 from nanobot.providers.base import ToolCall
-from nanobot.providers.openai_messages import FunctionCall, OpenAIMessage, RequestedCall
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, ToolResultEntry, UserEntry
 
 

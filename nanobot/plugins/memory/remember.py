@@ -20,8 +20,8 @@ from nanobot.labels import joined
 from nanobot.messages import EventKind, Origin
 from nanobot.plugins.common.auxiliary import ask
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.plugins.common.material import material
-from nanobot.plugins.common.pace import stirred
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryPort, State
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage
@@ -36,7 +36,6 @@ from nanobot.session.labelling import label_of
 from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
-from nanobot.supervision import Looks
 from nanobot.text import clean
 from nanobot.triggers.jobs import silent
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.config.keys import hint_of
 from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import switched
 from nanobot.config.values import marked
+from nanobot.plugins.common.declared_keys import hint_of
 from nanobot.plugins.models.checking import check_model
 
 

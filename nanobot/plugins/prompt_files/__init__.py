@@ -8,7 +8,7 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="prompt_files",
-    summary="Show and write the files of the prompt, such as AGENTS.md and USER.md.",
+    summary="Show, write and reload the files of the prompt, such as AGENTS.md and USER.md.",
     texts=Path(__file__).parent,
     objects="nanobot.plugins.prompt_files.service:objects",
     operations="nanobot.plugins.prompt_files.operations:operations",

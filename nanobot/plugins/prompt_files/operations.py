@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec import Meta
 
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
@@ -69,6 +70,28 @@ async def write_prompt_file(
     return await _files(context).write(name, text, digest)
 
 
+class Reloaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of conversations whose prompt is renewed at their next model call."""
+
+    sessions: int
+
+
+def _reloaded(result: Reloaded, _: Now) -> Sentence:
+    return f"Reloaded; {result.sessions} open conversations use it from their next message on."
+
+
+@operation("reload", text=_reloaded)
+async def reload(context: OperationContext, _: Caller) -> Reloaded:
+    """Reload the workspace's files and skills in every conversation.
+
+    Current answers keep their prompt.
+    """
+    from nanobot.agent.prompt import PromptBuilder  # noqa: PLC0415 - as above
+
+    context.of(PromptBuilder).renew()
+    return Reloaded(sessions=await context.engine.records.forget_prompts())
+
+
 def operations() -> list[Operation]:
     """All operations, in the order of the help."""
-    return [list_prompt_files, show_prompt_file, write_prompt_file]
+    return [list_prompt_files, show_prompt_file, write_prompt_file, reload]

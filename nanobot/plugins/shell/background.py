@@ -19,6 +19,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.plugins.common.looks import Looks
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
 from nanobot.ports import Clock
@@ -33,7 +34,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.inbox import Admission
-from nanobot.supervision import Looks, supervised
+from nanobot.supervision import supervised
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.walls import NetworkAccess, SandboxProcess, kill

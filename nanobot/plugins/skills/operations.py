@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from nanobot.config.loader import load
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.skills.skills import Skills, SkillView
+from nanobot.seam.faces import Environment
 from nanobot.text import Sentence
+
+_LATER: Sentence = "the change takes effect at the next start (`restart`)"
 
 
 @operation("skills list", reads=True, role=Role.MEMBER)
@@ -43,9 +48,12 @@ _Name = Annotated[Positional, Meta(description="Its name.")]
 async def _switched(context: OperationContext, name: str, *, enabled: bool) -> SkillView:
     skills = context.of(Skills)
     skills.named(name)
-    disabled = skills.disabled - {name} if enabled else skills.disabled | {name}
-    await context.engine.home.change({"skills.disabled": sorted(disabled)})
-    return skills.view(skills.named(name))
+    # What is written may differ from what applies until the next start.
+    written = (await asyncio.to_thread(load, context.of(Environment))).tables["skills"].disabled
+    disabled = {*written} - {name} if enabled else {*written, name}
+    changed = await context.engine.home.change({"skills.disabled": sorted(disabled)})
+    view = skills.view(skills.named(name))
+    return msgspec.structs.replace(view, why=_LATER) if changed.restart else view
 
 
 def _switch_text(skill: SkillView, _: Now) -> Sentence:

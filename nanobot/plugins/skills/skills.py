@@ -75,8 +75,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 class SkillView(msgspec.Struct, frozen=True, kw_only=True):
     """A skill as listed for people. `state` is disabled, ready, lacking or broken; `why` is the
-    missing requirement or the error; `source` is bundled or workspace. `text` is its page, if a
-    single skill is shown.
+    missing requirement, the error, or that a change waits for the next start; `source` is bundled
+    or workspace. `text` is its page, if a single skill is shown.
     """
 
     SHOWN: ClassVar[tuple[str, ...]] = ("name", "state", "description", "why", "always", "source")

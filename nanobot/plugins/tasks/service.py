@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from nanobot.agent.tasks.types import AnyRunType, RunType, installed, trouble
-from nanobot.app.bringing import listed
 from nanobot.bus.core import Bus
 from nanobot.errors import PluginBroken
 from nanobot.plugins.tasks.background import BackgroundRuns
@@ -18,6 +17,7 @@ from nanobot.plugins.tasks.store.ends import SqlTaskEnds
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import Clock
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.seam.works import Works
@@ -83,7 +83,7 @@ def all_types(
     names = {kind.name for kind in types}
 
     def use(_: FoundPlugin, given: Any) -> None:
-        new = listed(given, RunType, "a nanobot.agent.tasks.types.RunType")
+        new = listed(given, RunType)
         for kind in new:
             if wrong := trouble(kind):
                 raise PluginBroken(f"the run type {str(kind.name)[:64]!r} cannot be used: {wrong}")

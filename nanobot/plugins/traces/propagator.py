@@ -8,8 +8,7 @@ from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.span import span_id
 from nanobot.propagation import Headers, Step
 from nanobot.system import environment
-from nanobot.telemetry.ids import kept, trace_id
-from nanobot.telemetry.traceparent import TRACEPARENT, TraceParent, parsed
+from nanobot.trace_ids import TRACEPARENT, TraceParent, kept, parsed, trace_id
 
 
 class TracePropagator:

@@ -42,7 +42,7 @@ from nanobot.session.entries import (
 from nanobot.session.keys import person
 from nanobot.session.runs import Run
 from nanobot.session.states import RunState
-from nanobot.telemetry.ids import continued, linked, trace_id
+from nanobot.trace_ids import continued, linked, trace_id
 
 _MOST_TEXT = 256
 _MOST_MS = 10**10

@@ -17,13 +17,13 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
-from nanobot.plugins.common.pace import stirred
+from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.retries import until_stored
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.store_write import StoreWrite
-from nanobot.supervision import Looks, Work, side_by_side
+from nanobot.supervision import Work, side_by_side
 from nanobot.workspace.received import Received
 
 AT_ONCE = 4

@@ -1,48 +1,25 @@
-"""The conversations of a store, as people list them."""
+"""The conversations of a store, for those who see some of them only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import msgspec
-
-from nanobot.search.conversations import Filter, MessageSearch
-from nanobot.session.views import RunView, SessionView
+from nanobot.session.views import RunView
 from nanobot.store.database.database import Database
-from nanobot.store.repositories import blob_references, session_views, views
+from nanobot.store.repositories import blob_references, views
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 
 
 class SqlConversations(SqlStore):
-    """See search.conversations.Conversations: the same for SQLite and PostgreSQL. Without
-    `messages`, lists find conversations by name and title alone.
-    """
-
-    rename = bare_verb(session_views.rename, "rename")
-    pin = bare_verb(session_views.pin, "pin")
-    archive = bare_verb(session_views.archive, "set_archived")
+    """See search.conversations.Conversations: the same for SQLite and PostgreSQL."""
 
     keys = bare_verb(views.keys_of)
     _names_file = bare_verb(blob_references.is_named)
 
-    def __init__(
-        self, database: Database, writer: StoreContext, messages: MessageSearch | None = None
-    ) -> None:
+    def __init__(self, database: Database, writer: StoreContext) -> None:
         super().__init__(database, writer)
         self._run_lists = views.RunLists(database, writer)
-        self._lists = session_views.SessionLists(database, writer)
-        self.messages = messages
-
-    async def listed(self, which: Filter, *, limit: int, skip: int = 0) -> list[SessionView]:
-        found: Mapping[str, str] = {}
-        if which.find and self.messages is not None:
-            found = await self.messages.saying(which.find, keys=which.keys)
-        rows = await self._lists.listed(which, tuple(found), limit, skip)
-        return [
-            msgspec.structs.replace(row, found=found[row.key]) if row.key in found else row
-            for row in rows
-        ]
 
     async def runs(
         self,

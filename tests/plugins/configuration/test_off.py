@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.agent.model_calls import ModelCaller
 from nanobot.config.loader import load
-from nanobot.errors import UsageError
+from nanobot.errors import ConfigError, UsageError
+from nanobot.operations.plugins import plugin_off
 from nanobot.plugins.configuration.operations import operations
 from nanobot.plugins.setup.writing import typed_value
+from nanobot.plugins.skills.skills import Skills
 from tests.cli.running import environ_of, run
 from tests.plugins.switching import serving
 from tests.server.housing import house
@@ -30,6 +33,34 @@ async def test_each_of_its_commands_names_it_and_its_keys_apply(tmp_path: Path) 
                 "This belongs to the plugin configuration. It is switched off: "
                 "nanobot plugins on configuration"
             )
+
+
+async def test_what_is_written_takes_effect_at_the_next_start_and_people_are_told(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    async with serving(home, OFF) as parts:
+        call = parts.operations.call
+        for name in ("weather", "git"):
+            view = await call("skills disable", {"name": name})
+            assert (view.state, view.why) == (
+                "ready",
+                "the change takes effect at the next start (`restart`)",
+            )
+            assert parts.plugged.offers.get(Skills).disabled == set()
+        assert load({"NANOBOT_HOME": str(home)}).tables["skills"].disabled == ("git", "weather")
+        file = home / "config.toml"
+        file.write_text(file.read_text().replace("max_tokens = 77", "max_tokens = 78"))
+        view = await call("plugins off", {"name": "voice"})
+        said = plugin_off.text(view, parts.engine.shown_at())
+        assert said == "The plugin voice is off after the next start (`restart`)."
+        assert parts.live.config.agent.max_tokens == 77
+        assert parts.plugged.offers.get(ModelCaller).settings.max_tokens == 77
+        with pytest.raises(ConfigError, match=r"agent\.max_tokens"):
+            await parts.engine.home.change({"agent.max_tokens": 0})
+    async with serving(home, file.read_text()) as parts:
+        assert parts.live.config.agent.max_tokens == 78
+        assert (await parts.operations.call("skills show", {"name": "git"})).state == "disabled"
 
 
 async def test_plugins_are_switched_and_others_change_their_settings(tmp_path: Path) -> None:

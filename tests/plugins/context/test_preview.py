@@ -10,6 +10,7 @@ from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import NanobotError
 from nanobot.plugins.context.operations import operations
 from nanobot.plugins.context.shown import ContextView
+from nanobot.plugins.prompt_files.operations import operations as of_prompt_files
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry
 from nanobot.testing import gateway
@@ -27,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def brings(_: FakeGateway) -> Brought:
-    """What the plugin adds to a gateway."""
-    return Brought(operations=tuple(operations()))
+    """What the plugin adds to a gateway, and `reload`."""
+    return Brought(operations=(*operations(), *of_prompt_files()))
 
 
 def options(folder: Path) -> Options:

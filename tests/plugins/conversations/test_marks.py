@@ -17,9 +17,11 @@ from nanobot.plugins.search.operations import operations as of_search
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from tests.operations.test_stored import talk
-from tests.plugins.conversations.reading import EVERY, READING, call
+from tests.plugins.conversations.reading import EVERY, READING, call, offers
 
-BOTH = Options(brings=lambda _: Brought(operations=(*operations(), *of_runs())))
+BOTH = Options(
+    brings=lambda bot: Brought(operations=(*operations(), *of_runs()), offers=offers(bot))
+)
 MARKS = ("rename", "pin", "unpin", "archive", "unarchive")
 
 

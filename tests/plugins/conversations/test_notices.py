@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.store.repositories.notices import LOOKED_THROUGH
+from nanobot.plugins.common.store.notices import LOOKED_THROUGH
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from tests.operations.test_stored import talk

@@ -10,11 +10,11 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 
-from nanobot.config.keys import declarations
 from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of, variable_of
+from nanobot.plugins.common.declared_keys import declarations
 from nanobot.plugins.diagnostics.keys import configuration, known_words
 from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.plugins.diagnostics.sentences import own_source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.erasure.store import one_shots
 from tests.store.home import Home
 from tests.store.making import KEY, begun, ending
@@ -31,13 +32,12 @@ async def test_lists_leave_them_out_unless_all_are_asked_for(home: Home) -> None
     await done(home, named(1), "r1")
     await done(home, f"{FOLDER}6b0", "r2")
     await done(home, KEY, "r3")
-    records = home.records()
-    listed = await records.sessions(limit=10, unread=False, once=False)
+    listed = await home.conversations().listed(Filter(), limit=10)
     assert {row.key for row in listed} == {f"{FOLDER}6b0", KEY}
     assert await there(home) == {named(1), f"{FOLDER}6b0", KEY}
-    mine = await records.sessions(limit=10, unread=False, find="SRC-ab12")
+    mine = await home.conversations().listed(Filter(once=True, find="SRC-ab12"), limit=10)
     assert {row.key for row in mine} == {named(1), f"{FOLDER}6b0"}
-    assert await records.sessions(limit=10, unread=False, find="%") == []
+    assert await home.conversations().listed(Filter(once=True, find="%"), limit=10) == []
 
 
 async def test_old_ones_that_nobody_went_on_with_are_forgotten(home: Home) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import StoreError, ToolDenied, UsageError

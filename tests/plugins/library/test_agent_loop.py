@@ -16,9 +16,9 @@ from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.message_bus import MessageBus
+from nanobot.plugins.library.openai_messages import ContentPart, OpenAIMessage
 from nanobot.plugins.library.streamed_text import StreamedText
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
-from nanobot.providers.openai_messages import ContentPart, OpenAIMessage
 from nanobot.session.entries import CancelEntry, UserEntry
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.errors import NanobotError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State

@@ -15,6 +15,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.context.operations import operations as of_context
 from nanobot.plugins.context.shown import ContextView
 from nanobot.plugins.memory.files import curated
+from nanobot.plugins.prompt_files.operations import operations as of_prompt_files
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PromptEntry
 from nanobot.session.scopes import OWNER as OWNERS
@@ -97,7 +98,7 @@ async def test_an_edit_counts_at_the_next_renewal_and_not_before(tmp_path: Path)
         await say(bot, "one", sender=MEMBER)
         write(tmp_path, person(MEMBER), "- Bob likes beer.")
         await say(bot, "two", sender=MEMBER)
-        await say(bot, "/reload", chat="9")
+        await Dispatcher(bot.engine, of_prompt_files(), bot.offers).call("reload", {})
         await say(bot, "three", sender=MEMBER)
         write(tmp_path, person(MEMBER), "- Bob likes wine.")
         await say(bot, "/new", sender=MEMBER)

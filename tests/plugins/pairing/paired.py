@@ -9,6 +9,7 @@ from nanobot.plugins.pairing.pairing import Pairing
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.testing.gateway import Brought, FakeGateway, Options
+from tests.plugins.conversations.reading import offers as listing_offers
 
 
 def brings(bot: FakeGateway) -> Brought:
@@ -16,7 +17,7 @@ def brings(bot: FakeGateway) -> Brought:
     pairing = Pairing(SqlPairingStore(bot.process, bot.process.writer), bot.home.clock)
     return Brought(
         operations=(*of_conversations(), *of_runs(), *operations()),
-        offers={Pairing: pairing, Strangers: pairing},
+        offers={Pairing: pairing, Strangers: pairing, **listing_offers(bot)},
     )
 
 

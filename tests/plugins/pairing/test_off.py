@@ -17,11 +17,11 @@ from nanobot.errors import UsageError
 from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.plugins.pairing.pairing import Pairing
 from nanobot.plugins.setup.doctor.checks import findings
+from nanobot.plugins.troubles.store import SqlOwnerNotices
 from nanobot.ports import Capabilities
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.inbox import Admitted
 from nanobot.store.opening import Store
-from nanobot.store.repositories.owner_notices import SqlOwnerNotices
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 

@@ -27,15 +27,23 @@ async def test_while_it_is_off_its_commands_name_it_and_prompts_have_the_files(
             ("prompts list", {}),
             ("prompts show", {"name": "USER.md"}),
             ("prompts write", {"name": "USER.md", "text": "No."}),
+            ("reload", {}),
         ):
             with pytest.raises(UsageError, match=r"plugin prompt_files, which is off.*plugins on"):
                 await parts.operations.call(name, arguments)
         said = parts.operations.unknown("/prompts show")
         assert said.startswith("/prompts show belongs to the plugin prompt_files, which is off")
-    assert (home / "workspace" / "USER.md").read_text() == "I live in Lisbon."
+        said = parts.operations.unknown("/reload")
+        assert said.startswith("/reload belongs to the plugin prompt_files, which is off here")
+        (home / "workspace" / "USER.md").write_text("I live in Porto.")
+        assert await asked(parts, "hello again") == "completed"
+        assert await asked(parts, "hello", "cli:another") == "completed"
+        told = [str(request.messages[0]) for request in model.requests]
+        assert ["I live in Porto." in each for each in told] == [False, False, True]
     async with serving(home) as parts:
         shown = await parts.operations.call("prompts show", {"name": "USER.md"})
-        assert shown.text == "I live in Lisbon."
+        assert shown.text == "I live in Porto."
+        assert (await parts.operations.call("reload", {})).sessions == 2
 
 
 async def test_the_page_is_told_of_its_operations_only_while_it_is_on(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.daily_hours import zone_given
 from nanobot.plugins.quiet.daily import Hours, hours_of
-from nanobot.triggers.clocks import zone_given
 
 ZONES = (
     "UTC",

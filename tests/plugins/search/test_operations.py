@@ -16,12 +16,15 @@ from nanobot.plugins.search.store.log_search import LogSearch
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from tests.operations.test_stored import talk
+from tests.plugins.conversations.reading import offers
 
 
 def searching(bot: FakeGateway) -> Brought:
     """What the plugin adds."""
     search = LogSearch(bot.process, str)
-    return Brought(operations=(*operations(), *of_conversations()), offers={Search: search})
+    return Brought(
+        operations=(*operations(), *of_conversations()), offers={Search: search, **offers(bot)}
+    )
 
 
 SEARCHING = Options(brings=searching)

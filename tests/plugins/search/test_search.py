@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.search.excerpt import excerpt
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.plugins.search.query import MOST_CHARS, parsed
 from nanobot.plugins.search.store import log_words
-from nanobot.search.conversations import Filter
 from nanobot.session.entries import SummaryEntry, UserEntry
 from nanobot.store.database import schema
 from tests.store.home import Home, on_sqlite
@@ -271,12 +271,12 @@ async def test_lists_find_sessions_by_what_was_said(home: Home) -> None:
     await talk(home, "hello", "the lighthouse is closed")
     await talk(home, "hello again", session=OTHER)
     await home.indexing().index()
-    conversations = home.conversations()
-    (row,) = await conversations.listed(Filter(find="lighthouse"), limit=9)
+    conversations, messages = home.conversations(), home.search()
+    (row,) = await conversations.listed(Filter(find="lighthouse"), messages, limit=9)
     assert (row.key, row.found) == (KEY, "the lighthouse is closed")
-    rows = await conversations.listed(Filter(find="hello"), limit=9)
+    rows = await conversations.listed(Filter(find="hello"), messages, limit=9)
     assert {row.key for row in rows} == {KEY, OTHER}
-    (row,) = await conversations.listed(Filter(find="hello", keys=(OTHER,)), limit=9)
+    (row,) = await conversations.listed(Filter(find="hello", keys=(OTHER,)), messages, limit=9)
     assert row.key == OTHER
 
 

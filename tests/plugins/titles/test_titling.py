@@ -21,6 +21,7 @@ from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import answered
 from tests.plugins.budgets.ledgers import COUNTED, ledger
+from tests.plugins.conversations.reading import listing
 
 KEY = "fake:1"
 
@@ -90,7 +91,7 @@ async def test_a_person_s_title_is_kept() -> None:
     provider = model()
     async with gateway(provider) as bot:
         await say(bot, "Hi")
-        await bot.engine.conversations.rename(KEY, "Mine")
+        await listing(bot).rename(KEY, "Mine")
         await titling(bot).give(KEY)
         assert await title(bot) == "Mine"
         assert asked(provider) == []
@@ -102,7 +103,7 @@ async def test_a_title_that_a_person_gives_meanwhile_is_kept() -> None:
         titles = SqlTitles(bot.process, bot.process.writer)
         untitled = await titles.untitled(KEY)
         assert untitled is not None
-        await bot.engine.conversations.rename(KEY, "Mine")
+        await listing(bot).rename(KEY, "Mine")
         await titles.keep(untitled, "Its own", _NothingToSettle())
         assert await title(bot) == "Mine"
 

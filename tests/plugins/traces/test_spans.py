@@ -35,7 +35,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.telemetry.ids import trace_id
+from nanobot.trace_ids import trace_id
 from tests.agent.test_any_log import floats, texts, values
 from tests.sampling import examples
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from nanobot.agent.runner import Before
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages.stages import Stages
+from nanobot.agent.stages import Stages
 from nanobot.agent.tasks.types import TaskContext
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Origin
+from nanobot.plugins.common.store.run_roots import RootRun
 from nanobot.session.entries import UserEntry
 from nanobot.session.keys import JOBS
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
-from nanobot.store.repositories.run_roots import RootRun
 from nanobot.text import pattern
 
 _e = schema.entries

@@ -27,6 +27,7 @@ from nanobot.plugins.budgets.store.jobs import job_name, job_of
 from nanobot.plugins.budgets.store.lost_calls import with_lost
 from nanobot.plugins.budgets.store.turns import BudgetTurns
 from nanobot.plugins.budgets.store.usage import standing_at
+from nanobot.plugins.common.store.run_roots import beginning
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
@@ -37,7 +38,6 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
-from nanobot.store.repositories.run_roots import beginning
 
 _c = schema.model_call_costs
 

@@ -20,6 +20,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken, StoreError, UsageError
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.erasure.archives import Archives
+from nanobot.plugins.erasure.passes import Pass
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.store.database.database import Database
@@ -29,7 +30,7 @@ from nanobot.store.repositories.erasures import InArchive, InPlugin
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
-from nanobot.supervision import Pass, Work, side_by_side
+from nanobot.supervision import Work, side_by_side
 from nanobot.workspace.blobs import Blobs
 
 AGAIN_SECONDS = 60.0

@@ -10,6 +10,7 @@ from typing import Protocol
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.looks import Looks
 from nanobot.plugins.postgres.processes.presence import Presence
 from nanobot.plugins.postgres.processes.signals import Dead, Look
 from nanobot.plugins.postgres.processes.telling import Telling
@@ -17,7 +18,6 @@ from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
 from nanobot.plugins.postgres.store.identity import name_of, process_name
 from nanobot.plugins.postgres.store.notices import LONGEST_PAUSE, Notices
 from nanobot.ports import Clock
-from nanobot.supervision import Looks
 
 DOUBT_SECONDS = 2.0
 """A process that has been disconnected for this long is dead. A process whose connection was cut

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nanobot.plugins.common.looks import Looks
 from nanobot.ports import Clock
-from nanobot.supervision import Looks
 
 
 class PeerLooks(Looks):

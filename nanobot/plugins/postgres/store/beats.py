@@ -13,9 +13,9 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.looks import slept
 from nanobot.ports import Clock
 from nanobot.session.lease import CHANNEL
-from nanobot.supervision import slept
 
 _AGAIN_SECONDS = 1.0
 """Delay after a failed beat."""

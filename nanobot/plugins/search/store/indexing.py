@@ -15,7 +15,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind, RunEvent
-from nanobot.plugins.common.pace import stirred
+from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.plugins.search.query import rows_of
 from nanobot.plugins.search.store import log_words
 from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed
@@ -24,7 +24,7 @@ from nanobot.session.entries import PostEntry, ReplyEntry, SummaryEntry, TriageE
 from nanobot.store.database.database import Database
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
-from nanobot.supervision import Looks, Work, side_by_side
+from nanobot.supervision import Work, side_by_side
 
 _GATHER_SECONDS = 0.5
 _PAUSE_SECONDS = 0.02

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
+from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import unfit
 from nanobot.app.plugged import Plugged
 from nanobot.app.zones import zone_of_home
@@ -67,6 +68,10 @@ def _unusable(config: Config, problems: list[str]) -> list[Sentence]:
                 continue  # said with the channel itself
     try:
         personas.check(config.agent.persona, config.workspace)
+    except ConfigError as error:
+        wrong.append(str(error))
+    try:
+        blobs_of(config)
     except ConfigError as error:
         wrong.append(str(error))
     models = (config.agent.model, *config.agent.fallback_models)

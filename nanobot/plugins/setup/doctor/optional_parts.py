@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 from nanobot.providers.model_choice import EMBEDDED
 
 
 def switched_on(config: Config) -> list[tuple[str, str, bool]]:
-    """The key, the part it needs, and whether the gateway cannot start without it. E-mail and
-    parts of plugins are checked by these. Without the sandbox there is another one, and
-    a document reports its missing part when it is read."""
+    """The key, the part it needs, and whether the gateway cannot start without it. E-mail,
+    storages of files and parts of plugins are checked by these. Without the sandbox there is
+    another one, and a document reports its missing part when it is read."""
     needed: list[tuple[str, str, bool]] = []
     if config.database_url.startswith("postgresql"):
         needed.append(("database_url", "postgres", True))
-    if isinstance(config.blobs, str):
-        needed.append(("blobs", "s3", True))
     labels = (config.agent.model, *config.agent.fallback_models)
     if any(label.partition("/")[0] == EMBEDDED for label in labels):
         needed.append(("agent.model", "embedded", False))

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from nanobot.app.zones import guessed
 from nanobot.cli.logs import to_stderr
 from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
-from nanobot.operations.home import SettingChanges
+from nanobot.plugins.common.guessed_zone import guessed
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
+from nanobot.plugins.common.setting_changes import SettingChanges
 from nanobot.plugins.setup.available_models import (
     AvailableModel,
     clients_off,

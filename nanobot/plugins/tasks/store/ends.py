@@ -6,13 +6,14 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage, Sender
+from nanobot.plugins.common.store.run_roots import beginning
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.repositories.run_roots import beginning, below
+from nanobot.store.repositories.descendants import below
 from nanobot.store.unit import StoreContext
 from nanobot.text import title_of
 

@@ -1,1 +1,0 @@
-"""Stages of a run around its main loop: triage, recall and remembering."""

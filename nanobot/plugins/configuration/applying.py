@@ -1,0 +1,69 @@
+"""Applies changes of the configuration to the parts of a gateway while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nanobot.app.live_settings import LiveSettings
+from nanobot.config.loader import Config, load
+from nanobot.config.plugin_tables import switched_off
+from nanobot.config.values import variable_of
+from nanobot.operations.home import ChangedSettings, LiveChanges
+from nanobot.plugins.common.declared_keys import Applies
+from nanobot.plugins.configuration.comparing import differing, with_live_keys
+from nanobot.seam.faces import Environment
+from nanobot.session.views import Records
+
+
+def objects(live: LiveSettings, environ: Environment, records: Records) -> dict[Any, object]:
+    """What applies changes, by its type."""
+    return {LiveChanges: AppliedChanges(live, environ, records)}
+
+
+class AppliedChanges:
+    """The LiveChanges of one process. Changes of keys declared as live are applied at once by the
+    parts that follow them; all other keys keep their values from the start."""
+
+    def __init__(self, live: LiveSettings, environ: Environment, records: Records) -> None:
+        self._live, self._environ, self._records = live, environ, records
+
+    def check(self, new: Config) -> None:
+        for follower in self._live.followers:
+            if follower.check is not None:
+                follower.check(new)
+
+    async def apply(self, written: ChangedSettings) -> ChangedSettings:
+        config = await asyncio.to_thread(load, self._environ)
+        changed = self._take(config)
+        if any(_below(key, self._live.in_prompts) for key in changed):
+            await self._records.forget_prompts()
+        return ChangedSettings(
+            keys=written.keys,
+            file=written.file,
+            applied=[key for key in written.keys if "now" in _effects(key, changed)],
+            restart=[key for key in written.keys if "restart" in _effects(key, changed)],
+            overridden=[key for key in written.keys if self._environ.get(variable_of(key))],
+            off=switched_off(written.keys, config),
+        )
+
+    def _take(self, new: Config) -> Mapping[str, Applies]:
+        """Apply the live changes. Returns every changed key, with when its change takes effect."""
+        live = self._live
+        changed = differing(live.config, new)
+        now = [key for key, applies in changed.items() if applies == "now"]
+        live.config = with_live_keys(live.config, new)
+        for follower in live.followers:
+            if any(_below(key, follower.keys) for key in now):
+                follower.take(live.config)
+        return changed
+
+
+def _below(key: str, beginnings: tuple[str, ...]) -> bool:
+    return any(key == start or key.startswith(f"{start}.") for start in beginnings)
+
+
+def _effects(key: str, changed: Mapping[str, Applies]) -> set[Applies]:
+    """When the changes of a key, or of all keys below it, take effect."""
+    return {when for name, when in changed.items() if _below(name, (key,))}

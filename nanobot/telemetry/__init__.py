@@ -1,1 +1,0 @@
-"""The ids of traces."""
