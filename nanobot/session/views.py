@@ -141,15 +141,6 @@ class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class AuditView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with a valid chain. Keep `head` (hex) to prove later that nothing before it
-    changed."""
-
-    session_key: str
-    entries: int
-    head: str
-
-
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Number of sessions, messages waiting for a run, unsent messages, failed messages, and rows
     that could not be read."""
@@ -263,10 +254,6 @@ class Records(Protocol):
         """Discard an unsent or failed message; False when it is neither."""
         ...
 
-    async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
-        """Tool calls of a session ("": of all) and of a tool ("": of any)."""
-        ...
-
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         """Questions of a session ("": of all), in a state ("": any, "open": undecided)."""
         ...
@@ -290,9 +277,4 @@ class Records(Protocol):
 
     async def forget_rule(self, number: int) -> bool:
         """Revoke such a permission. False: there is none with that number."""
-        ...
-
-    async def audit(self, session: str, head: str) -> list[AuditView]:
-        """Check every chain (or one session's). Raises StoreCorrupt for an invalid one, or if no
-        checked log contains `head` (hex; "": do not look for one)."""
         ...

@@ -41,6 +41,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER
 from tests.cli.running import environ_of
+from tests.plugins.conversations.reading import offers as listing_offers
 from tests.plugins.runs.sight import EVERY
 
 
@@ -85,7 +86,8 @@ async def extended() -> AsyncIterator[FakeGateway]:
 
 
 def control_of(bot: FakeGateway, home: Path) -> ControlServer:
-    gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED)
+    offers = bot.offers.with_these(listing_offers(bot))
+    gate, known = Gate(("local",), ()), Dispatcher(bot.engine, LISTED, offers)
     intake = ChannelIntake(TERMINAL, gate, bot.bus, reception(known), "chat")
     path = home / "control.sock"
     hello = partial(Hello, 1, model="")

@@ -26,8 +26,8 @@ import psycopg
 import sqlalchemy as sa
 
 from nanobot.channels.repeats import REPEAT_LINE
+from nanobot.plugins.common.store import chain
 from nanobot.session.entries import Body, decode
-from nanobot.store.repositories import chain
 from tests.doubles.openai_server import OpenAIServer
 from tests.doubles.telegram_server import TelegramServer
 from tests.process.nest import Egg, the_nest

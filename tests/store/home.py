@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.store import chain
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
@@ -20,6 +21,7 @@ from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
+from nanobot.plugins.proof.store.chains import Chains
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.plugins.search.store.log_search import LogSearch
 from nanobot.session.entries import Body, Entry
@@ -28,7 +30,6 @@ from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories import chain
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import HeldLanes, StoreContext
@@ -93,6 +94,10 @@ class Home:
         """What people read and change with."""
         writer = StoreContext(self.clock, self.ids, "reader", hooks=store_hooks())
         return SqlRecords(self.database, writer)
+
+    def chains(self) -> Chains:
+        """What proves that no one changed a log."""
+        return Chains(self.database, StoreContext(self.clock, self.ids, "reader"))
 
     def search(self, redact: Callable[[str], str] = str) -> LogSearch:
         """What people find messages with."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.store import chain
 from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import VERBS
-from nanobot.store.repositories import chain
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 

@@ -65,7 +65,7 @@ async def test_a_fork_shares_the_entries_and_its_run_is_claimed_like_any_other(
     origin = await forks.origin(f"fork:{fork}")
     assert isinstance(origin, ForkEntry)
     assert (origin.session, origin.entry) == (KEY, last)
-    audited = await home.records().audit("", origin.head)
+    audited = await home.chains().verified("", origin.head)
     assert {log.session_key for log in audited} >= {KEY, f"fork:{fork}"}
 
 

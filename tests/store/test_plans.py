@@ -8,6 +8,7 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
+from nanobot.plugins.runs.store import ToolCalls
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
@@ -120,7 +121,7 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await records.mark_read(KEY)
     await records.runs(session=KEY, state="", limit=10)
     await records.runs(session="", state="live", limit=10)
-    await records.tool_calls(session=KEY, name="", limit=10)
+    await ToolCalls(new_home.database, records.writer).listed(session=KEY, name="", limit=10)
     await records.outbox(state="dead", limit=10)
     await new_home.eraser().erase(KEY, 1, "1")
     assert await statements.slow() == {}

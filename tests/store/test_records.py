@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.errors import Fenced, StoreCorrupt, UsageError
+from nanobot.errors import Fenced, UsageError
 from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
@@ -23,8 +23,6 @@ async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     assert await records.sessions(limit=10, unread=False) == []
     assert await records.runs(session="", state="", limit=10) == []
     assert await records.outbox(state="", limit=10) == []
-    assert await records.tool_calls(session="", name="", limit=10) == []
-    assert await records.audit("", "") == []
     assert await records.session(KEY) is None
     assert await records.run("r1") is None
     assert await records.run_entries("r1") == ()
@@ -110,17 +108,6 @@ async def test_a_deleted_session_can_begin_again_and_knows_what_arrived(home: Ho
         await journal.release(claimed.lane, claimed.run)
     with pytest.raises(UsageError, match="no session"):
         await eraser.delete(KEY)
-
-
-async def test_a_chain_is_walked_up_to_its_head_and_a_missing_head_is_told(home: Home) -> None:
-    journal, records = home.journal(), home.records()
-    await begun(journal, "r1")
-    (noted,) = await records.audit("", "")
-    await journal.post(KEY, told("news", "p1"))
-    (now,) = await records.audit(KEY, noted.head)
-    assert (now.entries, now.head != noted.head) == (noted.entries + 1, True)
-    with pytest.raises(StoreCorrupt, match="no log contains"):
-        await records.audit("", "ab" * 32)
 
 
 async def test_a_sessions_prompt_is_told_and_can_be_forgotten(home: Home) -> None:

@@ -20,7 +20,7 @@ from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
 from nanobot.plugins.metrics.meter import Ended
-from nanobot.plugins.proof.store import Place
+from nanobot.plugins.proof.store.log_rows import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
 from nanobot.store.repositories import blob_references
@@ -42,6 +42,7 @@ GIVEN: dict[str, Any] = {
     **dict.fromkeys(("after", "skip", "seq"), 0),
     **dict.fromkeys(("state", "kind", "before", "by", "prefix", "name", "parent_id"), ""),
     **dict.fromkeys(("number", "identity"), 5),
+    "unread": True,
     **dict.fromkeys(("cutoff", "now", "at"), 2e9),
     **dict.fromkeys(("quiet_seconds", "silent_for", "since"), 0.0),
     **dict.fromkeys(("within", "scopes", "job_id", "place", "parent", "head", "walk"), None),
@@ -98,7 +99,7 @@ APART: dict[str, dict[str, Any]] = {
     "LogSearch._find": {"wanted": parsed("word long"), "keys": None, "before": 0},
     "LogIndexing._behind": {"after": ""},
     "Retention._due": {"after": ""},
-    "SqlRecords._some_keys": {"after": ""},
+    "Chains._some_keys": {"after": ""},
     "SqlAccessTokens._some": {"after": None},
     "SqlMemoryStore._some_scopes": {"after": None},
     "SqlMemoryStore.by_digest": {"digest": b"x"},

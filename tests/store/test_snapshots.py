@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import pytest
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import chain
 from nanobot.store.database.database import Work
 from nanobot.store.journal import claiming
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories import chain
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.optional import absent
+from nanobot.plugins.common.optional import absent
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 Value: TypeAlias = str | bool | int | float | Sequence[str]

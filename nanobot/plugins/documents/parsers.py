@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from nanobot.errors import ToolError
-from nanobot.optional import command
+from nanobot.plugins.common.optional import command
 from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
 LIBRARIES = {"pdf": ("pypdf",), "docx": ("docx",), "xlsx": ("openpyxl",), "pptx": ("pptx",)}

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from nanobot.errors import ModelMissing
-from nanobot.optional import absent, command
+from nanobot.plugins.common.optional import absent, command
 from nanobot.system import Installation
 
 _HERE = Installation()

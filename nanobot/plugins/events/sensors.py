@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from nanobot.optional import command
+from nanobot.plugins.common.optional import command
 from nanobot.plugins.events.files import FilesSensor
 from nanobot.plugins.events.logs import LogSensor
 from nanobot.plugins.events.machine import level_sensors

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.store import chain
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
@@ -19,7 +20,6 @@ from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
-from nanobot.store.repositories import chain
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 from nanobot.plugins.mcp.settings import McpSettings
 
 

@@ -17,7 +17,7 @@ from nanobot.boundary import boundary
 from nanobot.config.values import masked
 from nanobot.errors import StoreError, StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.mcp import tool_names as offer
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from nanobot.errors import ConfigError
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 
 LOCAL = "local"
 MAX_CHARS = 6_000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.errors import BlobMissing, StoreError, StoreUnwritable
-from nanobot.optional import require
+from nanobot.plugins.common.optional import require
 from nanobot.workspace.blobs import Blobs, digest_of
 
 _SECONDS = 30.0

@@ -16,7 +16,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.proof.verifying import Proof, head_of, verified_file
-from nanobot.session.views import AuditView
+from nanobot.plugins.proof.views import AuditView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def export_of(
     """An export of a session. Raises UsageError."""
     from nanobot.plugins.proof.exporting import Export  # noqa: PLC0415 - loads the store
     from nanobot.plugins.proof.redaction import Redaction  # noqa: PLC0415 - as above
-    from nanobot.plugins.proof.store import LogPages  # noqa: PLC0415 - as above
+    from nanobot.plugins.proof.store.log_rows import LogPages  # noqa: PLC0415 - as above
     from nanobot.store.opening import Store  # noqa: PLC0415 - as above
 
     store = context.of(Store)
@@ -200,7 +200,11 @@ async def verify_logs(
     A head that you note down proves later that nothing before it was changed or removed. Exits with
     4 if a log was changed.
     """
-    return await context.engine.records.audit(session, head)
+    from nanobot.plugins.proof.store.chains import Chains  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return await Chains(store.database, store.writer).verified(session, head)
 
 
 def operations() -> list[Operation]:

@@ -20,7 +20,7 @@ from nanobot.plugins.proof.format import (
     line,
 )
 from nanobot.plugins.proof.redaction import Redaction
-from nanobot.plugins.proof.store import LogPages, Place, Row
+from nanobot.plugins.proof.store.log_rows import LogPages, Place, Row
 from nanobot.plugins.proof.untold import Untold
 from nanobot.session.entries import link_hash, payload_digest
 

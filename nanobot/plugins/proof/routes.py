@@ -14,7 +14,7 @@ from nanobot.errors import NanobotError
 from nanobot.plugins.proof.commands import After, Kinds, Matching
 from nanobot.plugins.proof.exporting import Export
 from nanobot.plugins.proof.redaction import Redaction
-from nanobot.plugins.proof.store import LogPages
+from nanobot.plugins.proof.store.log_rows import LogPages
 from nanobot.server.application import Route
 from nanobot.server.refusals import refusing
 from nanobot.server.requests import query_of

@@ -20,4 +20,9 @@ async def list_tool_calls(
     limit: Limit = 20,
 ) -> list[ToolCallView]:
     """List past tool calls."""
-    return await context.engine.records.tool_calls(session=session, name=tool, limit=limit)
+    from nanobot.plugins.runs.store import ToolCalls  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    calls = ToolCalls(store.database, store.writer)
+    return await calls.listed(session=session, name=tool, limit=limit)

@@ -4,21 +4,18 @@ make.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
-    AuditView,
     Counts,
     EntryView,
     OutboxView,
     RunView,
     SessionView,
-    ToolCallView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
@@ -60,11 +57,7 @@ class SqlRecords(SqlStore):
     _some_asked_by = bare_verb(approval_rows.asked_by)
     _some_rules = bare_verb(approval_rows.rules)
     _log_page = bare_verb(log_pages.page)
-    _walked = bare_verb(log_pages.walked)
-    _some_keys = bare_verb(log_pages.keys)
-    _put_aside = bare_verb(log_pages.put_aside)
     _some_chats = bare_verb(views.chats)
-    _some_tool_calls = bare_verb(views.tool_calls)
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
         super().__init__(database, writer)
@@ -138,54 +131,3 @@ class SqlRecords(SqlStore):
             some, before = await self._some_chats(channel, before)
             places |= dict.fromkeys(some)
         return list(places)[: views.MOST_CHATS]
-
-    async def tool_calls(self, *, session: str, name: str, limit: int) -> list[ToolCallView]:
-        calls: list[ToolCallView] = []
-        before: str | None = ""
-        for _ in range(views.MOST_RUNS // views.RUNS_AT_ONCE):
-            if before is None or len(calls) >= limit:
-                break
-            some, before = await self._some_tool_calls(session, name, before)
-            calls += some
-        return calls[:limit]
-
-    async def audit(self, session: str, head: str) -> list[AuditView]:
-        """Verify the chains, one session at a time, so that others may write in between."""
-        sought = _bytes(head) if head else None
-        walked: list[AuditView] = []
-        found = False
-        async for key in self._audited(session):
-            walk = await self._walked(key, sought, None)
-            while walk is not None and not walk.state.ended:
-                walk = await self._walked(key, sought, walk)
-            if walk is not None:  # otherwise it was removed in the meantime
-                state, found = walk.state, found or walk.state.contains_head
-                walked.append(
-                    AuditView(session_key=key, entries=state.count, head=state.link.hex())
-                )
-        aside = await self._put_aside(session)
-        if aside is not None:  # the log mentions it, but it was not erased
-            raise StoreCorrupt(f"entry {aside[0]} is in quarantine: {aside[1]}")
-        if head and not found:
-            raise StoreCorrupt(f"no log contains the head {head}: the tail of one was cut")
-        return walked
-
-    async def _audited(self, session: str) -> AsyncIterator[str]:
-        """The sessions to verify: the given one, or all. Raises UnknownId."""
-        if session:
-            if await self.session(session) is None:
-                raise UnknownId(f"there is no session {session}")
-            yield session
-            return
-        after = ""
-        while keys := await self._some_keys(after):
-            after = keys[-1]
-            for key in keys:
-                yield key
-
-
-def _bytes(head: str) -> bytes:
-    try:
-        return bytes.fromhex(head)
-    except ValueError:
-        raise UsageError(f"{head[:80]!r} is not a head: 64 hexadecimal digits are") from None

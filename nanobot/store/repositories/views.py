@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,14 +12,13 @@ from nanobot.messages import Address
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
-from nanobot.session.states import RunKind, RunState
+from nanobot.session.states import RunKind
 from nanobot.session.views import (
     Delivery,
     EntryView,
     Load,
     OutboxView,
     RunView,
-    ToolCallView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
@@ -48,9 +47,6 @@ _AT_ONCE = 25
 _MOST_KEYS = 1_000
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
-MOST_RUNS = 1_000
-"""Runs that are searched for tool calls."""
-RUNS_AT_ONCE = 25
 
 
 COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
@@ -144,7 +140,7 @@ def run_names(  # noqa: PLR0913 - see Conversations.runs
         query = query.where(sa.or_(*there))
     if not session:
         return list(connection.scalars(query)), following
-    rows = _of_session(connection, query, session, limit, children=True)
+    rows = of_session(connection, query, session, limit, children=True)
     return [row.id for row in rows], following
 
 
@@ -203,7 +199,7 @@ def _mentions(words: str) -> sa.ColumnElement[bool]:
     )
 
 
-def _of_session(
+def of_session(
     connection: sa.Connection,
     query: sa.Select[*tuple[Any, ...]],
     key: str,
@@ -237,7 +233,7 @@ def run_ids(connection: sa.Connection, prefix: str, limit: int) -> list[str]:
 def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
     usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
     messages = [
-        entry.body for entry in _of_run(connection, row, ("user",)) if entry.body is not None
+        entry.body for entry in of_run(connection, row, ("user",)) if entry.body is not None
     ]
     task, about = None, next((body["text"] for body in messages if body["text"].strip()), "")
     if row.kind == RunKind.TASK:
@@ -258,10 +254,10 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
 
 def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]:
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-    return () if row is None else tuple(_of_run(connection, row, ()))
+    return () if row is None else tuple(of_run(connection, row, ()))
 
 
-def _of_run(
+def of_run(
     connection: sa.Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
 ) -> Iterator[EntryView]:
     """The run's entries (of some kinds). A session has one active run at a time, so its entries end
@@ -325,64 +321,3 @@ def as_outbox(row: OutboundRow) -> OutboxView:
         run_id=row.run_id,
         created_at=row.created_at,
     )
-
-
-def tool_calls(
-    connection: sa.Connection, session: str, name: str, before: str
-) -> tuple[list[ToolCallView], str | None]:
-    """Calls of a page of runs, the latest first, before a given run ("": from the latest), and the
-    last of these runs, None at the end.
-    """
-    query = sa.select(_r).order_by(_r.c.id.desc()).limit(RUNS_AT_ONCE)
-    if before:
-        query = query.where(_r.c.id < before)
-    if session:
-        rows = _of_session(connection, query, session, RUNS_AT_ONCE)
-    else:
-        rows = connection.execute(query).all()
-    calls: list[ToolCallView] = []
-    for row in rows:
-        if not _made_none(row):
-            of_run = _of_run(connection, row, _OF_CALLS)
-            calls += reversed([*_calls(row.session_key, of_run)])
-    further = rows[-1].id if len(rows) == RUNS_AT_ONCE else None
-    return [call for call in calls if name in ("", call.name)], further
-
-
-def _made_none(row: sa.Row[*tuple[Any, ...]]) -> bool:
-    """Whether its usage shows it: a run that was stopped has none."""
-    if row.usage is None or row.state == RunState.ABORTED:
-        return False
-    return not msgspec.json.decode(row.usage, type=RunUsage).tool_calls
-
-
-_OF_CALLS = ("user", "reply", "tool_result")
-
-
-def _calls(session_key: str, entries: Iterable[EntryView]) -> Iterator[ToolCallView]:
-    """The calls of one run: each result with the arguments from the preceding reply."""
-    requested: dict[int, list[dict[str, Any]]] = {}
-    message = ""
-    for entry in entries:
-        body = entry.body
-        if body is None:
-            continue
-        if entry.kind == "user":
-            message = body["text"]
-            continue
-        if entry.kind == "reply":
-            requested[body["call"]] = body.get("tool_calls", [])
-            continue
-        calls = requested.get(body["call"], [])
-        index = body["index"]
-        yield ToolCallView(
-            run_id=entry.run_id,
-            session_key=session_key,
-            at=entry.at,
-            name=body["name"],
-            arguments=calls[index]["arguments"] if index < len(calls) else "",
-            ok=body.get("ok", True),
-            text=body["text"],
-            ms=body.get("ms", 0),
-            message=message,
-        )

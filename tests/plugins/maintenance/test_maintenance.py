@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreError, StoreForeign, StoreLocked, UsageError
+from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.at_rest import at_rest, where
 from nanobot.plugins.common.store.inspection import inspect
 from nanobot.plugins.maintenance.store import maintenance
@@ -24,7 +25,6 @@ from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import bring_up_to_date
-from nanobot.store.repositories import chain
 from tests.sampling import few
 from tests.store.conftest import Postgres
 from tests.store.filling import OTHER, REVISIONS, columns, complete, everything, fill, of_revision

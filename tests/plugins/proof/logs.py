@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.proof.exporting import Export
 from nanobot.plugins.proof.redaction import Redaction
-from nanobot.plugins.proof.store import LogPages
+from nanobot.plugins.proof.store.chains import Chains
+from nanobot.plugins.proof.store.log_rows import LogPages
 from nanobot.plugins.proof.verifying import Proof, Verifier
 from nanobot.session.entries import Body, PostEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.journal import log
@@ -59,7 +60,7 @@ class Log:
         return b"".join([some async for some in self.export(redact, matching, after).lines()])
 
     async def head(self) -> bytes:
-        (view,) = await self.process.records.audit(self.key, "")
+        (view,) = await Chains(self.process, self.process.writer).verified(self.key, "")
         return bytes.fromhex(view.head)
 
 

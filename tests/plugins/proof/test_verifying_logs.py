@@ -10,6 +10,7 @@ from nanobot.errors import StoreCorrupt, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.proof.commands import operations
 from nanobot.store.database import schema
+from nanobot.store.opening import Store
 from nanobot.testing.gateway import FakeGateway
 from tests.agent.conftest import bot
 
@@ -23,7 +24,8 @@ async def talk(bot: FakeGateway, text: str) -> None:
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot.engine, operations(), bot.offers).call(operation, arguments)
+    offers = bot.offers.with_these({Store: Store(bot.process, bot.process.writer, None)})
+    return await Dispatcher(bot.engine, operations(), offers).call(operation, arguments)
 
 
 async def test_a_head_noted_earlier_proves_that_nothing_was_cut(bot: FakeGateway) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 from nanobot.plugins.setup.models import found
 
 pytestmark = pytest.mark.skipif(bool(lack("embedded")), reason="no embedded model")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.optional import PARTS, absent, command
+from nanobot.plugins.common.optional import PARTS, absent, command
 
 ROOT = Path(__file__).resolve().parents[3]
 # As in an environment that has none of them: they are not found.

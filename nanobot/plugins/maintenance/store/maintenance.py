@@ -18,6 +18,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, StoreUnwritable, UsageError
+from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.at_rest import (
     COMMAND,
     begin_reading,
@@ -31,7 +32,6 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import check, uri_of
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
-from nanobot.store.repositories import chain
 from nanobot.store.servers import server_of
 
 _MOST_PROBLEMS = 20

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from nanobot.optional import require
+from nanobot.plugins.common.optional import require
 from nanobot.plugins.postgres.store.pipeline import Pipeline
 from nanobot.store.database.database import Work
 from nanobot.store.database.errors import as_store_error, code_of

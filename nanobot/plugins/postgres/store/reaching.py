@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from loguru import logger
 
-from nanobot.optional import require
+from nanobot.plugins.common.optional import require
 from nanobot.ports import Clock
 
 PATIENCE_SECONDS = 60.0

@@ -12,13 +12,13 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UsageError
+from nanobot.plugins.common.store import chain
 from nanobot.plugins.postgres.store.plugin_tables import move_plugins
 from nanobot.plugins.postgres.store.row_copy import Content, content_of, copy_rows
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.plugin_tables import Revisions
-from nanobot.store.repositories import chain
 
 _NUMBERED = tuple(
     table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.optional import lack
+from nanobot.plugins.common.optional import lack
 from nanobot.providers.model_choice import EMBEDDED
 
 

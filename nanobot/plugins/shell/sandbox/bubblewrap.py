@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.optional import command
+from nanobot.plugins.common.optional import command
 from nanobot.plugins.shell.sandbox import landlock, launcher
 from nanobot.plugins.shell.sandbox.control_group import grouped, no_groups
 from nanobot.plugins.shell.sandbox.file_wall import (

@@ -1,0 +1,1 @@
+"""Reads logs to prove that no one changed them."""
