@@ -28,6 +28,7 @@ from nanobot.plugins.memory.records import Draft, FileChanges, MemoryLine
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
+from nanobot.plugins.runs.store import ToolCalls
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
@@ -69,6 +70,7 @@ class Verbs:
         self._tasks = SqlTasks(database, writer)
         self._journal = SqlJournal(database, writer)
         self._records = SqlRecords(database, writer)
+        self._calls = ToolCalls(database, writer)
         self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
         self._jobs = SqlJobs(database, writer)
         self._jobs.following = following
@@ -237,7 +239,7 @@ class Verbs:
         await timed.named("runs list --session", own)
         await timed.named("outbox list", records.outbox(state="", limit=50))
         await timed.named("outbox list dead", records.outbox(state="dead", limit=50))
-        calls = records.tool_calls(session=key, name="", limit=50)
+        calls = self._calls.listed(session=key, name="", limit=50)
         await timed.named("tools history", calls)
         await timed.named("chats of a channel", records.chats(CHANNEL))
         await timed.named("rules", records.rules())
