@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import Lock, Thread, get_ident
 from typing import TYPE_CHECKING, Literal, NewType
 from urllib.parse import urlsplit
 
@@ -129,15 +129,20 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
 
 @contextmanager
 def sparing_authorities() -> Iterator[None]:
-    """While inside, this thread's new TLS contexts load no certificates. aiohttp creates one when
-    it is imported, which would cost 1 MB and 30 ms."""
+    """While inside, this thread's new TLS contexts load no certificates if they verify none, and
+    the others load theirs on another thread until the end. aiohttp creates one of each when it is
+    imported, which takes 20 ms for each, and 1 MB."""
     import ssl  # noqa: PLC0415 - for commands that connect to nothing
 
-    here = get_ident()
+    here, loading = get_ident(), list[Thread]()
 
     def load_where_asked(context: ssl.SSLContext) -> None:
-        if context.verify_mode is not ssl.CERT_NONE or get_ident() != here:
+        if get_ident() != here:
             load(context)
+        elif context.verify_mode is not ssl.CERT_NONE:
+            # It does not hold the interpreter's lock.
+            loading.append(Thread(target=load, args=(context,), name="certificates"))
+            loading[-1].start()
 
     with _SPARING:
         load = ssl.SSLContext.set_default_verify_paths
@@ -146,6 +151,10 @@ def sparing_authorities() -> Iterator[None]:
             yield
         finally:
             ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]
+            for thread in loading:
+                thread.join()
+            for thread in loading:
+                thread.join()
 
 
 def raise_open_files() -> None:

@@ -389,3 +389,18 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     files = {module(file): file for file in SOURCES if file.name != "__init__.py"}
     arrows = {source: taken(file) for source, file in files.items()}
     TopologicalSorter(arrows).prepare()  # raises CycleError, which names them
+
+
+def test_the_same_choices_are_written_in_one_order() -> None:
+    """Python takes Literals with the same members for equal, and gives the one made first: what
+    people read would depend on what was imported before."""
+    orders: dict[frozenset[str], set[tuple[str, ...]]] = {}
+    for file in SOURCES:
+        for node in nodes(file):
+            match node:
+                case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Tuple(elts=members)):
+                    words = tuple(map(ast.unparse, members))
+                    orders.setdefault(frozenset(words), set()).add(words)
+                case _:
+                    pass
+    assert [each for each in orders.values() if len(each) > 1] == []

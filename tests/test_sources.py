@@ -20,7 +20,6 @@ from nanobot import Agent, AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
-from nanobot.config.settings.lifecycle import LifecycleSettings
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.messages import EventKind, RunPayload
 from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
@@ -29,6 +28,7 @@ from nanobot.plugins.library.events import CLASSES, AnyRunEvent
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.persona import SkillsLoader
 from nanobot.plugins.library.sessions import SessionManager
+from nanobot.plugins.lifecycle.settings import LifecycleSettings
 from nanobot.plugins.triage.decision import parse
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState

@@ -6,6 +6,7 @@ import random
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from threading import Event, current_thread
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -52,6 +53,24 @@ def test_a_context_that_asks_no_authority_is_given_none() -> None:
     ours, *others = [context.cert_store_stats()["x509_ca"] for context in contexts]
     assert ours == 0
     assert len(set(others)) == 1
+
+
+def test_a_context_that_asks_authorities_gets_them_on_another_thread_until_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began, load, threads = Event(), ssl.SSLContext.set_default_verify_paths, list[str]()
+
+    def slow(context: ssl.SSLContext) -> None:
+        threads.append(current_thread().name)
+        assert began.wait(10)
+        load(context)
+
+    monkeypatch.setattr(ssl.SSLContext, "set_default_verify_paths", slow)
+    with sparing_authorities():
+        context = ssl.create_default_context()
+        began.set()  # so it did not wait
+    assert threads == ["certificates"]
+    assert context.cert_store_stats() == ssl.create_default_context().cert_store_stats()
 
 
 def _unasking() -> ssl.SSLContext:

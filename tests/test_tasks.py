@@ -33,7 +33,7 @@ HANDLED = {
     "app/gateway.py:model": "`warm_up` is a boundary",
     "app/gateway.py:web": "the process ends",
     "app/gateway.py:drain": "the process ends",
-    "app/gateway.py:SHUTDOWN.md": "the process ends; `shut_down` is a boundary",
+    "app/gateway.py:plugins": "the process ends; each of their functions is within a boundary",
     "agent/tool_calls.py:call * of *": "each call is made within a boundary, see `_make`",
     "plugins/postgres/processes/channel_lease.py:*: serving": (
         "the work that holds the lease is supervised"
@@ -211,6 +211,7 @@ CHILDREN = {
     "plugin search": ("indexing", *(f"indexing: {each}" for each in INDEXING)),
     "plugin titles": ("titles",),
     "plugin page: serving": ("notifications", "web: pushing to a browser"),
+    "plugin troubles: in every process": ("trouble reports",),
     "plugin voice": ("speaking", *(f"speaking: {each}" for each in SPEAKING)),
 }
 """Tasks that end, and begin again, with another."""

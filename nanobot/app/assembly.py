@@ -19,9 +19,9 @@ from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
-from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
+from nanobot.app.moments import Moments
 from nanobot.app.parts import (
     prompt_of,
     taint_of,
@@ -171,7 +171,8 @@ class _Assembly:
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.run_service, agent.model_calls)
+        self.plugged.offers.add_by_type(operations, agent.worker)
+        self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
             operations=operations,
@@ -180,7 +181,6 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            lifecycle=Lifecycle(config.workspace, config.lifecycle, agent.worker, bus, clock),
             http=http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
@@ -188,6 +188,7 @@ class _Assembly:
             peers=others,
             live=self.live,
             plugged=self.plugged,
+            moments=Moments(self.plugged),
         )
 
     def _offer(self) -> None:

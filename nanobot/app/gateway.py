@@ -170,7 +170,6 @@ class Gateway:
             )
             await stack.enter_async_context(http)
         if self._roles.worker:
-            await parts.lifecycle.tidy(self._machine.ids)
             await parts.worker.recover()
         await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
@@ -236,16 +235,22 @@ class Gateway:
         hosting: list[asyncio.Task[None]],
         ready: Callable[[str], None],
     ) -> None:
-        """Start the boot run, which the channels may have to wait for, then the channels. The parts
-        for the model are loaded after them, while they connect to their platforms."""
+        """Start the channels, after what they have to wait for. The parts for the model are loaded
+        after them, while they connect to their platforms."""
         if self._roles.worker:
-            await parts.lifecycle.boot(self._machine.ids)
+            await parts.moments.before_channels()
         if self._with_channels and self._roles.channels:
             hosting += parts.starter.start_configured(tasks)
         async with asyncio.TaskGroup() as loading:
             if self._roles.worker:
-                loading.create_task(warm_up(parts.models), name="model")
+                loading.create_task(self._warm_up(parts), name="model")
             await self._announce(parts, ready)
+
+    async def _warm_up(self, parts: Parts) -> None:
+        """Load the parts for the model while the channels wait for their platforms, and not while
+        they ask."""
+        await parts.channels.asked()
+        await warm_up(parts.models)
 
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()
@@ -267,8 +272,7 @@ class Gateway:
             tasks.create_task(parts.http.drain(), name="web")
             drained = tasks.create_task(parts.worker.drain(seconds), name="drain")
             if self._roles.worker:
-                shutdown = parts.lifecycle.shut_down(self._machine.ids, seconds)
-                tasks.create_task(shutdown, name="SHUTDOWN.md")
+                tasks.create_task(parts.moments.draining(seconds), name="plugins")
         if not drained.result():
             logger.warning(
                 "{} unfinished run(s) resume at the next start", len(parts.worker.running)

@@ -7,8 +7,8 @@ import msgspec
 from nanobot.agent.service.run_service import RunService
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
-from nanobot.app.lifecycle import Lifecycle
 from nanobot.app.live_settings import LiveSettings
+from nanobot.app.moments import Moments
 from nanobot.app.peers import OtherProcesses
 from nanobot.app.plugged import Plugged
 from nanobot.app.scheduler import Scheduler
@@ -30,7 +30,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     models: ProviderRegistry
     received: Received
     jobs: JobService | None
-    lifecycle: Lifecycle
     http: HttpService
     channels: HostedChannels
     starter: ChannelStarter
@@ -38,3 +37,4 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     peers: OtherProcesses
     live: LiveSettings
     plugged: Plugged
+    moments: Moments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -42,6 +43,7 @@ from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
+_ASKING_SECONDS = 0.05
 _AT_THE_TERMINAL = Gate((OWNER_ID,), ())
 _AT_THE_PAGE = Gate((), ())
 
@@ -91,6 +93,14 @@ class HostedChannels:
     def takes_files(self, channel: str) -> bool:
         """Whether a channel takes files, as far as it is served here."""
         return all(host.takes_files for host in self._hosts if host.name == channel)
+
+    async def asked(self) -> None:
+        """Return once each has sent its first request: it has succeeded or failed, or has had the
+        time for that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ASKING_SECONDS):
+                for host in self._hosts:
+                    await host.settled.wait()
 
     async def settled(self) -> None:
         """Return once each has succeeded or failed for the first time, or after 10 s."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _INTERRUPTED = 130
+USUAL_GARBAGE = (700, 10, 10)
+"""When garbage is collected by what lasts: Python's own default."""
 
 
 def main() -> None:
@@ -31,11 +33,12 @@ def _run() -> None:
         # Scripts run it often, and loading the command parser takes a quarter of a second.
         sys.stdout.write(f"nanobot {__version__}\n")
         return
+    # Almost nothing of what is loaded is ever garbage, and the looks for it took 110 ms of a
+    # gateway's start and 15 ms of `--help`; see serve._ready and commands._options for the time
+    # after it.
+    gc.set_threshold(500_000)
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None:
-        # Almost nothing of what is loaded is ever garbage, and each look for it takes 15 ms; see
-        # serve._ready for the time after it.
-        gc.set_threshold(500_000)
         # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic
         # are 14 MB and 0.25 s.
         serve_gateway(os.environ, roles)

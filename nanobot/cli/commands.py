@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from nanobot import __version__
+from nanobot.cli import USUAL_GARBAGE, plugin_commands, serve_gateway
 from nanobot.cli import generated as faces
-from nanobot.cli import plugin_commands, serve_gateway
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.named import named
 from nanobot.cli.output import say, without_colours
@@ -34,12 +35,13 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback takes it
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """What holds for every command."""
+    gc.set_threshold(*USUAL_GARBAGE)  # of one that lasts
 
 
 @app.command(epilog=faces.example("nanobot gateway", "nanobot gateway --role worker"))

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nanobot.cli.language import terminal_language
+from nanobot.cli.language import said
 from nanobot.cli.output import warn
 from nanobot.errors import NanobotError, StoreError
-from nanobot.texts import translated
 
 INTERRUPTED = 130
 
@@ -23,7 +22,7 @@ def errors() -> Iterator[None]:
     try:
         yield
     except NanobotError as error:
-        warn(f"nanobot: {translated(str(error), terminal_language())}")
+        warn(f"nanobot: {said(str(error), within=False)}")
         raise SystemExit(error.exit_code) from None
     except (KeyboardInterrupt, EOFError):
         warn()

@@ -6,10 +6,12 @@ import inspect
 import keyword
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.models import CommandInfo
 
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.group import Group
@@ -47,15 +49,34 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
             continue
         *path, name = operation.command.split()
         where = group_of(app, groups, path, about)
-        sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-        text = f"{sentence}\n\n{operation.details}".rstrip()
-        epilog = example(operation.command_example)
-        where.command(name, help=text, epilog=epilog, hidden=not operation.listed)(
-            _command(operation)
-        )
+        where.registered_commands.append(OperationCommand(operation, name))
         if operation.alias:
-            where.command(operation.alias.split()[-1], hidden=True)(_command(operation))
+            alias = OperationCommand(operation, operation.alias.split()[-1], is_alias=True)
+            where.registered_commands.append(alias)
     return groups
+
+
+class OperationCommand(CommandInfo):
+    """The command of an operation. Its function and its example are made when its parser or its own
+    help needs them: a command line needs those of one command, and to make all took 50 ms."""
+
+    def __init__(self, operation: Operation, name: str, *, is_alias: bool = False) -> None:
+        sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
+        text = None if is_alias else f"{sentence}\n\n{operation.details}".rstrip()
+        super().__init__(name, help=text, hidden=is_alias or not operation.listed)
+        self._operation = operation
+        self._is_alias = is_alias
+        del self.callback, self.epilog  # which now come from below
+
+    @cached_property
+    def callback(self) -> Callable[..., None]:  # type: ignore[override]
+        """The function, with its parameters as the library reads them."""
+        return _command(self._operation)
+
+    @cached_property
+    def epilog(self) -> str | None:  # type: ignore[override]
+        """An example at the end of its help."""
+        return None if self._is_alias else example(self._operation.command_example)
 
 
 def group_of(

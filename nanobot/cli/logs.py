@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from loguru import Record
 
 _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{exception}"
+_DATED_LINE = "{time:YYYY-MM-DD HH:mm:ss} {level: <7} {message}\n{exception}"
 
 
 def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> None:
@@ -23,36 +24,16 @@ def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> N
     `log_format` "", NANOBOT_LOG_FORMAT decides.
     """
     logger.remove()
-    least = environ.get("NANOBOT_LOG", level).upper()
     if (log_format or environ.get("NANOBOT_LOG_FORMAT", "")) == "json":
-        stream = LogStream(colour=False)
-        logger.add(stream, level=least, format=as_json, diagnose=False, backtrace=False)
+        _add(LogStream(colour=False), environ, level, as_json)
         return
     colour = sys.stderr.isatty() and not environ.get("NO_COLOR")
-    logger.add(
-        LogStream(colour=colour),
-        level=least,
-        format=_format,
-        colorize=colour,
-        diagnose=False,
-        backtrace=False,
-    )
+    _add(LogStream(colour=colour), environ, level, _harmless(_LINE), colorize=colour)
 
 
 def to_file(environ: Mapping[str, str], level: str, write: Callable[[str], None]) -> None:
     """Also log to a file of the home, without colours and with the date."""
-    least = environ.get("NANOBOT_LOG", level).upper()
-    logger.add(write, level=least, format=_dated, diagnose=False, backtrace=False)
-
-
-def _dated(record: Record) -> str:
-    record["message"] = harmless(record["message"])
-    return "{time:YYYY-MM-DD HH:mm:ss} {level: <7} {message}\n{exception}"
-
-
-def _format(record: Record) -> str:
-    record["message"] = harmless(record["message"])
-    return _LINE
+    _add(write, environ, level, _harmless(_DATED_LINE))
 
 
 @contextmanager
@@ -63,9 +44,27 @@ def to_function(
     person's screen.
     """
     logger.remove()
-    least = environ.get("NANOBOT_LOG", level).upper()
-    logger.add(write, level=least, format="{level}: {message}", diagnose=False, backtrace=False)
+    _add(write, environ, level, "{level}: {message}")
     try:
         yield
     finally:
         to_stderr(environ, level)
+
+
+def _add(
+    sink: Any, environ: Mapping[str, str], level: str, form: Any, *, colorize: bool = False
+) -> None:
+    """Log to `sink` from the level that NANOBOT_LOG names, or this one, up; without values of
+    variables in tracebacks."""
+    least = environ.get("NANOBOT_LOG", level).upper()
+    logger.add(sink, level=least, format=form, colorize=colorize, diagnose=False, backtrace=False)
+
+
+def _harmless(line: str) -> Callable[[Record], str]:
+    """That form of a line, whose message cannot control a terminal."""
+
+    def form(record: Record) -> str:
+        record["message"] = harmless(record["message"])
+        return line
+
+    return form

@@ -134,5 +134,6 @@ def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> in
 
 
 def _name(registered: CommandInfo) -> str:
-    function = registered.callback
-    return registered.name or getattr(function, "__name__", "").replace("_", "-")
+    if registered.name:  # that of an operation, whose function is not needed yet
+        return registered.name
+    return getattr(registered.callback, "__name__", "").replace("_", "-")

@@ -16,6 +16,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
+from nanobot.cli import USUAL_GARBAGE
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
 from nanobot.cli.logs import to_file, to_stderr
@@ -27,8 +28,6 @@ from nanobot.supervision import begin_all
 from nanobot.system import raise_open_files
 
 _FORCED = 1
-_GARBAGE = (700, 10, 10)
-"""When garbage is collected by a gateway that is ready: Python's own default."""
 
 
 def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
@@ -129,7 +128,7 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
 
 def _ready(line: str) -> None:
     say(line)
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*USUAL_GARBAGE)
     # Exclude objects that live as long as the process from garbage collection, which paused
     # everything for 75 ms each time.
     gc.freeze()

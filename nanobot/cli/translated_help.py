@@ -8,9 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from nanobot.cli.language import terminal_language
+from nanobot.cli.language import is_english, said
 from nanobot.cli.widths import folded
-from nanobot.texts import ENGLISH, translated
 
 _Context: Any = TyperCommand.context_class
 _Formatter: Any = _Context.formatter_class
@@ -25,27 +24,27 @@ class TranslatedFormatter(_Formatter):  # type: ignore[misc]
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         """The usage of a command."""
-        super().write_usage(prog, args, f"{_said(prefix or 'Usage:')} ")
+        super().write_usage(prog, args, f"{said(prefix or 'Usage:')} ")
 
     def write_heading(self, heading: str) -> None:
         """The title of a section."""
-        super().write_heading(_said(heading))
+        super().write_heading(said(heading))
 
     def write_text(self, text: str) -> None:
         """Paragraphs."""
         width = self.width - self.current_indent
-        said = (_said(" ".join(each.split())) for each in text.split("\n\n"))
-        super().write_text("\n\n".join(_AS_IT_IS + _wrapped(each, width) for each in said))
+        ours = (said(" ".join(each.split())) for each in text.split("\n\n"))
+        super().write_text("\n\n".join(_AS_IT_IS + _wrapped(each, width) for each in ours))
 
     def write_dl(self, rows: Sequence[tuple[str, str]], *args: Any, **more: Any) -> None:
         """Names with their explanations."""
         widest = max((len(name) for name, _ in rows), default=0)
         width = max(self.width - self.current_indent - min(widest, _FIRST_COLUMN) - 2, 10)
-        said = [
+        ours = [
             (name, _AS_IT_IS + _wrapped(_explained(text), width) if text else "")
             for name, text in rows
         ]
-        super().write_dl(said, *args, **more)
+        super().write_dl(ours, *args, **more)
 
 
 class TranslatedContext(_Context):  # type: ignore[misc]
@@ -56,21 +55,17 @@ class TranslatedContext(_Context):  # type: ignore[misc]
 
 def translate(group: Any) -> None:
     """Have a group and its commands explain themselves in the language of the terminal."""
-    if terminal_language() == ENGLISH:
+    if is_english():
         return
     for command in (group, *group.commands.values()):
         command.context_class = TranslatedContext
 
 
-def _said(text: str) -> str:
-    return translated(text, terminal_language(), within=True)
-
-
 def _explained(text: str) -> str:
     extra = _EXTRA.search(text)
     if extra is None:
-        return _said(text)
-    return f"{_said(text[: extra.start()])}  [{_said(extra[1])}]"
+        return said(text)
+    return f"{said(text[: extra.start()])}  [{said(extra[1])}]"
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -55,6 +55,7 @@ BUILT_IN = (
     "kit",
     "language",
     "library",
+    "lifecycle",
     "litellm",
     "maintenance",
     "mcp",

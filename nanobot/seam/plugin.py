@@ -40,6 +40,7 @@ FUNCTIONS = (
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
     *("propagation", "objects", "prompt", "around_runs", "serve", "sharing"),
+    *("before_channels", "draining"),
     *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
@@ -168,6 +169,12 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""
+    before_channels: Part | None = None
+    """Gives asynchronous functions for which the channels of a gateway wait when it starts."""
+    draining: Part | None = None
+    """Gives asynchronous functions that are called when a gateway stops, while active runs may
+    continue, with the seconds that these have. New messages are not taken any more; deliveries
+    continue."""
     sharing: Part | None = None
     """Where a database of its `databases` is shared: gives what the processes over it agree on; see
     `nanobot.app.peers.SharedStore`."""

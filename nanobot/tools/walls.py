@@ -30,7 +30,7 @@ class NetworkAccess(msgspec.Struct, frozen=True, kw_only=True):
     all: whatever this machine reaches, including its own services.
     """
 
-    mode: Literal["none", "hosts", "all"] = "none"
+    mode: Literal["hosts", "none", "all"] = "none"
     hosts: tuple[str, ...] = ()
     open: Callable[[], Awaitable[bool]] | None = None
     may_send: Callable[[], bool] | None = None

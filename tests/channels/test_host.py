@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+from types import SimpleNamespace
+from typing import Any, cast
 
+from nanobot.app.hosting import HostedChannels
 from nanobot.bus.gate import Gate
 from nanobot.channels.host import TYPING_AFTER, TYPING_EVERY, ChannelHost
 from nanobot.channels.intake import ChannelIntake
@@ -50,6 +53,21 @@ async def test_refused_credentials_stop_that_channel_and_no_other() -> None:
             assert (await other.pop()).text == "echo: hello"
             hosting.cancel()
         assert channel.runs == 1
+
+
+async def test_what_can_wait_does_so_until_each_channel_has_asked_or_had_the_time() -> None:
+    channels = HostedChannels()
+    hosts = [SimpleNamespace(name=name, settled=asyncio.Event()) for name in ("one", "other")]
+    for host in hosts:
+        channels.add(cast("Any", host))
+    async with asyncio.timeout(5):
+        await channels.asked()  # nobody answers
+        hosts[0].settled.set()
+        asked = asyncio.create_task(channels.asked())
+        await asyncio.sleep(0)
+        assert not asked.done()
+        hosts[1].settled.set()
+        await asked
 
 
 async def test_a_channel_that_is_down_is_tried_again_less_and_less_often() -> None:

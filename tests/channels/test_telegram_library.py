@@ -17,8 +17,8 @@ from nanobot_channels.telegram.library import absent
 def test_what_was_hidden_while_it_loaded_can_be_had_afterwards() -> None:
     code = (
         "import sys, nanobot_channels.telegram\n"
-        "assert not {'rich', 'httpx._main', 'cryptography'} & sys.modules.keys()\n"
-        "import httpx, httpx._main, cryptography.hazmat.primitives.hashes\n"
+        "assert not {'rich', 'httpx._main', 'cryptography', 'pytz'} & sys.modules.keys()\n"
+        "import httpx, httpx._main, cryptography.hazmat.primitives.hashes, pytz\n"
         "httpx.Client().close()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)

@@ -20,7 +20,7 @@ NOT_NEEDED = {
     # commands and the terminal
     *("typer", "click", "pydantic", "rich", "pygments", "prompt_toolkit", "tomlkit"),
     # what Telegram's library takes in where it finds it
-    *("httpx._main", "telegram.ext"),
+    *("httpx._main", "pytz", "telegram.ext"),
     # the store that it does not use, and updates of the one it does
     *("sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql", "psycopg", "alembic"),
     # models and servers that are not configured

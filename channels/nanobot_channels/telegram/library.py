@@ -1,8 +1,8 @@
 """The parts of python-telegram-bot that the channel uses.
 
 On import it also loads optional libraries that are not used here: httpx's command line (with rich,
-click and pygments), and cryptography, which is for Telegram Passport only and takes 7 MB for as
-long as a gateway runs. During the import these count as not installed.
+click and pygments), pytz, and cryptography, which is for Telegram Passport only and takes 7 MB for
+as long as a gateway runs. During the import these count as not installed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def absent(*names: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-with absent("httpx._main", "cryptography"):
+with absent("httpx._main", "cryptography", "pytz"):
     from telegram import (
         Bot,
         InputFile,

@@ -13,7 +13,6 @@ from msgspec import Meta
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.channels import ChannelSettings, WebSettings
-from nanobot.config.settings.lifecycle import LifecycleSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.messages import TERMINAL, WEB
@@ -47,9 +46,6 @@ class Tables(Settings, frozen=True, kw_only=True):
     tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
     policy: Annotated[PolicySettings, about("Which calls need an approval.", live=True)] = (
         PolicySettings()
-    )
-    lifecycle: Annotated[LifecycleSettings, about("What happens at the start and the end.")] = (
-        LifecycleSettings()
     )
     plugins: Annotated[PluginsSettings, about("Which capabilities are on.")] = PluginsSettings()
 

@@ -8,11 +8,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from nanobot.cli import output
-from nanobot.cli.language import terminal_language
+from nanobot.cli import language, output
 from nanobot.cli.widths import folded
 from nanobot.text import Sentence
-from nanobot.texts import translated
 
 
 def say(text: Sentence = "") -> None:
@@ -43,7 +41,7 @@ def said(text: Sentence) -> str:
     if not core:
         return text
     before, _, after = text.partition(core)
-    return f"{before}{translated(core, terminal_language(), within=True)}{after}"
+    return f"{before}{language.said(core)}{after}"
 
 
 Check: TypeAlias = Callable[[str], str]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from nanobot.plugins.cron import chinese, english
 from nanobot.plugins.cron.phrases import Phrase, reach
 from nanobot.text import pattern
 
@@ -25,7 +24,13 @@ def chinese_text(text: str) -> bool:
 
 def phrase_at(text: str, now: datetime) -> Phrase | None:
     """The longest schedule in words that a text begins with; `now` is local time (naive)."""
-    head = text[:_MOST]
-    readers = (english.read, chinese.read) if chinese_text(head) else (english.read,)
+    # Most gateways and commands never parse a phrase.
+    from nanobot.plugins.cron import english  # noqa: PLC0415
+
+    head, readers = text[:_MOST], [english.read]
+    if chinese_text(head):
+        from nanobot.plugins.cron import chinese  # noqa: PLC0415
+
+        readers.append(chinese.read)
     found = [phrase for read in readers if (phrase := read(head, now)) is not None]
     return max(found, key=reach, default=None)

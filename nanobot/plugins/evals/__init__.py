@@ -21,5 +21,5 @@ PLUGIN = Plugin(
     groups={"evals": "Evals: regression tests of answers."},
     operations="nanobot.plugins.evals.operations:operations",
     page="nanobot.plugins.evals.view:views",
-    start="nanobot.plugins.evals.nightly:start",
+    start="nanobot.plugins.evals.start:start",
 )

@@ -12,16 +12,8 @@ import msgspec
 
 from nanobot.plugins.evals.attempt import Attempt, MadeCall
 from nanobot.plugins.evals.cases import Check, is_pattern, table
+from nanobot.plugins.evals.results import Verdict
 from nanobot.plugins.evals.schema import misfit
-from nanobot.text import Sentence
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of one check. `reason`: why it failed, or the judge's reason."""
-
-    check: str
-    passed: bool
-    reason: Sentence = ""
 
 
 def said_of(check: Check) -> str:

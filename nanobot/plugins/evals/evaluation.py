@@ -5,79 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, pvariance, stdev
-from typing import Literal, TypeAlias
 
 import msgspec
 
 from nanobot.errors import ConfigError, ModelError, OverBudget
 from nanobot.plugins.evals.attempt import Attempt, Settling, Trial
 from nanobot.plugins.evals.cases import CaseFile, Check
-from nanobot.plugins.evals.checks import Verdict, checked, said_of
+from nanobot.plugins.evals.checks import checked, said_of
 from nanobot.plugins.evals.judge import Judge
+from nanobot.plugins.evals.results import AttemptView, CaseResult, Evaluation, State, Verdict
 from nanobot.providers.base import LLMProvider, ModelProfile, Models
-from nanobot.text import Sentence
 
 AT_ONCE = 4
 _MOST_SHOWN = 4_000
-
-State: TypeAlias = Literal["passed", "failed", "unreachable", "not_run"]
-
-
-class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One attempt. `unrecorded`: calls refused because the recording has no answer to them."""
-
-    state: State
-    answer: str = ""
-    cost: float | None = None
-    seconds: float = 0.0
-    calls: tuple[str, ...] = ()
-    unrecorded: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    error: Sentence = ""
-
-
-class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one case with one model. `variance` is the variance of passing, from 0 (always
-    the same) to 0.25; `cost` and `seconds` are means, with their standard deviations. `cost` is
-    None if a price is not known.
-    """
-
-    case: str
-    model: str
-    state: State
-    passed: int
-    runs: int
-    variance: float
-    cost: float | None
-    cost_deviation: float | None
-    seconds: float
-    seconds_deviation: float
-    unrecorded: int
-    why: Sentence
-    attempts: tuple[AttemptView, ...]
-
-
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one evaluation. `spent`: the cost of attempts and judges, as far as prices are
-    known. `stopped`: why not all attempts were made.
-    """
-
-    id: str
-    at: float
-    folder: str
-    results: tuple[CaseResult, ...]
-    spent: float = 0.0
-    stopped: Sentence = ""
-
-    @property
-    def passed(self) -> bool:
-        """Whether every attempt at every case passed."""
-        return all(result.state == "passed" for result in self.results)
-
-    @property
-    def unreachable(self) -> list[CaseResult]:
-        """The cases that could not be run."""
-        return [result for result in self.results if result.state == "unreachable"]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

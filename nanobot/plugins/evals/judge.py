@@ -9,7 +9,8 @@ import msgspec
 from nanobot.plugins.common.auxiliary import ask
 from nanobot.plugins.evals.attempt import Attempt, Settling
 from nanobot.plugins.evals.cases import Case, Check
-from nanobot.plugins.evals.checks import Verdict, said_of
+from nanobot.plugins.evals.checks import said_of
+from nanobot.plugins.evals.results import Verdict
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 
 _MOST = 20_000

@@ -8,47 +8,16 @@ from zoneinfo import ZoneInfo
 from loguru import logger
 
 from nanobot.addresses import session_at
-from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
-from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
-from nanobot.plugins.evals.evaluation import Evaluation
 from nanobot.plugins.evals.report import changes
+from nanobot.plugins.evals.results import Evaluation
 from nanobot.plugins.evals.service import Evals, Wanted
-from nanobot.plugins.evals.settings import EvalsSettings
-from nanobot.ports import Clock, Ids
-from nanobot.providers.base import Models
-from nanobot.seam.tables import PluginTables
-from nanobot.seam.works import Works
-from nanobot.session.journal import Journal
-from nanobot.session.views import Records
-from nanobot.store.opening import Store
-from nanobot.system import environment
+from nanobot.ports import Clock
 
 _LOOK_SECONDS = 600.0
 _MOST_LINES = 20
-
-
-def start(  # noqa: PLR0913 - each is asked for by its type
-    settings: EvalsSettings,
-    works: Works,
-    config: Config,
-    store: Store,
-    tables: PluginTables,
-    models: Models,
-    bus: Bus,
-    journal: Journal,
-    records: Records,
-    clock: Clock,
-    ids: Ids,
-) -> None:
-    """Evaluate every night at the time set in `evals.nightly`, if it is set."""
-    if not settings.nightly:
-        return
-    evals = Evals(config, store, tables, models, journal, records, clock, ids)
-    zone = ZoneInfo(zone_of_home(config.agent, environment()))
-    works.add("evals", Nightly(evals, bus, clock, zone).run)
 
 
 def due(now: datetime, time: str) -> datetime:

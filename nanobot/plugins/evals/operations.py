@@ -14,14 +14,12 @@ from nanobot.operations.parameters import Limit, MachinePath
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.ratings import LATEST_RATINGS
 from nanobot.plugins.common.run_ids import RunId, run_of
-from nanobot.plugins.evals import report
-from nanobot.plugins.evals.cases import CaseFile
-from nanobot.plugins.evals.checks import said_of
-from nanobot.plugins.evals.evaluation import Evaluation
+from nanobot.plugins.evals.results import Evaluation
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
+    from nanobot.plugins.evals.cases import CaseFile
     from nanobot.plugins.evals.service import Evals
 
 MachineOption = Annotated[str, Meta(extra={"machine": True})]
@@ -55,6 +53,8 @@ class RejectedView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _view(case: CaseFile, last: Evaluation | None) -> CaseView:
+    from nanobot.plugins.evals.checks import said_of  # noqa: PLC0415 - as above
+
     results = () if last is None else last.results
     return CaseView(
         name=case.name,
@@ -66,7 +66,9 @@ def _view(case: CaseFile, last: Evaluation | None) -> CaseView:
 
 
 def _text(evaluation: Evaluation, _: Now) -> Sentence:
-    return report.as_text(evaluation)
+    from nanobot.plugins.evals.report import as_text  # noqa: PLC0415 - as above
+
+    return as_text(evaluation)
 
 
 def _failed(evaluation: Evaluation) -> bool:
@@ -98,13 +100,14 @@ async def run_evals(  # noqa: PLR0913 - each is one argument of people
         caller.at_this_machine("evals run with a folder or a file")
     if junit and not junit.endswith(".xml"):
         raise UsageError(f"junit: {junit!r} must end with .xml")
+    from nanobot.plugins.evals.report import junit as as_junit  # noqa: PLC0415 - as above
     from nanobot.plugins.evals.service import Wanted, write_report  # noqa: PLC0415 - as above
 
     by = caller.by
     wanted = Wanted(folder=folder, models=models, runs=runs, judge=judge, by=by)
     made = await _evals(context).evaluate(wanted)
     if junit:
-        await asyncio.to_thread(write_report, junit, report.junit(made))
+        await asyncio.to_thread(write_report, junit, as_junit(made))
     if made.unreachable:
         first = made.unreachable[0]
         raise ModelUnreachable(f"{first.model} could not be tested: {first.why}")
@@ -154,10 +157,8 @@ async def export_run(context: OperationContext, caller: Caller, run: RunId) -> C
     return CaseText(name=case.name, run=case.run, toml=toml)
 
 
-def _last_text(evaluations: list[Evaluation], _: Now) -> Sentence:
-    return (
-        report.as_text(evaluations[0]) if evaluations else "No evaluation yet: run `nanobot eval`."
-    )
+def _last_text(evaluations: list[Evaluation], now: Now) -> Sentence:
+    return _text(evaluations[0], now) if evaluations else "No evaluation yet: run `nanobot eval`."
 
 
 @operation("evals show", reads=True, text=_last_text)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from nanobot.cli.widths import columns
-from nanobot.plugins.evals.evaluation import AttemptView, CaseResult, Evaluation
+from nanobot.plugins.evals.results import AttemptView, CaseResult, Evaluation
 from nanobot.text import pattern
 
 _HEADS = ("case", "model", "passed", "cost", "time", "variance")

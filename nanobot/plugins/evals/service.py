@@ -12,8 +12,9 @@ from nanobot.config.loader import Config
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.operation import OperationContext
 from nanobot.plugins.evals.cases import Case, CaseFile, parsed, read, read_all
-from nanobot.plugins.evals.evaluation import Evaluation, Evaluator, Plan, models_of
+from nanobot.plugins.evals.evaluation import Evaluator, Plan, models_of
 from nanobot.plugins.evals.freezing import as_toml, frozen, place_of
+from nanobot.plugins.evals.results import Evaluation
 from nanobot.plugins.evals.settings import EvalsSettings
 from nanobot.plugins.evals.store import EvalAccount, SqlEvals, account
 from nanobot.ports import Clock, Ids

@@ -51,7 +51,7 @@ async def approve_pairing(
         Positional, Meta(description="The code that the person received, or CHANNEL:ID.")
     ],
     role: Annotated[
-        Literal["member", "owner", "guest"],
+        Literal["owner", "member", "guest"],
         Meta(description="The role: owners may do everything, guests have no tools."),
     ] = "member",
 ) -> PairingView:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -13,9 +13,10 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.run_ids import run_of
-from nanobot.plugins.replay.logs import replayed_log
-from nanobot.plugins.replay.replaying import Difference, Replayed
 from nanobot.text import Sentence
+
+if TYPE_CHECKING:
+    from nanobot.plugins.replay.replaying import Difference
 
 _PAGE = 100
 _NAMED = 5
@@ -87,6 +88,9 @@ async def _sessions(context: OperationContext) -> list[str]:
 
 async def _replayed(context: OperationContext, key: str, run_id: str = "") -> list[ReplayView]:
     """The replay of one session; none if it was removed in the meantime."""
+    from nanobot.plugins.replay.logs import replayed_log  # noqa: PLC0415 - every command
+    from nanobot.plugins.replay.replaying import Replayed  # noqa: PLC0415 - imports this module
+
     records = context.engine.records
     session = await records.session(key)
     if session is None:

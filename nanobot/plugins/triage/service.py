@@ -7,7 +7,6 @@ from loguru import logger
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
@@ -28,6 +27,8 @@ def stages(
     settings = config.agent.decision
     if config.agent.triage != "decision":
         return []
+    from nanobot.plugins.triage.triage import Triage, TriageContext  # noqa: PLC0415 - few use it
+
     strange = set(settings.allowed_run_types) - set(starter.types)
     if strange:
         logger.warning(

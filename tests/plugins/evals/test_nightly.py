@@ -13,9 +13,10 @@ import pytest
 
 from nanobot.app.gateway_parts import Parts
 from nanobot.plugins.evals.cases import CaseFile, parsed
-from nanobot.plugins.evals.evaluation import AttemptView, Evaluation, State, result_of
+from nanobot.plugins.evals.evaluation import result_of
 from nanobot.plugins.evals.nightly import due
 from nanobot.plugins.evals.report import changes
+from nanobot.plugins.evals.results import AttemptView, Evaluation, State
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Answer, OpenAIServer
 from tests.plugins.evals.home import WEATHER, EvalHome, forecast

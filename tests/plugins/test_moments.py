@@ -1,0 +1,48 @@
+"""What a plugin does at the start or the stop of a gateway keeps it from neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanobot.app import moments
+from nanobot.troubles import TROUBLES
+from tests.plugins.brought import Site
+from tests.plugins.brought import site as site
+from tests.plugins.switching import asked, serving
+
+ODD = """
+    import asyncio
+    from nanobot.seam.plugin import Plugin
+
+    async def odd(*_):
+        {does}
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", {field}=lambda: {gives})
+"""
+WAYS = {
+    "raises": "raise ZeroDivisionError('down we go')",
+    "hangs": "await asyncio.Event().wait()",
+}
+
+
+@pytest.mark.parametrize("does", WAYS)
+@pytest.mark.parametrize("field", ["before_channels", "draining"])
+async def test_one_that_fails_is_named(
+    field: str, does: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moments, "CHANNELS_SECONDS", 0.05)
+    monkeypatch.setattr(moments, "MORE_SECONDS", 0.05)
+    site.bring("odd", ODD.format(field=field, does=WAYS[does], gives="odd"))
+    async with serving(tmp_path / "home", "drain_seconds = 0\n") as parts:
+        assert await asked(parts, "hello") == "completed"
+    assert any("the plugin odd" in trouble for trouble in map(str, TROUBLES.recent()))
+
+
+@pytest.mark.parametrize("field", ["before_channels", "draining"])
+async def test_what_is_no_function_is_named(field: str, site: Site, tmp_path: Path) -> None:
+    site.bring("odd", ODD.format(field=field, does="pass", gives="5"))
+    async with serving(tmp_path / "home") as parts:
+        assert await asked(parts, "hello") == "completed"
+    assert parts.plugged.failures["odd"] == {field: "TypeError: 'int' object is not iterable"}
