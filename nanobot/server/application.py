@@ -132,6 +132,7 @@ class Application:
             "Something went wrong here; the log says what.",
             {"Connection": "close"},
         )
+        gone = False
         with boundary("a request over HTTP"):
             try:
                 return await handler(request)
@@ -140,9 +141,9 @@ class Application:
             except web.HTTPException as refused:
                 problem = self._refused(refused, own_path(request))
             except ConnectionError:
-                raise asyncio.CancelledError from None  # the client has disconnected
-        if request.writer.output_size > 0:
-            raise asyncio.CancelledError  # a second response would appear within the first
+                gone = True
+        if gone or request.writer.output_size > 0:
+            raise asyncio.CancelledError  # to nobody, or within the first response
         body = problem.for_path(own_path(request), wanted(request))
         return answer(problem.status, body, problem.headers)
 
