@@ -341,6 +341,25 @@ async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(owne
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "mine"
 
 
+async def test_a_request_that_fails_here_is_answered_by_its_key_and_the_socket_lives(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As over HTTP and the control socket: an operation of a plugin may fail in any way."""
+
+    async def perform(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    owner, usage = await served.owner(), served.parts.operations.named("usage")
+    monkeypatch.setitem(vars(usage), "perform", perform)
+    assert (await owner.get("/api/usage"))[1]["error"]["code"] == "internal"
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
+        await socket.send_json({"op": "call", "name": "usage", "key": "mine"})
+        answer = await socket.receive_json(timeout=PATIENCE)
+        assert (answer["key"], answer["error"]["code"]) == ("mine", "internal")
+        await socket.send_json({"op": "call", "name": "approvals list", "key": "next"})
+        assert (await socket.receive_json(timeout=PATIENCE))["key"] == "next"
+
+
 @pytest.mark.process
 async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(owner: Client) -> None:
     url = f"{owner.url}/ws"
