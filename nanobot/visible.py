@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from nanobot.text import pattern
 
-_UNSEEN = frozenset({"Cf", "Cc", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"})
+_WITHOUT_INK = frozenset({"Cf", "Cc", "Zl", "Zp", "Zs"})
+_UNSEEN = _WITHOUT_INK | {"Co", "Cs", "Cn"}
 # Letters and marks that are drawn as nothing or as a gap, whatever their category.
 _BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159"
@@ -39,6 +40,14 @@ _LABELS = 2
 # Below these, in countries, anyone can register names.
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "or", "org"})
 _COUNTRY = 2
+
+
+def blank(text: str) -> bool:
+    """Whether nothing of it can be seen. Platforms refuse such a message as an empty one."""
+    return all(
+        unicodedata.category(char) in _WITHOUT_INK or char in _BLANK or _VARIANTS.match(char)
+        for char in text
+    )
 
 
 def spelled(text: str) -> str:

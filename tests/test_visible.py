@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nanobot.visible import (
     arguments_shown,
+    blank,
     host_end,
     host_shown,
     hosts_in,
@@ -26,6 +27,15 @@ TEXTS = st.one_of(
     st.text(alphabet=NASTY + "a<U+1> \u0301\u20dd\n", max_size=80),
     st.lists(st.sampled_from([" " * 60, "\n" * 9, "<3 spaces>", "<U+202E>", "x"])).map("".join),
 )
+
+
+@given(TEXTS)
+def test_a_blank_text_shows_nothing(text: str) -> None:
+    drawn = {"L", "M", "N", "P", "S"}
+    seen = any(unicodedata.category(c)[0] in drawn and "<" not in spelled(c) for c in text)
+    if blank(text):
+        assert not re.sub(r"<[^>]*>|\s", "", spelled(text))
+    assert not (seen and blank(text))
 
 
 def unspelled(shown: str) -> str:

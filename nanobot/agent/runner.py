@@ -34,6 +34,7 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.runs import Claim, WindowChange
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, around
+from nanobot.visible import blank
 
 MAX_UNCLEAN_ENDS = 3
 
@@ -190,7 +191,7 @@ class Runner:
     # Endings
 
     async def _answer(self, active: ActiveRun, end: step.Finish) -> bool:
-        text = answer = end.text.strip()
+        text = answer = "" if blank(end.text) else end.text.strip()
         text = text or "(The model gave an empty answer. Please ask again.)"
         if end.warning:
             text += f"\n\n({end.warning})"

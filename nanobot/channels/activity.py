@@ -12,6 +12,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload, Step
 from nanobot.ports import Clock
+from nanobot.visible import blank
 
 _TOOL_LINE = 80
 
@@ -98,7 +99,7 @@ class Activity:
             completed = payload.get("state") == "completed"
             on_end(RunEnded(address=run.address, message_ids=ids, completed=completed))
         elif event.kind is EventKind.ASSISTANT_MESSAGE:
-            if payload["text"].strip():
+            if not blank(payload["text"]):
                 run.steps.append(Step(text=payload["text"]))
         elif event.kind is EventKind.TOOL_CALL:
             run.called(payload.get("key", ""), _tool_line(payload))

@@ -7,6 +7,7 @@ import os
 import sys
 
 from nanobot import __version__
+from nanobot.cli import streams
 
 TYPE_CHECKING = False  # as that of `typing`, which `nanobot --version` does not load
 if TYPE_CHECKING:
@@ -22,16 +23,25 @@ def main() -> None:
     conversations.
     """
     os.umask(0o077)
+    streams.prepare()
     try:
+        if (wrong := streams.decode(sys.argv)) is not None:
+            _refuse(wrong)
         _run()
     except KeyboardInterrupt:  # while modules are loaded: afterwards the commands handle it
         raise SystemExit(_INTERRUPTED) from None
+    except OSError:
+        if (why := streams.lost()) is None:
+            raise
+        sys.stderr.write(f"nanobot: the output cannot be written: {why}\n")
+        raise SystemExit(1) from None
 
 
 def _run() -> None:
     if sys.argv[1:] in (["--version"], ["version"]):
         # Scripts run it often, and loading the command parser takes a quarter of a second.
         sys.stdout.write(f"nanobot {__version__}\n")
+        sys.stdout.flush()
         return
     # Almost nothing of what is loaded is ever garbage, and the looks for it took 110 ms of a
     # gateway's start and 15 ms of `--help`; see serve._ready and commands._options for the time
@@ -50,6 +60,14 @@ def _run() -> None:
     finally:
         # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()
+
+
+def _refuse(argument: str) -> None:
+    from nanobot.cli.exit_codes import errors  # noqa: PLC0415 - only for an error
+    from nanobot.errors import UsageError  # noqa: PLC0415 - the same
+
+    with errors():
+        raise UsageError(f"{argument!r} is not UTF-8")
 
 
 def serve_gateway(environ: Mapping[str, str], roles: Sequence[str]) -> None:

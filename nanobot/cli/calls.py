@@ -25,7 +25,7 @@ from nanobot.config.loader import Config, load
 from nanobot.errors import NanobotError, PluginBroken, StoreLocked
 from nanobot.messages import TERMINAL_SESSION, Role
 from nanobot.operations.operation import Caller, Operation
-from nanobot.operations.rendering import Now, as_text
+from nanobot.operations.rendering import Now, as_text, has_fields
 from nanobot.operations.unreadable import below
 from nanobot.server.client import CALL_SECONDS, listing
 from nanobot.server.protocol import Result
@@ -92,9 +92,7 @@ def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
     """
     now = Now(time.time(), zone)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
-    if operation.text is not as_text or isinstance(result, str):
-        return [operation.rendered(result, now)]
-    if isinstance(result, list | tuple) and not result:
+    if operation.text is not as_text or not result or not has_fields(result):
         return [operation.rendered(result, now)]
     if isinstance(result, list | tuple):
         return table(result, now, width=width)

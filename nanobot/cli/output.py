@@ -4,6 +4,8 @@ JSON for programs unchanged. The linter forbids printing anywhere else.
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import sys
 from typing import Any, Literal, TextIO, TypeAlias
@@ -24,6 +26,7 @@ _UNWANTED = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 _COLOUR = pattern(r"(\x1b\[(?:[0124]|3[1-7]|41|9[0-7])m)")
 # In JSON the same characters, escaped: the value stays the same.
 _UNWANTED_IN_JSON = pattern("[\x7f-\x9f]")
+_NOT_ASCII = pattern("[^\x00-\x7e]")
 
 
 class _Looks:
@@ -129,4 +132,13 @@ def _drawn(line: Line, styled: bool) -> str:
 
 
 def _write_json(text: str) -> None:
-    print(_UNWANTED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+        escaped = _UNWANTED_IN_JSON.sub(_in_json, text)
+    except UnicodeEncodeError:  # not a terminal of UTF-8
+        escaped = _NOT_ASCII.sub(_in_json, text)
+    print(escaped, flush=True)
+
+
+def _in_json(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]

@@ -14,7 +14,8 @@ from typer.models import CommandInfo
 from nanobot.boundary import boundary
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.generated import example, group_of
-from nanobot.errors import PluginBroken
+from nanobot.errors import PluginBroken, UsageError
+from nanobot.operations.parameters import LARGEST
 from nanobot.seam.faces import Command, Option
 from nanobot.seam.given import listed
 from nanobot.seam.installed import groups as groups_of_plugins
@@ -78,6 +79,7 @@ def _function(command: Command) -> Callable[..., None]:
 
     def run(context: typer.Context, **options: Any) -> None:
         with errors():
+            _check_size(options)
             code = command.run(context.obj, **options)
         if code:
             raise typer.Exit(code)
@@ -93,6 +95,13 @@ def _function(command: Command) -> Callable[..., None]:
     vars(run)["__signature__"] = inspect.Signature(parameters)
     run.__annotations__, run.__doc__ = hints, command.run.__doc__
     return run
+
+
+def _check_size(options: Mapping[str, Any]) -> None:
+    """Raises UsageError for a number that neither a database nor JSON can hold."""
+    for name, value in options.items():
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise UsageError(f"`{name}` is too large: at most {LARGEST:,}")
 
 
 def _option(command: str, parameter: inspect.Parameter, hint: Any) -> Any:

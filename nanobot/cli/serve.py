@@ -16,7 +16,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
-from nanobot.cli import USUAL_GARBAGE
+from nanobot.cli import USUAL_GARBAGE, streams
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
 from nanobot.cli.logs import to_file, to_stderr
@@ -127,7 +127,11 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
 
 
 def _ready(line: str) -> None:
-    say(line)
+    try:
+        say(line)
+    except OSError as error:  # its reader is gone, or the disk is full
+        streams.lost()
+        logger.warning("the line that says `ready` cannot be written: {}", error.strerror)
     gc.set_threshold(*USUAL_GARBAGE)
     # Exclude objects that live as long as the process from garbage collection, which paused
     # everything for 75 ms each time.

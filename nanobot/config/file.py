@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,8 @@ def write(file: Path, content: bytes) -> None:
             os.fsync(handle.fileno())
         unfinished.replace(target)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # on a read-only disk, not even a missing file can be removed
+            unfinished.unlink(missing_ok=True)
         raise StoreUnwritable(f"{file} cannot be written ({error.strerror})") from None
 
 

@@ -46,7 +46,8 @@ _IN_QUOTES = pattern(r"""(\w+)=("[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’)(?!\
 _OPTION = pattern("(?:--|\u2014)([A-Za-z][A-Za-z-]*)(?=[=\\s]|$)")
 _YES_NO = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _SHOWN = 80
-_LARGEST = 2**53
+LARGEST = 2**53
+"""Beyond it, JSON of other programs loses digits."""
 _REQUIRED = Declared.empty
 
 
@@ -112,7 +113,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     def rule(self) -> dict[str, Any]:
         """The JSON Schema of it."""
         rule = msgspec.json.schema(self.hint)
-        bounds = {"minimum": -_LARGEST, "maximum": _LARGEST}
+        bounds = {"minimum": -LARGEST, "maximum": LARGEST}
         return bounds | rule if rule.get("type") == "integer" else rule
 
     def converted(self, value: Any, *, strict: bool) -> Any:
@@ -125,8 +126,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError:
             shown = f"{value!r}"[:_SHOWN]
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
-        if isinstance(typed, int) and abs(typed) > _LARGEST:
-            raise UsageError(f"`{self.name}` is too large: at most {_LARGEST:,}")
+        if isinstance(typed, int) and abs(typed) > LARGEST:
+            raise UsageError(f"`{self.name}` is too large: at most {LARGEST:,}")
         if isinstance(typed, str) and "\0" in typed:
             raise UsageError(f"`{self.name}` contains a NUL character")
         return typed

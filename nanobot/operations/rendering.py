@@ -175,16 +175,31 @@ def age(seconds: float) -> Sentence:
 
 
 def as_text(result: Any, now: Now) -> Sentence:
-    """A result as a chat message: a list item by item, with long values on separate lines; anything
-    else field by field."""
+    """A result as a chat message: a list item by item, with long values on separate lines; a
+    struct field by field; anything else as JSON."""
     if isinstance(result, str):
         return result
+    if isinstance(result, list | tuple) and not result:
+        return "Nothing found."
+    if not has_fields(result):
+        return _as_json(result)
     if not isinstance(result, list | tuple):
         return "\n".join(f"{name}: {value}" for name, value in pairs(result, now))
-    if not result:
-        return "Nothing found."
     fields, lines = grid(result, now)
     return "\n".join(_item(fields, line) for line in lines)
+
+
+def has_fields(result: Any) -> bool:
+    """Whether it is a struct, or a list of structs of one kind. Operations of other packages may
+    return anything that JSON has."""
+    rows = result if isinstance(result, list | tuple) else (result,)
+    return all(isinstance(row, msgspec.Struct) and type(row) is type(rows[0]) for row in rows)
+
+
+def _as_json(result: Any) -> Sentence:
+    if result is None:
+        return "Done."
+    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
 
 
 def pairs(result: Any, now: Now) -> Sequence[tuple[str, str]]:

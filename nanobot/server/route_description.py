@@ -12,8 +12,8 @@ EVENTS = "text/event-stream"
 BYTES = "application/octet-stream"
 ALWAYS = (403,)
 """What every route may answer: a request by a foreign name, or of a foreign page."""
-BODY = (400, 408, 413)
-TYPED = (*BODY, 415)
+TYPED = (400, 408, 413, 415)
+"""What every route with a body may answer: it may also be compressed."""
 
 
 _Json: TypeAlias = Mapping[str, Any]

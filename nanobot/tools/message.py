@@ -17,6 +17,7 @@ from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.visible import blank
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 
@@ -93,7 +94,7 @@ def message_tool(
         if channels is not None and to.channel not in channels:
             served = ", ".join(sorted(channels))
             raise ToolArgumentsError(f"channel: there is no {quoted(to.channel, 60)}; {served} are")
-        if not args.content.strip() and not args.files:
+        if blank(args.content) and not args.files:
             raise ToolArgumentsError("content: there is nothing to say")
         if args.files and files is None:
             raise ToolArgumentsError("files: none can be sent from here")

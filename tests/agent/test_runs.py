@@ -225,7 +225,7 @@ async def test_a_providers_own_timeout_is_not_the_runs_limit() -> None:
         assert "Something went wrong inside me (TimeoutError)" in (await bot.channel.pop()).text
 
 
-@pytest.mark.parametrize("answer", ["", "  \n"])
+@pytest.mark.parametrize("answer", ["", "  \n", "\u200b\u200d \u2060", "\u2800\u3164"])
 async def test_an_empty_answer_says_so(answer: str) -> None:
     async with gateway(ScriptedProvider(answer)) as bot:
         await bot.channel.push("hello")

@@ -73,7 +73,7 @@ async def test_what_no_chat_needs_is_taken_out_of_a_text(bot: FakeGateway) -> No
     assert (await bot.channel.pop()).text == "echo: ab[0m\nc"
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t", "\x00\x07"])
+@pytest.mark.parametrize("text", ["", "  \n\t", "\x00\x07", "\u200e\ufeff", "\u3164"])
 async def test_an_empty_message_is_answered_at_once(text: str, bot: FakeGateway) -> None:
     await bot.channel.push(text)
     assert "Your message was empty" in (await bot.channel.pop()).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -104,3 +105,44 @@ async def test_a_home_may_have_any_characters(tmp_path: Path) -> None:
     assert "sound, revision" in (await run(environ, "doctor")).out
     assert (home / "state.db").is_file()
     assert not (tmp_path / "we").exists()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        mount("-t", "tmpfs", "tmpfs", str(folder))
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("file systems may not be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+async def unwritable(disk: Path) -> Path:
+    """A home with a conversation, on a disk that is read-only by now."""
+    assert (await run(environ_of(disk / "home"), "send", "hello")).code == 0
+    mount("-o", "remount,ro", str(disk))
+    return disk / "home"
+
+
+@pytest.mark.process
+async def test_commands_name_a_home_that_cannot_be_written(unwritable: Path) -> None:
+    for command in ("config set agent.name x", "mcp add x true", "status", "plugins off voice"):
+        ran = await run(environ_of(unwritable), *command.split())
+        assert ran.code == 4, (command, ran)
+        assert "cannot be written (Read-only file system)" in ran.err, (command, ran)
+
+
+@pytest.mark.process
+async def test_doctor_examines_all_of_a_home_that_cannot_be_written(unwritable: Path) -> None:
+    ran = await run(environ_of(unwritable), "doctor")
+    shown = " ".join(ran.out.split())
+    assert (ran.code, "Traceback" in ran.err) == (1, False)
+    assert f"broken home {unwritable} cannot be written" in shown
+    assert "ok model" in shown

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import json
+from typing import Any, get_args
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.cli.calls import shown
 from nanobot.cli.tables import page, table
 from nanobot.cli.widths import columns
 from nanobot.operations import rendering
+from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text, fields_shown, short_ids
 from nanobot.plugins.memory.port import MemoryView
 from nanobot.session.provenance import Provenance
@@ -131,3 +134,25 @@ def test_the_columns_of_every_list_exist() -> None:
         named = {*kind.__struct_fields__, *vars(kind)}  # a property is one too
         assert set(fields_shown(kind)) <= named, kind
     assert not [kind for kind in rendering.SHOWN if kind.__module__.startswith("nanobot.plugins")]
+
+
+def test_no_result_of_ours_is_shown_as_json() -> None:
+    for each in operations():
+        if each.text is as_text:
+            kind = next(iter(get_args(each.returns)), each.returns)
+            assert kind is str or issubclass(kind, msgspec.Struct), each.name
+
+
+@pytest.mark.parametrize(
+    "result", [None, 5, True, 1.5, {}, {"a": {"b": [1]}}, ["a"], [{"a": 1}], [["x"], 2]]
+)
+def test_what_is_neither_a_text_nor_a_struct_is_shown_as_json(result: Any) -> None:
+    """An operation of another package may return anything that JSON has."""
+
+    @operation("anything")
+    async def given(context: OperationContext, caller: Caller) -> Any:
+        """Give anything."""
+
+    text = given.rendered(result, NOW)
+    assert (text == "Done.") if result is None else (json.loads(text) == result)
+    assert shown(given, result, "UTC") == [text]

@@ -134,6 +134,9 @@ async def test_what_cannot_be_is_refused_as_that_api_refuses(served: House) -> N
             await ai.chat.completions.create(model="gpt-9", messages=said("x"))
         with pytest.raises(openai.BadRequestError):
             await ai.chat.completions.create(model="nanobot", messages=[])
+        for n in (-1, 0, 2):
+            with pytest.raises(openai.BadRequestError, match="n: there is one answer"):
+                await ai.chat.completions.create(model="nanobot", messages=said("x"), n=n)
         with pytest.raises(openai.NotFoundError):
             await ai.responses.create(model="nanobot", input="x", previous_response_id="resp_none")
         with pytest.raises(openai.BadRequestError, match="embedding_model"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import aiohttp
@@ -85,6 +86,25 @@ async def test_what_an_entry_of_a_log_has_depends_on_its_kind(served: House) -> 
     assert judge.is_valid({**entry, "kind": "cancel", "body": None})
     assert not judge.is_valid({**entry, "kind": "cancel", "body": {"type": "cancel"}})
     assert not judge.is_valid({**entry, "kind": "reply", "body": body})
+
+
+async def test_a_compressed_body_is_refused_as_described(owner: Client) -> None:
+    """By every route that takes a body, before it does anything."""
+    paths = (await document(owner))["paths"]
+    taking = [
+        (method, path, each)
+        for path, methods in paths.items()
+        for method, each in methods.items()
+        if "requestBody" in each
+    ]
+    assert len(taking) > 50
+    headers = {**owner.headers, "Content-Encoding": "gzip", "Content-Type": "application/json"}
+    for method, path, each in taking:
+        url = owner.url + re.sub(r"\{\w+\}", "x", path)
+        async with owner.session.request(method, url, data=b"{}", headers=headers) as answer:
+            assert str(answer.status) in each["responses"], (path, answer.status)
+            assert answer.status in (400, 404, 415), path
+            assert "415" in each["responses"], path
 
 
 async def test_it_says_how_to_get_in(served: House) -> None:

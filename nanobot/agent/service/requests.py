@@ -17,6 +17,7 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, RunOutcome
 from nanobot.session.states import RunKind, RunState
 from nanobot.text import MAX_TEXT, without_controls
+from nanobot.visible import blank
 
 _LOOK_SECONDS = 1.0
 
@@ -89,7 +90,7 @@ class RunClient:
 
     async def _admit(self, message: InboundMessage, session_key: str) -> None:
         text = without_controls(message.text)
-        if not (text.strip() or message.attachments) or len(text) > MAX_TEXT:
+        if len(text) > MAX_TEXT or (blank(text) and not message.attachments):
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
         request = msgspec.structs.replace(message, text=text)
         admission = Admission(message=request, session_key=session_key, role=Role.OWNER)

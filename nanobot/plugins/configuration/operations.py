@@ -56,7 +56,11 @@ async def get_settings(
     return setting_views(context.of(LiveSettings).config, context.of(Environment), key)
 
 
-@operation("config schema", reads=True, own_command=True)
+def _schema_text(_schema: dict[str, Any], _now: Now) -> Sentence:
+    return "The schema is for editors and programs: `nanobot config schema` prints it."
+
+
+@operation("config schema", text=_schema_text, reads=True, own_command=True)
 async def show_schema(_context: OperationContext, _: Caller) -> dict[str, Any]:
     """Print the JSON Schema of the configuration."""
     from nanobot.plugins.configuration import schema  # noqa: PLC0415

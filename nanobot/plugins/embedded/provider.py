@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from loguru import logger
 
 from nanobot.errors import ModelUnreachable
 from nanobot.plugins.embedded.prepared import prepared_answer
@@ -291,9 +292,13 @@ class EmbeddedProvider(LLMProvider):
 def _open_log(path: Path | None) -> int:
     if path is None:
         return subprocess.DEVNULL
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Truncated by each new child, so that it cannot grow endlessly.
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Truncated by each new child, so that it cannot grow endlessly.
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        logger.warning("the embedded model runs without its log {}: {}", path, error.strerror)
+        return subprocess.DEVNULL
 
 
 async def _ready(process: asyncio.subprocess.Process, api_key: str) -> str:

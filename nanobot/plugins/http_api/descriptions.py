@@ -20,7 +20,6 @@ from nanobot.plugins.http_api.stream_schemas import (
 from nanobot.server.descriptions import HEALTH, METRICS
 from nanobot.server.route_description import (
     BINARY,
-    BODY,
     BYTES,
     EVENTS,
     JSON,
@@ -127,7 +126,7 @@ _FILES = (
         query=FileName,
         takes={BYTES: Media(schema={})},
         answers=json_of(SentFile),
-        refusals=BODY,
+        refusals=TYPED,
     ),
     RouteDescription(
         method="get",

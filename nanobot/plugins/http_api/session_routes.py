@@ -29,6 +29,7 @@ from nanobot.session.inbox import Admitted
 from nanobot.session.views import SessionPage
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.texts import in_language
+from nanobot.visible import blank
 from nanobot.workspace.received import FOLDER
 
 _MOST_ENTRIES = 500
@@ -153,7 +154,7 @@ class Conversations:
         others = members or not key.startswith(f"{WEB}:")
         if is_owner and others and not await self._exists(key):
             raise UnknownId(f"there is no session {key}; a new one is called web:NAME")
-        if not message.text.strip() and not message.attachments:
+        if blank(message.text) and not message.attachments:
             raise UsageError("a message has a text or attachments")
         if message.deliver and is_owner and not message.attachments:
             return await self._delivered(key, message)

@@ -25,6 +25,7 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.service import JOB_STORE, Jobs
+from nanobot.visible import blank
 
 _LOOK_SECONDS = 2.0
 
@@ -128,7 +129,7 @@ class MessageBus(Bus):
         accepted, and the chat is told so, like by the gateway.
         """
         text = without_controls(message.text)
-        if not text.strip() or len(text) > MAX_TEXT:
+        if len(text) > MAX_TEXT or blank(text):
             raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
         key = session_key(message.address, message.sender.id, "chat")
         kept = msgspec.structs.replace(

@@ -88,7 +88,7 @@ def read(kind: type[Any], body: Mapping[str, Any]) -> Any:
     tools = request.tools or getattr(request, "functions", None)
     if tools and request.tool_choice != "none":
         raise UsageError("tools: the assistant has its own; leave yours out")
-    if (getattr(request, "n", None) or 1) != 1:
+    if getattr(request, "n", None) not in (None, 1):
         raise UsageError("n: there is one answer")
     _check_format("response_format", getattr(request, "response_format", None))
     _check_format("text", (getattr(request, "text", None) or {}).get("format"))

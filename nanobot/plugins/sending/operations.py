@@ -23,13 +23,14 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional, SessionArgument
 from nanobot.operations.rendering import Now
 from nanobot.text import MAX_TEXT, Sentence, without_controls
+from nanobot.visible import blank
 
 _KINDS: tuple[SessionPolicy, ...] = ("chat", "thread")
 
 
 def _cleaned(text: str) -> str:
     text = without_controls(text)
-    if not text.strip() or len(text) > MAX_TEXT:
+    if len(text) > MAX_TEXT or blank(text):
         raise UsageError(f"a message has 1 to {MAX_TEXT:,} characters")
     return text
 

@@ -23,6 +23,7 @@ from nanobot.plugins.terminal.piped import piped
 from nanobot.plugins.terminal.plain import PlainConversation
 from nanobot.plugins.terminal.sessions import Begins, greeting, page_line, session_for
 from nanobot.texts import locale_of_terminal
+from nanobot.visible import blank
 
 
 def to_say(text: str | None, images: Sequence[str]) -> OneMessage | None:
@@ -54,7 +55,7 @@ def talk(
     """Run the command; returns its exit code. `begins` selects the session, unless one is named."""
     level = "ERROR" if message is None else "WARNING"
     to_stderr(environ, level)
-    if message is not None and not (message.text.strip() or message.images):
+    if message is not None and blank(message.text) and not message.images:
         raise UsageError("the message is empty")
     config = load(environ, unset={})
     to_stderr(environ, level, config.log_format)

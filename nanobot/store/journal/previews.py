@@ -17,6 +17,7 @@ from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log, outbox
 from nanobot.store.unit import StoreContext
+from nanobot.visible import blank
 
 _o = schema.outbound
 _r = schema.runs
@@ -69,7 +70,7 @@ def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number:
     own = [entry.body for entry in entries if entry.run_id == run.id]
     held = {body.call for body in own if isinstance(body, ObjectionEntry)}
     replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
-    texts = [reply.text for reply in replies if reply.text.strip()]
+    texts = [reply.text for reply in replies if not blank(reply.text)]
     # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
     text = texts[-1] if texts else f"{row.message.text}\n\n{STOPPED_LINE}"
     message = msgspec.structs.replace(row.message, text=text, key=key)

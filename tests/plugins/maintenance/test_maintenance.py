@@ -217,6 +217,16 @@ def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_pa
     assert Path(kept).read_bytes() == damaged
 
 
+def test_a_backup_is_only_read_when_it_is_put_back(source: str, tmp_path: Path) -> None:
+    """So it can be on a read-only disk: SQLite makes files next to what it opens otherwise."""
+    before, folder = content(source), tmp_path / "kept"
+    folder.mkdir()
+    maintenance.back_up(source, folder / "kept.db")
+    maintenance.restore(source, folder / "kept.db")
+    assert content(source) == before
+    assert [each.name for each in folder.iterdir()] == ["kept.db"]
+
+
 def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None:
     before = content(source)
     empty, other, damaged = (tmp_path / name for name in ("empty.db", "other.db", "damaged.db"))

@@ -30,7 +30,7 @@ from nanobot.plugins.common.store.at_rest import (
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
-from nanobot.store.opening import check, uri_of
+from nanobot.store.opening import check, uri_at_rest, uri_of
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.servers import server_of
 
@@ -71,7 +71,7 @@ def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
     try:
         left: tuple[str, ...] = ()
         if path is not None:
-            _copy_sqlite(path, unfinished)
+            _copy_sqlite(path, f"{uri_of(path)}?mode=ro", unfinished)
         else:
             left = server_of(url).back_up(unfinished, plugins)
         check(unfinished)
@@ -184,8 +184,8 @@ def check_backup(file: Path) -> None:
     """Raises UsageError if the file is not a backup, StoreCorrupt if it is damaged."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
-    check(file)
-    with closing(sqlite3.connect(f"{uri_of(file)}?mode=ro", uri=True)) as connection:
+    check(file, at_rest=True)
+    with closing(sqlite3.connect(uri_at_rest(file), uri=True)) as connection:
         query = "SELECT count(*) FROM sqlite_master WHERE name IN ('alembic_version', 'sessions')"
         if connection.execute(query).fetchone() != (2,):
             raise UsageError(f"{file} is not a store of nanobot's")
@@ -196,7 +196,7 @@ def _working_copy(file: Path, folder: Path) -> Path:
     copy = folder / f".{file.name}.restoring"
     _remove(copy)
     try:
-        _copy_sqlite(file, copy)
+        _copy_sqlite(file, uri_at_rest(file), copy)
         database = SqliteDatabase(copy)
         try:
             if database.run_now(migrate.prepare):
@@ -215,11 +215,11 @@ def _verify_all(connection: sa.Connection) -> None:
         chain.verify_within(connection, key)
 
 
-def _copy_sqlite(path: Path, target: Path) -> None:
+def _copy_sqlite(path: Path, uri: str, target: Path) -> None:
     try:
         target.touch(0o600)
         with (
-            closing(sqlite3.connect(f"{uri_of(path)}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(uri, uri=True)) as source,
             closing(sqlite3.connect(target)) as copy,
         ):
             # In one step: a backup in several steps restarts at its first page whenever another
