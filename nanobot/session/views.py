@@ -6,7 +6,6 @@ is removed or changes its meaning. Times are unix seconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated, Any, Protocol
 
 import msgspec
@@ -129,13 +128,6 @@ class Records(Protocol):
         """How many rows of each kind there are."""
         ...
 
-    async def sessions(
-        self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
-    ) -> list[SessionView]:
-        """The sessions that changed last, after the first `skip`. `unread`: only unread ones.
-        `keys`: only these (None: all)."""
-        ...
-
     async def session(self, key: str) -> SessionView | None:
         """One session."""
         ...
@@ -157,10 +149,6 @@ class Records(Protocol):
 
     async def run(self, run_id: str) -> RunView | None:
         """One run."""
-        ...
-
-    async def run_ids(self, prefix: str, limit: int) -> list[str]:
-        """Ids of runs with this prefix, newest first."""
         ...
 
     async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:

@@ -11,7 +11,7 @@ from nanobot.session.states import RunState
 from nanobot.session.views import Counts
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
-from tests.stored import log_of, marks_of, outbox_of
+from tests.stored import lists_of, log_of, marks_of, outbox_of
 
 CANCELLED = Ending(
     state=RunState.ABORTED, outbound=(told("Cancelled.", "r1:stopped"),), error="cancelled"
@@ -21,7 +21,7 @@ CANCELLED = Ending(
 async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     records = home.records()
     assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
-    assert await records.sessions(limit=10, unread=False) == []
+    assert await lists_of(records).newest(limit=10, unread=False) == []
     assert await records.runs(session="", state="", limit=10) == []
     assert await outbox_of(records).listed(state="", limit=10) == []
     assert await records.session(KEY) is None
@@ -53,10 +53,12 @@ async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
     journal, records = home.journal(), home.records()
     await begun(journal, "r1")
     assert await marks_of(records).mark_read(KEY)
-    assert await records.sessions(limit=10, unread=True) == []
+    assert await lists_of(records).newest(limit=10, unread=True) == []
     home.clock.advance(1)
     await journal.post(KEY, told("news", "p1"))
-    assert [session.key for session in await records.sessions(limit=10, unread=True)] == [KEY]
+    assert [session.key for session in await lists_of(records).newest(limit=10, unread=True)] == [
+        KEY
+    ]
     assert not await marks_of(records).mark_read("nowhere")
 
 

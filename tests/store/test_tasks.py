@@ -19,7 +19,7 @@ from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
-from tests.stored import log_of, marks_of, outbox_of
+from tests.stored import lists_of, log_of, marks_of, outbox_of
 
 
 class Desk:
@@ -111,7 +111,7 @@ async def test_a_driver_that_lost_the_lane_reports_nothing(desk: Desk) -> None:
 async def test_a_run_of_nobody_becomes_an_unread_conversation(desk: Desk) -> None:
     run_id = await desk.tasks.create(task(orphan=True))
     await desk.end(run_id)
-    (session,) = await desk.records.sessions(limit=9, unread=True)
+    (session,) = await lists_of(desk.records).newest(limit=9, unread=True)
     assert (session.key, session.title) == (f"task:{run_id}", "Task completed: Say it")
 
 

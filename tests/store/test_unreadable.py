@@ -49,7 +49,7 @@ from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
-from tests.stored import log_of, outbox_of
+from tests.stored import lists_of, log_of, outbox_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -147,7 +147,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "history", journal.history(KEY)
     yield "session", journal.session(KEY)
     yield "counts", records.counts()
-    yield "sessions", records.sessions(limit=50, unread=False)
+    yield "sessions", lists_of(records).newest(limit=50, unread=False)
     yield "runs", records.runs(session="", state="", limit=50)
     yield "entries", log_of(records).entries(KEY, after=0, limit=50)
     yield "outbox", outbox_of(records).listed(state="", limit=50)

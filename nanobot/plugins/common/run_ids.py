@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta
 
@@ -11,6 +11,9 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.parameters import Positional
 from nanobot.session.views import RunView
+
+if TYPE_CHECKING:
+    from nanobot.plugins.common.store.run_ids import RunIds
 
 RunId: TypeAlias = Annotated[
     Positional, Meta(description="The run's id, or a unique beginning of it.")
@@ -29,7 +32,7 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
         return run
     if run is not None:
         return run
-    ids = await records.run_ids(name.lower(), _MOST_NAMED + 1)
+    ids = await _ids(context).beginning(name.lower(), _MOST_NAMED + 1)
     run = await records.run(ids[0]) if len(ids) == 1 else None
     if run is None and ids:
         names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
@@ -37,6 +40,14 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     if run is None:
         raise UnknownId(f"There is no run {name}; `runs list` lists them.")
     return run
+
+
+def _ids(context: OperationContext) -> RunIds:
+    from nanobot.plugins.common.store.run_ids import RunIds  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return RunIds(store.database, store.writer)
 
 
 def _is_seen(caller: Caller, run: RunView) -> bool:

@@ -13,6 +13,7 @@ from nanobot.session.views import EntryView, Remark, SessionPage, SessionView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
+    from nanobot.plugins.common.store.session_lists import SessionLists
     from nanobot.plugins.common.store.session_log import SqlSessionLog
 
 _QUOTED = 2_000
@@ -44,6 +45,17 @@ def log_of(context: OperationContext) -> SqlSessionLog:
 
     store = context.of(Store)
     return SqlSessionLog(store.database, store.writer)
+
+
+def lists_of(context: OperationContext) -> SessionLists:
+    """The lists of sessions of that gateway."""
+    from nanobot.plugins.common.store.session_lists import (  # noqa: PLC0415 - loads the store
+        SessionLists,
+    )
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return SessionLists(store.database, store.writer)
 
 
 async def log_page(

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store.outbox import drop
+from nanobot.plugins.common.store.session_lists import NEWEST, SessionLists
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.search.conversations import MessageSearch
 from nanobot.session.views import SessionView
@@ -17,11 +18,9 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log
 from nanobot.store.repositories.session_views import (
     ARCHIVED,
-    NEWEST,
     ONE_SHOTS,
     PINNED,
     UNREAD,
-    SessionLists,
 )
 from nanobot.store.verbs import transaction
 from nanobot.text import title_of

@@ -17,7 +17,6 @@ from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes
@@ -54,7 +53,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, SqlSessionLog(store.database, store.writer))
+    watching = Watching(operations.engine, current, store)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

@@ -9,12 +9,14 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.views import EntryView, Remark, RunView, SessionView
+from nanobot.store.opening import Store
 
 _ENTRIES = 30
 _SESSIONS = 50
@@ -48,11 +50,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns, log: SqlSessionLog) -> None:
+    def __init__(self, engine: Engine, current: CurrentRuns, store: Store) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
-        self._log = log
+        self._log = SqlSessionLog(store.database, store.writer)
+        self._lists = SessionLists(store.database, store.writer)
 
     def close(self) -> None:
         self.streams.close()
@@ -105,7 +108,7 @@ class Watching:
         keys = whose
         for name in whose or ():
             keys = (*(keys or ()), *(await own.keys(name) if name.endswith(":") else ()))
-        sessions = await records.sessions(limit=_SESSIONS, unread=False, keys=keys)
+        sessions = await self._lists.newest(limit=_SESSIONS, keys=keys)
         runs = await own.runs(session="", state="live", limit=_SESSIONS, within=whose)
         seen = [row for row in approvals if whose is None or is_within(row.session_key, whose)]
         return Overview(

@@ -13,7 +13,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.run_ids import run_of
-from nanobot.plugins.common.sessions import log_of
+from nanobot.plugins.common.sessions import lists_of, log_of
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ async def _sessions(context: OperationContext) -> list[str]:
     """The keys of all sessions, including those of single runs."""
     found: dict[str, None] = {}
     while True:
-        some = await context.engine.records.sessions(limit=_PAGE, unread=False, skip=len(found))
+        some = await lists_of(context).newest(limit=_PAGE, skip=len(found))
         before = len(found)
         found |= {session.key: None for session in some}
         if len(found) == before:

@@ -4,8 +4,6 @@ make.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import sqlalchemy as sa
 
 from nanobot.messages import Address
@@ -13,7 +11,6 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     Counts,
     RunView,
-    SessionView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
@@ -32,7 +29,6 @@ class SqlRecords(SqlStore):
 
     session = bare_verb(session_views.one)
     run = bare_verb(views.one_run)
-    run_ids = bare_verb(views.run_ids)
     children = bare_verb(descendants.below)
     run_entries = bare_verb(views.run_entries)
     cancel = verb(journal_runs.cancel, "cancel")
@@ -49,13 +45,7 @@ class SqlRecords(SqlStore):
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
         super().__init__(database, writer)
-        self._lists = session_views.SessionLists(database, writer)
         self._run_lists = views.RunLists(database, writer)
-
-    async def sessions(
-        self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
-    ) -> list[SessionView]:
-        return await self._lists.newest(unread=unread, keys=keys, limit=limit, skip=skip)
 
     async def runs(
         self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""

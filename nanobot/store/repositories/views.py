@@ -207,13 +207,6 @@ def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
     return None if row is None else _as_run(connection, row)
 
 
-def run_ids(connection: sa.Connection, prefix: str, limit: int) -> list[str]:
-    """See Records.run_ids."""
-    begins = _r.c.id.startswith(prefix, autoescape=True)
-    query = sa.select(_r.c.id).where(begins).order_by(_r.c.id.desc()).limit(limit)
-    return list(connection.scalars(query))
-
-
 def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
     usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
     messages = [

@@ -8,6 +8,7 @@ from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.erasure.store import one_shots
 from tests.store.home import Home
 from tests.store.making import KEY, begun, ending
+from tests.stored import lists_of
 
 DAY = 86_400.0
 FOLDER = "cli:src-ab12cd-"
@@ -25,7 +26,7 @@ async def done(home: Home, key: str, run: str) -> None:
 
 
 async def there(home: Home) -> set[str]:
-    return {row.key for row in await home.records().sessions(limit=100, unread=False)}
+    return {row.key for row in await lists_of(home.records()).newest(limit=100, unread=False)}
 
 
 async def test_lists_leave_them_out_unless_all_are_asked_for(home: Home) -> None:

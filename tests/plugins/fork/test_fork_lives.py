@@ -41,6 +41,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from tests.agent.test_simulation import Life
 from tests.agent.tooling import Recorder
+from tests.stored import lists_of
 
 KEY = "fake:1"
 # What is left out are accounts, which forks are charged to, and indexes.
@@ -314,7 +315,7 @@ async def test_an_entry_of_a_newer_version_is_named_and_stays_as_it_is() -> None
             last = (await serving.bot.records.run_entries(run))[-1].seq
             with pytest.raises(CannotFork, match=r"Entry \d+ of fake:1 is an entry that this"):
                 await serving.fork(run, ForkRequest(at=last, by="ann"))
-            sessions = await serving.bot.records.sessions(limit=9, unread=False)
+            sessions = await lists_of(serving.bot.records).newest(limit=9, unread=False)
 
         assert rows(home) == before
         assert [session.key for session in sessions] == [KEY]

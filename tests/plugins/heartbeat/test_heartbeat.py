@@ -19,6 +19,7 @@ from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.tooling import bodies
 from tests.plugins.cron.scheduling import editor_of, gateway
 from tests.plugins.heartbeat.beating import ASKED, at, beaten, configured, heart, wanted
+from tests.stored import lists_of
 
 NOON = at("2026-03-10T12:00")
 
@@ -63,7 +64,7 @@ async def test_nothing_to_say_is_not_said_not_kept_in_the_chat_and_marks_nothing
         assert await beaten(bot, heart(bot, tmp_path)) == ""
         assert bodies(bot, PostEntry) == []
         assert len(bot.channel.sent) == 1
-        assert await bot.records.sessions(limit=9, unread=True) == []
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []
         (job,) = await editor_of(bot).history("heartbeat", 9)
         assert (job.name, job.status) == (NAME, "done")
 

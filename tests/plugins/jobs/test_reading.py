@@ -10,6 +10,7 @@ from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.store.unit import StoreContext, StoreHooks
 from nanobot.testing.gateway import Options, gateway
+from tests.stored import lists_of
 
 
 def reads(_: StoreContext) -> StoreHooks:
@@ -22,16 +23,16 @@ async def test_the_session_of_a_job_is_read_once_its_answer_was_delivered() -> N
         publisher = bot.cron.publisher(plan_of("backup", "fake:1", Origin.CRON, "UTC"))
         await publisher.publish("back up")
         await bot.settle()
-        unread = await bot.records.sessions(limit=9, unread=True)
+        unread = await lists_of(bot.records).newest(limit=9, unread=True)
         assert [session.key for session in unread] == ["backup"]
         await bot.cron.fire()
         assert (await bot.channel.pop()).text.startswith("echo: ")
         await bot.settle()
-        assert await bot.records.sessions(limit=9, unread=True) == []
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []
         bot.home.clock.advance(60.0)  # type: ignore[attr-defined]
         await publisher.publish("again")
         await bot.settle()
-        unread = await bot.records.sessions(limit=9, unread=True)
+        unread = await lists_of(bot.records).newest(limit=9, unread=True)
         assert [session.key for session in unread] == ["backup"]
 
 
@@ -46,10 +47,10 @@ async def test_sessions_of_jobs_are_read_once_a_digest_told_their_answers() -> N
             await bot.cron.fire()
             await bot.settle()
         assert len(bot.channel.sent) == 1
-        unread = await bot.records.sessions(limit=9, unread=True)
+        unread = await lists_of(bot.records).newest(limit=9, unread=True)
         assert {session.key for session in unread} == {"second", "third"}
         bot.home.clock.advance(3_700.0)  # type: ignore[attr-defined]
         await bot.cron.fire()
         await bot.settle()
         assert "2 messages were held back" in bot.channel.sent[-1].text
-        assert await bot.records.sessions(limit=9, unread=True) == []
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []

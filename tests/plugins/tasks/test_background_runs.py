@@ -35,7 +35,7 @@ from tests.plugins.tasks.working import (
     wanted,
     with_types,
 )
-from tests.stored import marks_of, outbox_of
+from tests.stored import lists_of, marks_of, outbox_of
 
 
 async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered() -> None:
@@ -166,32 +166,32 @@ async def test_a_run_without_a_conversation_becomes_one_that_is_unread() -> None
     async with gateway(options=with_types(say())) as bot:
         run_id = await bot.starter.start(wanted("hi"))
         await bot.settle()
-        (session,) = await bot.records.sessions(limit=9, unread=True)
+        (session,) = await lists_of(bot.records).newest(limit=9, unread=True)
         assert session.key == f"task:{run_id}"
         assert session.title == "Task completed: Say hi"
         assert bodies(bot, PostEntry, session.key)[0].text.endswith("said hi")
         assert await marks_of(bot.records).mark_read(session.key)
-        assert await bot.records.sessions(limit=9, unread=True) == []
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []
 
 
 async def test_the_session_of_a_run_that_reports_elsewhere_is_never_unread() -> None:
     async with gateway(options=with_types(say())) as bot:
         await bot.starter.start(wanted("hi", by=parent()))
         await answered(bot)
-        assert await bot.records.sessions(limit=9, unread=True) == []
-        assert len(await bot.records.sessions(limit=9, unread=False)) == 2
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []
+        assert len(await lists_of(bot.records).newest(limit=9, unread=False)) == 2
 
 
 async def test_what_a_platform_delivered_counts_as_read(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hello")
         await held.reached.wait()
-        assert [session.key for session in await bot.records.sessions(limit=9, unread=True)] == [
-            "fake:1"
-        ]
+        assert [
+            session.key for session in await lists_of(bot.records).newest(limit=9, unread=True)
+        ] == ["fake:1"]
         held.answer("hi")
         await answered(bot)
-        assert await bot.records.sessions(limit=9, unread=True) == []
+        assert await lists_of(bot.records).newest(limit=9, unread=True) == []
 
 
 async def test_taint_and_role_go_to_the_child_and_taint_comes_back() -> None:

@@ -17,6 +17,7 @@ from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.tasks.working import Words, say, tasks_of
 from tests.plugins.triage.test_triage import decision, model, run
+from tests.stored import lists_of
 
 
 def mind(bot: FakeGateway) -> Stages:
@@ -65,7 +66,7 @@ async def test_without_a_conversation_it_opens_an_unread_one() -> None:
         await bot.channel.push("sleep")
         assert (await bot.channel.pop()).text == "At once."
         await bot.settle()
-        sessions = await bot.records.sessions(limit=9, unread=True)
+        sessions = await lists_of(bot.records).newest(limit=9, unread=True)
         assert "Task completed: Nap" in [session.title for session in sessions]
 
 
