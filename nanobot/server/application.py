@@ -23,6 +23,7 @@ from nanobot.server.wire import (
     Problem,
     answer,
     asked_to_go_on,
+    failed,
     headers_of,
     wanted,
 )
@@ -126,13 +127,7 @@ class Application:
     @web.middleware
     async def _errors(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Turns every exception into a response that reveals no internals."""
-        problem = Problem(
-            500,
-            "internal",
-            "Something went wrong here; the log says what.",
-            {"Connection": "close"},
-        )
-        gone = False
+        problem, gone = failed(), False
         with boundary("a request over HTTP"):
             try:
                 return await handler(request)

@@ -82,6 +82,12 @@ def answer(status: int, body: Any, headers: Mapping[str, str] | None = None) -> 
     )
 
 
+def failed() -> Problem:
+    """The answer where something fails that should not: it reveals no internals."""
+    text = "Something went wrong here; the log says what."
+    return Problem(500, "internal", text, {"Connection": "close"})
+
+
 async def body_of(request: web.BaseRequest, limit: int, seconds: float) -> bytes:
     """The unmodified bytes of a request. Raises Problem if there are more than `limit`, without
     reading further, and if they do not arrive within that time.

@@ -186,8 +186,20 @@ async def test_who_does_not_read_holds_nobody_up(tmp_path: Path) -> None:
                 await owner.post(f"{DESK}/messages", text="more")
                 await held.reached.wait()
                 held.answer("done")
-                await reader.until("end")
+                await run_over(reader)
             assert (await idle.item())["type"] == "snapshot"
+
+
+async def run_over(reader: Reader) -> None:
+    """Until the run has ended. An answer is larger than what is kept for readers, so one that is
+    not quick enough is told by a snapshot.
+    """
+    while True:
+        item = await reader.item()
+        if item.get("event", {}).get("kind") == "end":
+            return
+        if item["type"] == "snapshot" and not item["snapshot"]["events"]:
+            return
 
 
 async def test_a_stream_ends_when_the_gateway_stops(tmp_path: Path) -> None:
@@ -327,6 +339,25 @@ async def test_a_request_that_is_refused_by_its_form_is_answered_by_its_key(owne
     async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
         await socket.send_json({"op": "follow", "session": 7, "key": "mine"})
         assert (await socket.receive_json(timeout=PATIENCE))["key"] == "mine"
+
+
+async def test_a_request_that_fails_here_is_answered_by_its_key_and_the_socket_lives(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As over HTTP and the control socket: an operation of a plugin may fail in any way."""
+
+    async def perform(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    owner, usage = await served.owner(), served.parts.operations.named("usage")
+    monkeypatch.setitem(vars(usage), "perform", perform)
+    assert (await owner.get("/api/usage"))[1]["error"]["code"] == "internal"
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
+        await socket.send_json({"op": "call", "name": "usage", "key": "mine"})
+        answer = await socket.receive_json(timeout=PATIENCE)
+        assert (answer["key"], answer["error"]["code"]) == ("mine", "internal")
+        await socket.send_json({"op": "call", "name": "approvals list", "key": "next"})
+        assert (await socket.receive_json(timeout=PATIENCE))["key"] == "next"
 
 
 @pytest.mark.process

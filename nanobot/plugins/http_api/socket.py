@@ -24,7 +24,7 @@ from nanobot.server.admission import Admission, principal_of
 from nanobot.server.application import Route
 from nanobot.server.refusals import problem_of
 from nanobot.server.requests import BODY_LIMIT, allowed, caller_of
-from nanobot.server.wire import Problem, named_language, wanted
+from nanobot.server.wire import Problem, failed, named_language, wanted
 from nanobot.texts import in_language, known_language
 
 PATIENCE_SECONDS = 30.0
@@ -131,19 +131,22 @@ class _Connection:
                     task.cancel()
 
     async def _obey(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
-        keyed = _Keyed()
-        try:
-            await self._route.admission.admit(self._request, page=False)
-            keyed = _keyed(data)
-            request = _decoded(data)
-            result = await self._result(request, self._language(keyed), tasks)
-        except Problem as problem:
-            await self._refuse(keyed, problem)
-        except NanobotError as error:
-            await self._refuse(keyed, problem_of(error))
+        keyed = _keyed(data)
+        answer, problem = b"", failed()
+        with boundary("a request over a WebSocket"):
+            try:
+                await self._route.admission.admit(self._request, page=False)
+                result = await self._result(_decoded(data), self._language(keyed), tasks)
+                said = {"type": "result", "key": keyed.key, "result": result}
+                answer = msgspec.json.encode(said)
+            except Problem as refusal:
+                problem = refusal
+            except NanobotError as error:
+                problem = problem_of(error)
+        if answer:
+            await self._send(answer)
         else:
-            answer = {"type": "result", "key": keyed.key, "result": result}
-            await self._send(msgspec.json.encode(answer))
+            await self._refuse(keyed, problem)
 
     def _language(self, keyed: _Keyed) -> str:
         return known_language(keyed.language) or wanted(self._request)

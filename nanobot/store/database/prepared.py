@@ -152,9 +152,7 @@ class Prepared:
 
 
 def _driver(connection: sa.Connection) -> Any:
-    # sqlite3's own, which no dialect wraps. Not by the property `connection`, which is a function:
-    # a turn asks about 40 times.
-    return connection._dbapi_connection.dbapi_connection  # type: ignore[union-attr] # noqa: SLF001
+    return connection.connection.dbapi_connection  # sqlite3's own, which no dialect wraps
 
 
 class _Compiled:
