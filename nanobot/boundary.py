@@ -15,6 +15,10 @@ class WantedToExit(RuntimeError):
     """Code called sys.exit, which is not allowed in a process that serves others."""
 
 
+class CancelledWithin(RuntimeError):
+    """Something that was awaited was cancelled, but not the task that awaits it."""
+
+
 class Caught:
     """The result of a boundary; `error` is None if nothing failed."""
 
@@ -40,7 +44,8 @@ def boundary(what: Sentence) -> Iterator[Caught]:
     as a trouble with that name until the same work succeeds.
 
     Used around a run, a tool call, a channel and a trigger, and around code from other packages.
-    Cancellation and keyboard interrupts pass through.
+    A cancellation of this task and keyboard interrupts pass through. If the code within awaits
+    something else that was cancelled, this is its failure; it would end the task silently.
     """
     caught = Caught()
     try:
@@ -54,6 +59,24 @@ def boundary(what: Sentence) -> Iterator[Caught]:
         caught.error = error
         TROUBLES.note(what, error)
         _log(what, error, error)
+    except BaseException as error:
+        if not _cancelled_within(error):
+            raise
+        caught.error = CancelledWithin("something that it awaits was cancelled")
+        TROUBLES.note(what, caught.error)
+        _log(what, error, caught.error)
+
+
+def _cancelled_within(error: BaseException) -> bool:
+    import asyncio  # noqa: PLC0415 - `nanobot --help` does not need it
+
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # a thread without an event loop
+        return True
+    return task is None or not task.cancelling()
 
 
 def _log(what: str, error: BaseException, shown: Exception) -> None:

@@ -56,7 +56,8 @@ FROM_OUTSIDE = frozenset(
 MOST_TOOLS = 8
 """Maximum number of tools in a label; above it, the label says only that there were tools."""
 _EVERY_TOOL = "*"
-_LETTERS = frozenset(speaker.value for speaker in Speaker)
+_SPEAKERS = tuple(Speaker)
+_LETTERS = frozenset(speaker.value for speaker in _SPEAKERS)
 _LONGEST_NAME = 64
 
 
@@ -98,7 +99,7 @@ class Label(msgspec.Struct, frozen=True):
 
     def encoded(self) -> str:
         """The stored form, such as `ot2:web_fetch`: letters of speakers, the privacy, tools."""
-        letters = "".join(speaker.value for speaker in Speaker if speaker in self.speakers)
+        letters = "".join([speaker for speaker in _SPEAKERS if speaker in self.speakers])
         tools = f":{','.join(sorted(self.tools))}" if self.tools else ""
         return f"{letters}{self.privacy:d}{tools}"
 

@@ -60,7 +60,7 @@ class RandomIds:
     def run_id(self) -> str:
         """26 characters of Crockford's base 32: milliseconds, then 80 random bits (as a ULID)."""
         number = (int(time.time() * 1000) << 80) | int.from_bytes(os.urandom(10), "big")
-        return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+        return "".join([_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5)])
 
     def salt(self) -> bytes:
         return os.urandom(16)

@@ -153,6 +153,36 @@ async def test_a_tool_that_wants_to_end_everything_ends_its_call(effect: Effect,
     assert "rude failed inside" in str(result)
 
 
+async def test_a_boundary_lets_pass_what_cancels_its_task_and_nothing_else() -> None:
+    gone = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    with boundary("a test") as caught:
+        await gone
+    assert str(caught.error) == "something that it awaits was cancelled"
+    reached = []
+
+    async def waits() -> None:
+        with boundary("a test"):
+            await asyncio.sleep(60)
+        reached.append("the line after it")
+
+    task = asyncio.create_task(waits())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await waits()
+    assert reached == []
+
+
+def test_a_boundary_in_a_thread_catches_a_cancellation() -> None:
+    with boundary("a test") as caught:
+        raise asyncio.CancelledError
+    assert caught.error is not None
+
+
 def test_an_interruption_by_the_keyboard_passes_a_boundary() -> None:
     with pytest.raises(KeyboardInterrupt), boundary("a test"):
         raise KeyboardInterrupt

@@ -73,11 +73,11 @@ class ActiveRun:
 
     @property
     def entries(self) -> list[Entry]:
-        """The log, followed by the answer that is not yet recorded."""
+        """The entries of this run, followed by the answer that is not yet recorded."""
         if self.answer is None:
-            return self.log.entries
+            return self.log.steps
         last = self.log.entries[-1].seq if self.log.entries else 0
-        return [*self.log.entries, Entry(last + 1, self.run.id, self._clock.now(), self.answer)]
+        return [*self.log.steps, Entry(last + 1, self.run.id, self._clock.now(), self.answer)]
 
     @property
     def bodies(self) -> list[Body]:

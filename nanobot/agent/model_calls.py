@@ -12,11 +12,11 @@ from loguru import logger
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
+from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.prompts import Prompts, Summarizing, prompt_variant
 from nanobot.agent.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import elapsed_seconds
-from nanobot.agent.summaries import latest
 from nanobot.bus.core import Bus
 from nanobot.errors import (
     ConfigError,
@@ -59,6 +59,7 @@ from nanobot.tools.toolbox import Toolbox
 
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
+_MOST_RENDERED = 32
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
 """Errors that another model may not have. A prompt that is too long is cut instead."""
 
@@ -85,6 +86,7 @@ class ModelCaller:
         self._clock = clock
         self.settings = settings
         self._snapshots: dict[str, PromptSnapshot] = {}
+        self._rendered: dict[str, Rendered] = {}
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Steer, record the prompt and the window in the log, then ask the model."""
@@ -129,7 +131,8 @@ class ModelCaller:
         if steers and self._bus.mail_came(active.run.session_key):
             await active.steer(self.settings.zone)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
-        request = request_of(active.log.visible, snapshot, call, active.options)
+        rendered = self._rendered_of(active)
+        request = request_of(active.log.visible, snapshot, call, active.options, rendered)
         reply = await self._ask(active, provider, request, call)
         return msgspec.structs.replace(reply, request=request_digest(request))
 
@@ -155,7 +158,7 @@ class ModelCaller:
             kept = await self._snapshot(active.prompt)
         snapshot = kept or await self._fresh(active, profile)
         max_tokens = min(self.settings.max_tokens, max(profile.context_tokens // 4, 64))
-        summary = latest(active.log.visible)
+        summary = active.log.summary
         room = PromptBudget(
             profile=profile,
             fixed=snapshot.tokens + summary_tokens(summary),
@@ -163,7 +166,8 @@ class ModelCaller:
             max_history=self.settings.max_history,
         )
         begin = active.window_from if summary is None else max(active.window_from, summary.upto + 1)
-        window = plan_window(active.log.visible, begin, room, overflowed=next_call.overflowed)
+        visible, rendered = active.log.visible, self._rendered_of(active)
+        window = plan_window(visible, begin, room, rendered, overflowed=next_call.overflowed)
         if window.start != active.window_from:
             kept, snapshot = None, await self._fresh(active, profile)
         call = ModelCallEntry(
@@ -230,6 +234,12 @@ class ModelCaller:
         self._snapshots[name] = snapshot
         while len(self._snapshots) > _MAX_PROMPTS:
             del self._snapshots[next(iter(self._snapshots))]
+
+    def _rendered_of(self, active: ActiveRun) -> Rendered:
+        """What earlier calls made of the session's log."""
+        if len(self._rendered) > _MOST_RENDERED:
+            self._rendered.clear()
+        return self._rendered.setdefault(active.run.session_key, Rendered())
 
     async def _ask(
         self, active: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry

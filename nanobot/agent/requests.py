@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nanobot.agent.context import context
+from nanobot.agent.entry_messages import Rendered
 from nanobot.messages import RunOptions
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.history import with_history
@@ -16,13 +17,17 @@ from nanobot.session.runs import PromptSnapshot
 
 
 def request_of(
-    visible: Sequence[Entry], snapshot: PromptSnapshot, call: ModelCallEntry, options: RunOptions
+    visible: Sequence[Entry],
+    snapshot: PromptSnapshot,
+    call: ModelCallEntry,
+    options: RunOptions,
+    rendered: Rendered | None = None,
 ) -> ModelRequest:
     """What the model is sent over the entries that it may see, the call's own included."""
     profile = call.profile
     return ModelRequest(
         model=profile.name,
-        messages=with_history(options.history, context(visible, snapshot, call)),
+        messages=with_history(options.history, context(visible, snapshot, call, rendered)),
         tools=snapshot.tools if profile.tools else (),
         temperature=call.temperature,
         max_tokens=call.max_tokens,

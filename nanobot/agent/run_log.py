@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nanobot.agent.step import own
+from nanobot.agent.summaries import latest
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import Origin, Role, RunOptions
-from nanobot.session.entries import Body, Entry, UserEntry
+from nanobot.session.entries import Body, Entry, SummaryEntry, SummaryUndoneEntry, UserEntry
 from nanobot.session.labelling import joined_label
 
 _AS_CONFIGURED = RunOptions()
+_SUMMARIES = (SummaryEntry, SummaryUndoneEntry)
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
@@ -22,7 +24,10 @@ class RunLog:
         self.entries: list[Entry] = []
         self.own: list[Body] = []
         """The entries of this run."""
+        self.steps: list[Entry] = []
+        """The same, with their numbers."""
         self._run_id = run_id
+        self._summaries: list[Entry] = []
         self._messages: list[UserEntry] = []
         self._label = NOTHING
         self.append(entries)
@@ -30,7 +35,10 @@ class RunLog:
     def append(self, entries: Sequence[Entry]) -> None:
         self.entries.extend(entries)
         # Cached: these are read dozens of times in a run, and the log may be long.
-        self.own += own(self._run_id, entries)
+        steps = [e for e in entries if e.run_id == self._run_id and e.body is not None]
+        self.steps += steps
+        self.own += own(self._run_id, steps)
+        self._summaries += [e for e in entries if type(e.body) in _SUMMARIES]
         self._messages += [e.body for e in entries if type(e.body) is UserEntry]
         self._label = self._label.join(joined_label([entry.body for entry in entries]))
         for name in ("messages", "options", "private", "label"):  # derived from the log
@@ -52,6 +60,12 @@ class RunLog:
         if self.options.history is None:
             return self.entries
         return [entry for entry in self.entries if entry.run_id == self._run_id]
+
+    @property
+    def summary(self) -> SummaryEntry | None:
+        """The current summary among the entries that the model may see."""
+        own = self.options.history is not None
+        return latest([e for e in self._summaries if not own or e.run_id == self._run_id])
 
     @cached_property
     def private(self) -> bool:

@@ -50,7 +50,7 @@ def check_of(plugged: Plugged) -> Check | None:
         return None
 
     async def check(active: ActiveRun) -> ObjectionEntry | None:
-        entries = [entry for entry in active.entries if entry.run_id == active.run.id]
+        entries = active.entries
         answer = entries[-1].body
         if not isinstance(answer, ReplyEntry):
             return None

@@ -11,11 +11,12 @@ import asyncio
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.operations.at_once import AtOnce
 from nanobot.ports import Clock
 from nanobot.retries import until_stored
 from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted
-from nanobot.session.said import AtOnce, Perform, Said, notice
+from nanobot.session.said import Perform, Said, notice
 from nanobot.text import Sentence, first_sentence
 
 SOON_SECONDS = 1.0

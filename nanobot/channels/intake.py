@@ -29,7 +29,7 @@ from nanobot.messages import (
 )
 from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
-from nanobot.session.said import AtOnce, Order, Said, Waiting, unordered
+from nanobot.session.said import Said, Waiting
 from nanobot.store.journal.previews import STOPPED_LINE
 from nanobot.text import MAX_TEXT, around, without_controls
 from nanobot.visible import blank
@@ -190,11 +190,8 @@ class ChannelIntake:
     async def _settled(self, said: Said) -> Admission:
         """A command or decision with its answer; otherwise the message, waiting for an answer."""
         message, key = said.message, said.session_key
-        order: Order = unordered
-        waiting: Waiting = AtOnce()
-        if self._host is not None:
-            order, waiting = self._host.is_after, self._host.commands
-        settled = await self.reception.commands.settled(said, order, waiting)
+        ways = () if self._host is None else (self._host.is_after, self._host.commands)
+        settled = await self.reception.commands.settled(said, *ways)
         if settled is not None:
             return self._with_draft(settled)
         interrupts = self._bus.busy.mode == "interrupt"

@@ -26,7 +26,9 @@ class Commands(Protocol):
         """The answer to an unknown command; empty for ordinary text."""
         ...
 
-    async def settled(self, said: Said, order: Order, waiting: Waiting) -> Admission | None:
+    async def settled(
+        self, said: Said, order: Order = ..., waiting: Waiting = ...
+    ) -> Admission | None:
         """A command, or a decision on something that was asked, with its answer. None for a message
         that waits for a run."""
         ...

@@ -11,13 +11,14 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.messages import Address, InboundMessage
+from nanobot.operations.at_once import unordered
 from nanobot.operations.engine import Engine
 from nanobot.operations.verdict import numbered, verdict
 from nanobot.session.approvals import Approval, may_answer
 from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import OutboundRow
-from nanobot.session.said import Order, Said, unordered
+from nanobot.session.said import Order, Said
 from nanobot.text import pattern
 
 _LOOKED_AT = 20

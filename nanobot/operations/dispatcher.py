@@ -21,6 +21,7 @@ from nanobot.messages import (
     InboundMessage,
     Role,
 )
+from nanobot.operations.at_once import AtOnce, unordered
 from nanobot.operations.catalogue import (
     OPERATIONS,
     off_here,
@@ -39,7 +40,7 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
-from nanobot.session.said import AtOnce, Order, Said, Waiting, notice, unordered
+from nanobot.session.said import Order, Said, Waiting, notice
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 

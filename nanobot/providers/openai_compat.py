@@ -9,7 +9,7 @@ from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
-from nanobot.providers.openai_request import Quirks, encode_request
+from nanobot.providers.openai_request import Quirks, Written, encode_request
 from nanobot.providers.openai_stream import AnswerReader
 
 
@@ -18,6 +18,7 @@ class OpenAICompatProvider(HttpProvider):
 
     def __init__(self, name: str, api_base: str, api_key: str = "", **more: Any) -> None:
         super().__init__(name, api_base, api_key, **more)
+        self._written = Written()
         # OpenAI's newer models reject `max_tokens`; most other servers know only that.
         self._first_quirks = Quirks(
             completion_tokens="//api.openai.com" in self.api_base,
@@ -44,7 +45,7 @@ class OpenAICompatProvider(HttpProvider):
         return "/chat/completions"
 
     def _encode(self, request: ModelRequest, quirks: Quirks) -> bytes:
-        return encode_request(request, quirks)
+        return encode_request(request, quirks, self._written)
 
     def _parser(self, label: str) -> AnswerParser:
         return AnswerReader()

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import re
+import weakref
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -92,10 +93,52 @@ class Quirks(msgspec.Struct, frozen=True):
     openrouter: bool = False
 
 
-def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
-    """The body of POST /chat/completions. Invalid Unicode is repaired."""
-    messages = _messages(request.messages, quirks)
+class Written:
+    """Parts of requests in the endpoint's format, for the next ones: a run's calls and results are
+    in each of its requests, for as long as their messages exist, and so are the tools.
+    """
+
+    def __init__(self) -> None:
+        self._messages: dict[int, tuple[weakref.ref[ChatMessage], bool, _MessageOut]] = {}
+        self._tools: tuple[Sequence[ToolSpec], msgspec.Raw] = ((), msgspec.Raw(b"[]"))
+
+    @property
+    def kept(self) -> int:
+        """How many messages are kept."""
+        return len(self._messages)
+
+    def message(self, message: ChatMessage, quirks: Quirks) -> _MessageOut:
+        """The message in that format."""
+        key, messages = id(message), self._messages
+        found = messages.get(key)
+        if found is not None and found[0]() is message and found[1] is quirks.own_ids:
+            return found[2]
+
+        def forget(gone: weakref.ref[ChatMessage]) -> None:
+            if (there := messages.get(key)) is not None and there[0] is gone:
+                del messages[key]
+
+        written = _message(message, quirks)
+        messages[key] = weakref.ref(message, forget), quirks.own_ids, written
+        return written
+
+    def tools(self, tools: Sequence[ToolSpec]) -> msgspec.Raw:
+        """The tools in that format. Raises UnicodeEncodeError."""
+        kept, written = self._tools
+        if kept is not tools:
+            written = msgspec.Raw(msgspec.json.encode(_tools(tools), order="deterministic"))
+            self._tools = tools, written
+        return written
+
+
+def encode_request(request: ModelRequest, quirks: Quirks, written: Written | None = None) -> bytes:
+    """The body of POST /chat/completions. Invalid Unicode is repaired. `written`: what earlier
+    requests contained.
+    """
     kept = quirks.anthropic_cache and "claude" in request.model.lower()
+    # _keep changes messages, so they are not those of other requests.
+    usual = Written() if kept or written is None else written
+    messages = _messages(request.messages, quirks, usual)
     if kept:
         _keep(messages, whole=bool(request.tools))
     body: dict[str, Any] = {
@@ -111,7 +154,10 @@ def encode_request(request: ModelRequest, quirks: Quirks) -> bytes:
     if not quirks.no_effort:
         body |= for_openai(request.effort, openrouter=quirks.openrouter)
     if request.tools and not quirks.no_tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        try:
+            body["tools"] = usual.tools(request.tools)
+        except UnicodeEncodeError:
+            body["tools"] = _tools(request.tools)
     return encoded(body)
 
 
@@ -178,7 +224,9 @@ def valid_arguments(text: str) -> str:
     return text
 
 
-def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:
+def _messages(
+    messages: Sequence[ChatMessage], quirks: Quirks, written: Written
+) -> list[_MessageOut]:
     """In this format only users may show images: images in tool results follow the results, in a
     user's message that numbers them.
     """
@@ -186,6 +234,9 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
     shown: list[ImagePart] = []
     for message in messages:
         if message.role == "tool":
+            if isinstance(message.content, str):
+                encoded.append(written.message(message, quirks))
+                continue
             result, images = numbered(message, len(shown) + 1)
             encoded.append(_message(result, quirks))
             shown += images
@@ -195,6 +246,8 @@ def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageO
             shown = []
         if isinstance(message.content, str) and not message.tool_calls:  # most are
             encoded.append(_MessageOut(message.role, message.content))
+        elif isinstance(message.content, str):
+            encoded.append(written.message(message, quirks))
         else:
             encoded.append(_message(message, quirks))
     if shown:
@@ -261,6 +314,10 @@ def _id(call_id: str | None, quirks: Quirks) -> str:
     if quirks.own_ids or _ID.fullmatch(call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    return [_tool(tool) for tool in tools]
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -19,6 +19,7 @@ regular expression.
 """
 _RUN = pattern(f"([{SPACELESS}]+)")
 _ACCENTS = pattern("[\u0300-\u036f]")
+_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _POSSESSIVE = pattern(r"['’]s?(?!\w)")
 
 # Words that carry no meaning for a search.
@@ -76,9 +77,14 @@ def words_of(text: str) -> Iterator[tuple[str, bool]]:
     """Runs of letters and digits, without accents; each with whether its script has no spaces
     between words.
     """
+    if text.isascii():  # the same with less work
+        plain = _POSSESSIVE.sub(" ", text.casefold())
+        for run in plain.translate(_SEPARATORS).split():
+            yield run, False
+        return
     plain = without_accents(unicodedata.normalize("NFKD", text.casefold()))
     plain = _POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", plain).casefold())
-    word = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in plain)
+    word = "".join([c if unicodedata.category(c)[0] in "LNM" else " " for c in plain])
     for run in word.split():
         # The matches of the pattern, and the text between them.
         for at, part in enumerate(_RUN.split(run)):

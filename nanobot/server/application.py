@@ -127,7 +127,7 @@ class Application:
     @web.middleware
     async def _errors(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Turns every exception into a response that reveals no internals."""
-        problem = failed()
+        problem, gone = failed(), False
         with boundary("a request over HTTP"):
             try:
                 return await handler(request)
@@ -136,9 +136,9 @@ class Application:
             except web.HTTPException as refused:
                 problem = self._refused(refused, own_path(request))
             except ConnectionError:
-                raise asyncio.CancelledError from None  # the client has disconnected
-        if request.writer.output_size > 0:
-            raise asyncio.CancelledError  # a second response would appear within the first
+                gone = True
+        if gone or request.writer.output_size > 0:
+            raise asyncio.CancelledError  # to nobody, or within the first response
         body = problem.for_path(own_path(request), wanted(request))
         return answer(problem.status, body, problem.headers)
 

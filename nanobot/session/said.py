@@ -18,10 +18,6 @@ Order: TypeAlias = Callable[[InboundMessage, str, float], bool | None]
 (unix seconds); None where the platform cannot tell."""
 
 
-def unordered(message: InboundMessage, receipt: str, shown_at: float) -> None:
-    """The Order of a platform that has none."""
-
-
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """A person's message in a conversation."""
 
@@ -54,8 +50,6 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 Perform: TypeAlias = Callable[[float], Coroutine[Any, Any, Admission]]
 """Performs a command for at most so many seconds. Gives its message with the answer."""
 
-COMMAND_SECONDS = 30.0
-
 
 class Waiting(Protocol):
     """Waits for the commands of a chat."""
@@ -66,20 +60,8 @@ class Waiting(Protocol):
         ...
 
     def stop(self, said: Said, *, everyone: bool) -> bool:
-        """Stop the commands in progress of that conversation: the person's own, or everyone's.
-        False: there were none."""
+        """Stop the commands in progress there, one's own or everyone's. False: there are none."""
         ...
-
-
-class AtOnce:
-    """The Waiting of a chat that must have the answer with the message: the other chats of its
-    channel wait meanwhile."""
-
-    async def command(self, said: Said, perform: Perform) -> Admission:
-        return await perform(COMMAND_SECONDS)
-
-    def stop(self, said: Said, *, everyone: bool) -> bool:
-        return False
 
 
 def notice(

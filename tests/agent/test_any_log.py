@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from nanobot.agent.context import PromptBudget, context, plan_window
+from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.step import StepLimits, next_step
 from nanobot.agent.summaries import latest
 from nanobot.operations.catalogue import OPERATIONS
@@ -101,6 +102,13 @@ def test_any_log_renders_and_is_summed_up(
     messages = context(log, SNAPSHOT, call)
     assert msgspec.json.encode(messages)
     assert len(material(log, 1, len(log), 500)) <= 510
+    rendered = Rendered()
+    for length in range(len(log) + 1):  # as the calls of a run see it, one after another
+        now = log[:length]
+        window = plan_window(now, 1, room, overflowed=False, rendered=rendered)
+        assert window == plan_window(now, 1, room, overflowed=False)
+        call = msgspec.structs.replace(asking(1, profile), window_from=window.start)
+        assert context(now, SNAPSHOT, call, rendered) == context(now, SNAPSHOT, call)
     summary = latest(log)
     assert summary is None or summary.upto < len(log)
     own = [entry.body for entry in log if entry.run_id == RUN and entry.body is not None]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.context import PromptBudget, Window, context, estimate_tokens, plan_window
+from nanobot.agent.context import PromptBudget, Window, context, plan_window
+from nanobot.agent.entry_messages import estimate_tokens
 from nanobot.messages import Origin
 from nanobot.providers.base import ChatMessage, ModelProfile, ToolCall, ToolSpec, Usage
 from nanobot.session.entries import (

@@ -11,7 +11,9 @@ from typing import TypeVar
 import msgspec
 
 from nanobot.agent.context import PromptBudget, context, plan_window
+from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.run_log import RunLog
+from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Body, Entry
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.journal import log as store_log
@@ -62,6 +64,17 @@ async def test_reading_a_history_calls_nothing_for_each_entry() -> None:
         assert many <= few
 
 
+async def test_a_history_that_was_read_before_is_not_decoded_again() -> None:
+    async with gateway() as bot:
+        await bot.channel.push("hello")
+        await bot.channel.push("x" * 10_000)
+        await bot.settle()
+        once, again = (bot.home.do(lambda c: store_log.read(c, KEY, 0)) for _ in range(2))
+        assert once == again
+        same = [a.body is b.body for a, b in zip(once, again, strict=True)]
+        assert same.count(False) < same.count(True)
+
+
 def test_beginning_a_run_looks_at_the_labels_of_messages_alone() -> None:
     entries = history(TURNS)
     _, count = calls(lambda: RunLog("another", entries))
@@ -78,3 +91,18 @@ def test_planning_and_rendering_call_few_functions_for_each_message() -> None:
     messages, count = calls(lambda: context(entries, PROMPT, call))
     assert len(messages) == 2 * TURNS + 1
     assert count <= 8 * TURNS + 50
+
+
+def test_a_further_call_of_a_run_renders_only_what_is_new() -> None:
+    entries, rendered = history(TURNS), Rendered()
+    room = PromptBudget(profile=PROFILE, fixed=10, max_tokens=1_000, max_history=4 * TURNS)
+
+    def both() -> tuple[ChatMessage, ...]:
+        plan_window(entries, 1, room, overflowed=False, rendered=rendered)
+        return context(entries, PROMPT, asking(TURNS + 1), rendered)
+
+    first, _ = calls(both)
+    entries += log(user("more"), first=len(entries) + 1)
+    second, count = calls(both)
+    assert second[:-1] == first
+    assert count <= 40

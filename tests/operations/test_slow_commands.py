@@ -8,8 +8,8 @@ import pytest
 
 from nanobot.channels import commands
 from nanobot.messages import TERMINAL, WEB, Address, InboundMessage, Role, Sender
+from nanobot.operations import at_once
 from nanobot.operations.operation import Caller, OperationContext, operation
-from nanobot.session import said
 from nanobot.session.said import Said
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
@@ -83,7 +83,7 @@ async def test_the_next_chat_is_answered_whatever_a_command_does(
 async def test_a_command_has_a_limit_where_others_wait_for_it(
     channel: str, answer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(said, "COMMAND_SECONDS", 0.05)
+    monkeypatch.setattr(at_once, "COMMAND_SECONDS", 0.05)
     message = InboundMessage(
         address=Address(channel, "1"),
         message_id="m",

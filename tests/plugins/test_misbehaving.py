@@ -88,6 +88,7 @@ ELSEWHERE = {
 NOT_ASKED = {"outgoing", "remarks", "propagation"}  # of this message: no part of its answer
 WAYS = {
     "raises": "raise ZeroDivisionError('down we go')",
+    "awaits what was cancelled": "raise asyncio.CancelledError",
     "gives nothing": "return None",
     "gives nonsense": "return object()",
     "gives a text": "return 'hi'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 
 import pytest
 
@@ -11,12 +12,15 @@ from nanobot.providers.base import (
     ChatMessage,
     Completion,
     ImagePart,
+    ModelRequest,
     ReasoningDelta,
     TextDelta,
     TextPart,
     ToolCall,
+    ToolSpec,
 )
 from nanobot.providers.openai_compat import OpenAICompatProvider
+from nanobot.providers.openai_request import Quirks, Written, encode_request
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import (
     Answer,
@@ -235,3 +239,26 @@ def test_a_key_that_cannot_work_is_refused_without_showing_it(clock: ManualClock
     with pytest.raises(ConfigError, match=r"providers\.acme\.api_key") as caught:
         OpenAICompatProvider("acme", "https://x/v1", "sk-…oops\n1", clock=clock)
     assert "oops" not in str(caught.value)
+
+
+def test_a_request_has_the_same_bytes_whatever_was_written_before() -> None:
+    written, native, kept = Written(), Quirks(own_ids=True), Quirks(anthropic_cache=True)
+    calls = (ToolCall("an id / of another", "look", '{"at": 1}'), ToolCall("b", "lo ok", "no"))
+    messages = (
+        ChatMessage(role="system", content="You help."),
+        ChatMessage(role="user", content="hello"),
+        ChatMessage(role="assistant", content="", tool_calls=calls),
+        ChatMessage(role="tool", content="seen", tool_call_id="an id / of another"),
+        ChatMessage(role="tool", content="seen \ud800", tool_call_id="b"),
+    )
+    tools = (ToolSpec("look", "Looks.", {"type": "object", "a": 1}),)
+    strange = (ToolSpec("look", "Looks. \ud800", {"type": "object"}),)
+    every = product(range(len(messages)), ((), tools, strange, tools), (native, kept, Quirks()))
+    for last, given, quirks in every:
+        part = messages[: last + 1]
+        request = ModelRequest(model="claude", messages=part, tools=given, max_tokens=9)
+        assert encode_request(request, quirks, written) == encode_request(request, quirks)
+        del request, part
+    assert written.kept == 3
+    del messages
+    assert written.kept == 0

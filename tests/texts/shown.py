@@ -12,7 +12,7 @@ from tests.texts.source import Found, Function, Place, called, every, modules
 
 _NOT_FOR_PEOPLE = ("ToolError", "Fenced")
 """Errors of the tree whose texts models read, or nobody."""
-_TOLD = frozenset({"FrontMatterError", "NoControlGroups", "WantedToExit"})
+_TOLD = frozenset({"CancelledWithin", "FrontMatterError", "NoControlGroups", "WantedToExit"})
 """Exceptions beside that tree whose texts become part of what people are told."""
 _DECLARED = re.compile(r"\bSentence\b|\bWORDS\b")
 """In the annotation of a field: it holds a sentence, or a word for a state."""

@@ -6,7 +6,8 @@ import msgspec
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.context import context, estimate_tokens
+from nanobot.agent.context import context
+from nanobot.agent.entry_messages import estimate_tokens
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.bus.core import Bus
 from nanobot.errors import UnknownId

@@ -10,7 +10,6 @@ import msgspec
 from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
-from nanobot.agent.summaries import latest
 from nanobot.errors import NanobotError, StoreError
 from nanobot.labels import joined
 from nanobot.messages import Origin
@@ -144,7 +143,7 @@ class AskingRecall:
 
 def _in_view(active: ActiveRun) -> set[int]:
     """The memories that earlier runs added and that the model still sees."""
-    summary = latest(active.log.visible)
+    summary = active.log.summary
     start = active.window_from if summary is None else max(active.window_from, summary.upto + 1)
     entries = [e.body for e in active.log.visible if e.seq >= start]
     return {memory for body in entries if isinstance(body, RecallEntry) for memory in body.memories}

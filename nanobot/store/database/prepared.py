@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Protocol, TypeAlias
 
 import sqlalchemy as sa
@@ -75,7 +76,8 @@ class Prepared:
         compiled = self._compiled or self._compile(connection, parameters)
         try:
             cursor = _driver(connection).execute(compiled.sql, compiled.values(parameters))
-            return PreparedResult(compiled.rows(cursor), cursor.rowcount)
+            rows = [] if cursor.description is None else compiled.rows(cursor)
+            return PreparedResult(rows, cursor.rowcount)
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
 
@@ -156,29 +158,21 @@ def _driver(connection: sa.Connection) -> Any:
 class _Compiled:
     """Compiled for SQLite, for one set of parameter names."""
 
-    __slots__ = ("_check", "_fixed", "_order", "_row", "sql")
+    __slots__ = ("_check", "_row", "sql", "values")
 
     def __init__(self, statement: sa.Executable, dialect: sa.Dialect, names: Sequence[str]) -> None:
         compiled = statement.compile(  # type: ignore[attr-defined]
             dialect=dialect, column_keys=list(names)
         )
         self.sql = str(compiled)
-        self._order: list[str] = list(compiled.positiontup or ())
         # Literals within the statement become parameters too, with fixed values.
-        self._fixed: dict[str, Any] = {
-            name: bind.value for name, bind in compiled.binds.items() if not bind.required
-        }
+        fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+        self.values = _in_order(list(compiled.positiontup or ()), names, fixed)
         self._row: Any = None
         self._check = RowCheck([column.type for column in compiled._result_columns])  # noqa: SLF001
 
-    def values(self, parameters: Values) -> list[Any]:
-        fixed = self._fixed
-        return [parameters[name] if name in parameters else fixed[name] for name in self._order]
-
     def rows(self, cursor: sqlite3.Cursor) -> list[Any]:
         """Builds rows with names, like SQLAlchemy's."""
-        if cursor.description is None:
-            return []
         rows = cursor.fetchall()
         if not rows:
             return rows
@@ -186,3 +180,15 @@ class _Compiled:
             self._row = row_maker([column[0] for column in cursor.description])
         self._check.all(rows)
         return list(map(self._row, rows))
+
+
+def _in_order(
+    order: list[str], names: Sequence[str], fixed: Values
+) -> Callable[[Values], Sequence[Any]]:
+    """Puts named and fixed parameters in order, for most statements without Python code."""
+    if len(order) < 2:  # itemgetter gives no tuple
+        return lambda parameters: [{**fixed, **parameters}[name] for name in order]
+    get = itemgetter(*order)
+    if set(order) <= set(names):
+        return get
+    return lambda parameters: get({**fixed, **parameters})

@@ -1,18 +1,19 @@
-"""Messages of programs: taken without a run, or sent with options for their run."""
+"""Messages that no run takes: commands in progress, and those of programs, which may also send
+options for their run."""
 
 from __future__ import annotations
 
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.session import keys
 from nanobot.session.entries import Entry
-from nanobot.session.inbox import Consumed
+from nanobot.session.inbox import BegunCommand, Consumed
 from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
-from nanobot.store.journal import inbox, lanes, log, runs
+from nanobot.store.journal import inbox, lanes, log, outbox, runs
 from nanobot.store.journal.claiming import MOST_READ
 from nanobot.store.unit import Hold, StoreContext
 
@@ -20,6 +21,36 @@ _i = schema.inbound
 _o = schema.outbound
 _r = schema.runs
 _message = msgspec.json.Decoder(InboundMessage)
+
+
+def begun_commands(connection: sa.Connection, channel: str) -> list[BegunCommand]:
+    query = sa.select(_i.c.id, _i.c.body).where(
+        schema.INBOUND_OPEN,
+        _i.c.state == "performing",
+        # Concatenated with nothing, or SQLite would read all messages that ever came from there.
+        _i.c.channel.concat("") == channel,
+    )
+    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
+    return [BegunCommand(row.id, _message.decode(row.body)) for row in rows]
+
+
+def performed(
+    connection: sa.Connection,
+    writer: StoreContext,
+    inbound_id: int,
+    answer: OutboundMessage | None,
+) -> bool:
+    settled = connection.execute(
+        sa.update(_i)
+        .where(_i.c.id == inbound_id, _i.c.state == "performing")
+        .values(state="settled")
+        .returning(_i.c.session_key)
+    ).first()
+    if settled is None:
+        return False
+    if answer is not None:
+        outbox.owe(connection, writer, settled.session_key, "", [answer])
+    return True
 
 
 def take_inbound(

@@ -16,7 +16,6 @@ from nanobot.store.journal import (
     approvals,
     chats,
     claiming,
-    commands,
     direct,
     inbox,
     lanes,
@@ -37,8 +36,8 @@ class SqlJournal(SqlStore):
     admit = verb(admission.admit, "admit")
     unfetched = bare_verb(inbox.unfetched)
     fetched = bare_verb(inbox.fetched, "fetched")
-    begun_commands = bare_verb(commands.begun_commands)
-    performed = verb(commands.performed, "performed")
+    begun_commands = bare_verb(direct.begun_commands)
+    performed = verb(direct.performed, "performed")
     ready = verb(claiming.ready)
     held = verb(claiming.held)
     take_pending = verb(claiming.take_pending, "take_pending")

@@ -8,10 +8,16 @@ import sqlalchemy as sa
 
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
+from nanobot.store.database.prepared import Prepared
 from nanobot.store.verbs import SqlStore, transaction
 
 _t = schema.tainted_files
 _AT_ONCE = 500
+_FEW = 8
+
+_NAMES = sa.select(_t.c.name).where(_t.c.kind == sa.bindparam("k"))
+_OF_KIND = Prepared(_NAMES)
+_MARK = Prepared(_NAMES.where(_t.c.name == sa.bindparam("n")))
 
 
 class SqlTaintMarks(SqlStore):
@@ -28,14 +34,17 @@ class SqlTaintMarks(SqlStore):
     @transaction()
     def any_of(self, connection: sa.Connection, marks: Sequence[str]) -> bool:
         """Whether one of these exists."""
+        if len(marks) <= _FEW:  # those of a file
+            found = [_MARK.execute(connection, k=k, n=n).first() for k, n in map(_split, marks)]
+            return any(found)
         query = sa.select(_t.c.name).where(_among(marks)).limit(1)
         return connection.execute(query).first() is not None
 
     @transaction()
     def beginning_with(self, connection: sa.Connection, prefix: str) -> list[str]:
         """The marks of a kind (with a trailing colon), sorted."""
-        query = sa.select(_t.c.name).where(_t.c.kind == prefix.rstrip(":"))
-        return sorted(prefix + name for name in connection.scalars(query))
+        rows = _OF_KIND.execute(connection, k=prefix.rstrip(":"))
+        return sorted([prefix + name for (name,) in rows])
 
     @transaction("taint_marked")
     def _add(self, connection: sa.Connection, marks: Sequence[str]) -> None:
