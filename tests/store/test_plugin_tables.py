@@ -3,10 +3,10 @@ conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -18,7 +18,8 @@ from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.plugins.postgres.store.plugin_tables import tables_of
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
-from nanobot.store.plugin_tables import Revisions, numbers, upgrade
+from nanobot.store.database.database import Database
+from nanobot.store.plugin_tables import Revisions, migrate_plugin, numbers, upgrade
 from tests.store.conftest import Postgres
 
 PLUGINS: dict[str, Plugin] = {
@@ -129,6 +130,30 @@ def test_tables_of_a_plugin_that_is_not_installed_stay_behind_and_are_named(
     assert moved.left == ("theirs",)
     assert "language_chats" in contents(target)
     assert "theirs_notes" not in contents(target)
+
+
+async def test_a_start_writes_nothing_of_tables_that_are_of_the_newest_revision() -> None:
+    class Alone:
+        """A database of one connection."""
+
+        def __init__(self) -> None:
+            self.engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+
+        async def transact(self, work: Callable[[sa.Connection], Any], verb: str = "") -> Any:
+            with self.engine.begin() as connection:
+                return work(connection)
+
+    alone, said = Alone(), list[str]()
+    database = cast("Database", alone)
+    await migrate_plugin(database, "theirs", THEIRS["theirs"][:1])
+    sa.event.listen(alone.engine, "before_cursor_execute", lambda *a: said.append(a[2].split()[0]))
+    await migrate_plugin(database, "theirs", THEIRS["theirs"][:1])
+    assert said
+    assert set(said) <= {"PRAGMA", "SELECT"}
+    await migrate_plugin(database, "theirs", THEIRS["theirs"])
+    assert {"CREATE", "INSERT"} <= set(said)
+    assert await database.transact(numbers) == {"theirs": 2}
+    alone.engine.dispose()
 
 
 def columns(name: str, connection: sa.Connection) -> list[str]:
