@@ -51,6 +51,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.triggers.jobs import Plan
+from tests.outboxes import marks_of, outbox_of
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -237,8 +238,8 @@ class Verbs:
             await timed.named(f"runs list {state}".strip(), rows)
         own = records.runs(session=key, state="", limit=50)
         await timed.named("runs list --session", own)
-        await timed.named("outbox list", records.outbox(state="", limit=50))
-        await timed.named("outbox list dead", records.outbox(state="dead", limit=50))
+        await timed.named("outbox list", outbox_of(records).listed(state="", limit=50))
+        await timed.named("outbox list dead", outbox_of(records).listed(state="dead", limit=50))
         calls = self._calls.listed(session=key, name="", limit=50)
         await timed.named("tools history", calls)
         await timed.named("chats of a channel", records.chats(CHANNEL))
@@ -246,7 +247,7 @@ class Verbs:
         await timed.named("pair list", self._pairings.listed(state="", limit=50))
         await timed.named("usage", self._usage.rows("person", "2000-01-01", {}))
         await timed.named("remember: due", self._remembering.due(60.0))
-        await timed.named("mark_read", records.mark_read(key))
+        await timed.named("mark_read", marks_of(records).mark_read(key))
         await timed.named("unfetched", self._journal.unfetched(CHANNEL))
         await timed.named("oldest_owed", self._journal.oldest_owed())
         await timed.named("take_inbound", self._journal.take_inbound(None))

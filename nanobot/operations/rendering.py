@@ -14,7 +14,7 @@ import msgspec
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
-from nanobot.session.views import OutboxView, RunView, SessionView, ToolCallView
+from nanobot.session.views import RunView, SessionView, ToolCallView
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
@@ -25,7 +25,6 @@ SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {
         *("waiting", "run", "found"),
     ),
     RunView: ("id", "state", "session_key", "created_at", "about", "error"),
-    OutboxView: ("id", "state", "address", "created_at", "text", "error"),
     ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 """What a list shows of the rows of rooms on the way of a message, which do not think of lists."""

@@ -12,17 +12,12 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec import Meta
 
-from nanobot.messages import Address, OutboundKind
+from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import Body
 from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.text import SHAPE, WORDS, Sentence
-
-_OUTBOX_STATES = (
-    *("preview", "held", "digested", "pending", "sending", "sent"),
-    *("replaced", "direct", "dead", "dropped"),
-)
+from nanobot.text import SHAPE, Sentence
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,34 +93,6 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer on its way to a chat; `settled_at` is None until then."""
-
-    channel: str
-    state: str
-    created_at: float
-    settled_at: float | None
-
-
-class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """An outgoing message. `receipt`: the platform's ids of the parts that arrived, separated by
-    commas; None until one arrives."""
-
-    id: int
-    address: str
-    key: str
-    state: Annotated[str, Meta(extra={WORDS: _OUTBOX_STATES})]
-    attempts: int
-    maybe_duplicate: bool
-    receipt: str | None
-    kind: OutboundKind
-    text: str
-    error: Sentence | None
-    session_key: str
-    run_id: str
-    created_at: float
-
-
 class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call of a run. `arguments`: the model's text, unchanged. `message`: the latest request
     to the run before the call."""
@@ -152,15 +119,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: int = 0
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when the oldest message waits and the oldest answer is unsent, and how many units of
-    work wait for the store."""
-
-    oldest_waiting: float | None = None
-    oldest_owed: float | None = None
-    queued: int = 0
-
-
 class Records(Protocol):
     """The store's second port, next to journal.Journal. Reading starts no run and changes nothing.
 
@@ -169,10 +127,6 @@ class Records(Protocol):
 
     async def counts(self) -> Counts:
         """How many rows of each kind there are."""
-        ...
-
-    async def load(self) -> Load:
-        """Pending work."""
         ...
 
     async def sessions(
@@ -188,11 +142,6 @@ class Records(Protocol):
 
     async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
         """Entries of a session's log in order, starting after `after`."""
-        ...
-
-    async def mark_read(self, key: str, entry: int | None = None) -> bool:
-        """Mark a session as read up to an entry (None: entirely). After all of it is read, nothing
-        there waits for a terminal any more, except questions. False: there is no such session."""
         ...
 
     async def forget_prompts(self) -> int:
@@ -222,10 +171,6 @@ class Records(Protocol):
         """The entries of one run, in order."""
         ...
 
-    async def deliveries(self, run_id: str) -> tuple[Delivery, ...]:
-        """The answer of one run on its way to its chat; empty if the run has none."""
-        ...
-
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:
         """End one live run, whichever process drives it. None: it is not alive."""
         ...
@@ -234,24 +179,8 @@ class Records(Protocol):
         """The live runs started from a session (by that sender), and those that these started."""
         ...
 
-    async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
-        """Messages in a state ("": in any)."""
-        ...
-
-    async def owed(self, number: int) -> OutboxView | None:
-        """One message."""
-        ...
-
     async def arrived(self, channel: str, message_ids: tuple[str, ...]) -> list[str]:
         """Those ids that belong to delivered messages of ours on that platform."""
-        ...
-
-    async def retry(self, number: int) -> Address | None:
-        """Make a failed message unsent again. Returns its chat; None: it had not failed."""
-        ...
-
-    async def drop(self, number: int) -> bool:
-        """Discard an unsent or failed message; False when it is neither."""
         ...
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:

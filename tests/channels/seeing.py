@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.store.repositories import outbox
+from nanobot.plugins.common.store import outbox
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 

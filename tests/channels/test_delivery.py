@@ -26,12 +26,12 @@ from nanobot.errors import (
     Uncertain,
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import outbox
 from nanobot.plugins.postgres.processes.sharing import Leased
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal import chats
-from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
 from nanobot.testing.machine import ManualClock

@@ -10,8 +10,8 @@ import pytest
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import NotSent, StoreUnwritable
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import outbox
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider

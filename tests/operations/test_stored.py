@@ -9,8 +9,8 @@ import pytest
 from nanobot.errors import UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.tools import ToolView
+from nanobot.plugins.common.outbox import OutboxView
 from nanobot.session.views import (
-    OutboxView,
     RunView,
     SessionView,
 )
@@ -18,6 +18,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.tooling import Recorder
+from tests.outboxes import outbox_of
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
@@ -76,7 +77,7 @@ async def test_a_call_starts_a_new_conversation(bot: FakeGateway) -> None:
     await talk(bot, "one", chat="1")
     await call(bot, "new", session="fake:1")
     await bot.settle()
-    (owed, *_) = await bot.records.outbox(state="", limit=5)
+    (owed, *_) = await outbox_of(bot.records).listed(state="", limit=5)
     assert owed.text.startswith("New conversation.")
 
 

@@ -17,12 +17,13 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.outbox import OutboxView
 from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables
-from nanobot.session.views import OutboxView
 from nanobot.testing.model import ScriptedProvider
 from nanobot.troubles import TROUBLES
+from tests.outboxes import outbox_of
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.store.conftest import Postgres
@@ -92,7 +93,7 @@ async def arrived(parts: Parts, count: int) -> list[OutboxView]:
     """The messages to people that have arrived, once there are so many."""
     async with asyncio.timeout(20):
         while True:
-            rows = await parts.engine.records.outbox(state="sent", limit=10)
+            rows = await outbox_of(parts.engine.records).listed(state="sent", limit=10)
             if len(rows) >= count:
                 return rows
             await asyncio.sleep(0.05)

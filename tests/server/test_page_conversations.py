@@ -17,6 +17,7 @@ from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.plugins.hooks.checks import wrong
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.outboxes import outbox_of
 from tests.server.housing import Client, House, house
 
 
@@ -38,7 +39,7 @@ async def row(owner: Client, key: str) -> dict[str, Any] | None:
 
 async def delivered(served: House, text: str) -> bool:
     """Whether a message of that text was sent."""
-    sent = await served.parts.engine.records.outbox(state="sent", limit=50)
+    sent = await outbox_of(served.parts.engine.records).listed(state="sent", limit=50)
     return any(text in message.text for message in sent)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
+from nanobot.plugins.common.store import outbox
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories import outbox
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, following, rendered, said, told

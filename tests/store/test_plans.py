@@ -12,6 +12,7 @@ from nanobot.plugins.runs.store import ToolCalls
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
+from tests.outboxes import marks_of, outbox_of
 from tests.store.home import Home
 from tests.store.making import (
     KEY,
@@ -118,11 +119,11 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.take_inbound(None)
     await journal.session(KEY)
     await records.counts()
-    await records.mark_read(KEY)
+    await marks_of(records).mark_read(KEY)
     await records.runs(session=KEY, state="", limit=10)
     await records.runs(session="", state="live", limit=10)
     await ToolCalls(new_home.database, records.writer).listed(session=KEY, name="", limit=10)
-    await records.outbox(state="dead", limit=10)
+    await outbox_of(records).listed(state="dead", limit=10)
     await new_home.eraser().erase(KEY, 1, "1")
     assert await statements.slow() == {}
 

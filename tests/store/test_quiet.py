@@ -40,6 +40,7 @@ from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.jobs import Plan
+from tests.outboxes import outbox_of
 from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_memory
 
@@ -300,9 +301,9 @@ async def test_what_is_held_can_be_dropped_and_erased(home: Home) -> None:
     for _ in range(4):
         await process.post()
     await process.look()
-    held = await home.records().outbox(state="held", limit=9)
+    held = await outbox_of(home.records()).listed(state="held", limit=9)
     assert [row.state for row in held] == ["held"] * 3
-    assert await home.records().drop(held[0].id)
+    assert await outbox_of(home.records()).drop(held[0].id)
     await home.eraser().erase("fake:1", 3, "local")
     home.clock.advance(HOUR + 1)
     assert await process.look() == ["news 2."]

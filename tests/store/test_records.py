@@ -9,6 +9,7 @@ from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.views import Counts
+from tests.outboxes import marks_of, outbox_of
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
 
@@ -22,11 +23,11 @@ async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
     assert await records.sessions(limit=10, unread=False) == []
     assert await records.runs(session="", state="", limit=10) == []
-    assert await records.outbox(state="", limit=10) == []
+    assert await outbox_of(records).listed(state="", limit=10) == []
     assert await records.session(KEY) is None
     assert await records.run("r1") is None
     assert await records.run_entries("r1") == ()
-    assert await records.owed(1) is None
+    assert await outbox_of(records).one(1) is None
 
 
 async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(home: Home) -> None:
@@ -51,12 +52,12 @@ async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(h
 async def test_what_was_read_is_unread_again_after_a_change(home: Home) -> None:
     journal, records = home.journal(), home.records()
     await begun(journal, "r1")
-    assert await records.mark_read(KEY)
+    assert await marks_of(records).mark_read(KEY)
     assert await records.sessions(limit=10, unread=True) == []
     home.clock.advance(1)
     await journal.post(KEY, told("news", "p1"))
     assert [session.key for session in await records.sessions(limit=10, unread=True)] == [KEY]
-    assert not await records.mark_read("nowhere")
+    assert not await marks_of(records).mark_read("nowhere")
 
 
 async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> None:
@@ -71,7 +72,7 @@ async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> Non
         await journal.release(claimed.lane, claimed.run)
     assert (await home.bodies(KEY))[-1] == CancelEntry(by="1001")
     assert (await records.counts()).waiting == 1
-    (owed,) = await records.outbox(state="pending", limit=10)
+    (owed,) = await outbox_of(records).listed(state="pending", limit=10)
     assert (owed.address, owed.text) == ("telegram:7", "Cancelled.")
 
 
@@ -82,11 +83,11 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
     row = await following(journal)
     await journal.bury(row, "blocked", scope="message")
     assert (await records.counts()).dead == 1
-    assert await records.retry(row.id) == CHAT
-    assert await records.retry(row.id) is None
-    assert await records.drop(row.id)
-    assert not await records.drop(row.id)
-    after = await records.owed(row.id)
+    assert await outbox_of(records).retry(row.id) == CHAT
+    assert await outbox_of(records).retry(row.id) is None
+    assert await outbox_of(records).drop(row.id)
+    assert not await outbox_of(records).drop(row.id)
+    after = await outbox_of(records).one(row.id)
     assert after is not None
     assert after.state == "dropped"
     assert await journal.next_outbound(CHAT) is None

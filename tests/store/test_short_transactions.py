@@ -104,7 +104,7 @@ APART: dict[str, dict[str, Any]] = {
     "SqlMemoryStore._some_scopes": {"after": None},
     "SqlMemoryStore.by_digest": {"digest": b"x"},
     "SqlRecords._some_approvals": {"before": None},
-    "SqlRecords._some_outbox": {"before": None, "size": 250},
+    "SqlOutbox._some": {"before": None, "size": 250},
     "SqlRecords._counted": {"name": "unreadable"},
     "SqlPairingStore._some": {"after": None},
     "SqlRecords._some_asked_by": {"before": None},

@@ -273,7 +273,7 @@ class Crowded:
             "SqlJobs.add": {"plan": msgspec.structs.replace(plan(self.home), name="new")},
             "SqlEraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
-            "SqlRecords.mark_read": {"entry": None},
+            "SqlConversationList.mark_read": {"entry": None},
             "SqlRecords.seen": {"person": "telegram:1001"},
             "SqlAfterRuns.settle": of_call,
             "SqlTitles.keep": of_call,

@@ -17,6 +17,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
+from tests.outboxes import marks_of, outbox_of
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
 
@@ -68,7 +69,7 @@ async def test_a_run_is_kept_once_by_its_key(desk: Desk) -> None:
 
 async def test_a_post_is_owed_by_the_transaction_that_ends_the_run(desk: Desk) -> None:
     await desk.end(await desk.tasks.create(task()))
-    (owed,) = await desk.records.outbox(state="pending", limit=9)
+    (owed,) = await outbox_of(desk.records).listed(state="pending", limit=9)
     assert (owed.text, owed.session_key) == ("Task completed: Say it\n\n42", KEY)
     assert [entry.kind for entry in await desk.records.entries(KEY, after=0, limit=9)] == ["post"]
 
@@ -82,7 +83,7 @@ async def test_a_follow_up_waits_in_the_lane_of_the_parent(desk: Desk) -> None:
     (report,) = [entry.body for entry in claim.entries]
     assert isinstance(report, UserEntry)
     assert report.text == f"[background run {run_id}] Task failed: Say it\n\n42"
-    assert await desk.records.outbox(state="pending", limit=9) == []
+    assert await outbox_of(desk.records).listed(state="pending", limit=9) == []
 
 
 async def test_what_is_cancelled_before_it_began_is_told_once(desk: Desk) -> None:
@@ -90,7 +91,7 @@ async def test_what_is_cancelled_before_it_began_is_told_once(desk: Desk) -> Non
     ending = Ending(state=RunState.ABORTED, error="cancelled")
     assert await desk.records.cancel(run_id, ending, "ann") is not None
     assert await desk.records.cancel(run_id, ending, "ann") is None
-    texts = [row.text for row in await desk.records.outbox(state="", limit=9)]
+    texts = [row.text for row in await outbox_of(desk.records).listed(state="", limit=9)]
     assert texts == ["Task cancelled: Say it"]
 
 
@@ -102,7 +103,7 @@ async def test_a_driver_that_lost_the_lane_reports_nothing(desk: Desk) -> None:
     assert await desk.records.cancel(run_id, ending, "ann") is not None
     with pytest.raises(Fenced):
         await desk.journal.finish(claim.lane, claim.run, Ending(state=RunState.COMPLETED))
-    assert len(await desk.records.outbox(state="", limit=9)) == 1
+    assert len(await outbox_of(desk.records).listed(state="", limit=9)) == 1
 
 
 async def test_a_run_of_nobody_becomes_an_unread_conversation(desk: Desk) -> None:
@@ -122,9 +123,9 @@ async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(de
         kind=OutboundKind.APPROVAL,
     )
     await desk.journal.post(f"task:{run_id}", question)
-    assert len(await desk.records.outbox(state="pending", limit=9)) == 2
-    assert await desk.records.mark_read(f"task:{run_id}")
-    left = await desk.records.outbox(state="pending", limit=9)
+    assert len(await outbox_of(desk.records).listed(state="pending", limit=9)) == 2
+    assert await marks_of(desk.records).mark_read(f"task:{run_id}")
+    left = await outbox_of(desk.records).listed(state="pending", limit=9)
     assert [row.key for row in left] == ["q"]
     assert await desk.journal.owed_chats("cli") == [Address("cli", f"task:{run_id}")]
 
@@ -132,8 +133,10 @@ async def test_a_report_of_nobodys_run_waits_for_a_terminal_until_it_was_read(de
 async def test_reading_leaves_what_a_platform_is_owed(desk: Desk) -> None:
     message = OutboundMessage(address=Address("telegram", "1"), text="Hi", key="p")
     await desk.journal.post("telegram:1", message)
-    assert await desk.records.mark_read("telegram:1")
-    assert [row.key for row in await desk.records.outbox(state="pending", limit=9)] == ["p"]
+    assert await marks_of(desk.records).mark_read("telegram:1")
+    assert [row.key for row in await outbox_of(desk.records).listed(state="pending", limit=9)] == [
+        "p"
+    ]
 
 
 async def test_a_run_is_not_claimed_before_its_time(home: Home, desk: Desk) -> None:

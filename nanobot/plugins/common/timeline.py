@@ -7,10 +7,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from nanobot.plugins.common.outbox import Delivery
 from nanobot.plugins.common.ratings import FeedbackView
 from nanobot.plugins.common.run_parts import Outcome, Part, parts_of
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
-from nanobot.session.views import Delivery, EntryView, Remark, RunView
+from nanobot.session.views import EntryView, Remark, RunView
 
 _SLOW = 1.0
 _IDLE = 1.0

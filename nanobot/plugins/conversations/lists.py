@@ -50,6 +50,11 @@ class ConversationList(Protocol):
         """Hide a session from lists until it gets a new message."""
         ...
 
+    async def mark_read(self, key: str, entry: int | None = None) -> bool:
+        """Mark a session as read up to an entry (None: entirely). After all of it is read, nothing
+        there waits for a terminal any more, except questions."""
+        ...
+
 
 def listing_of(context: OperationContext) -> ConversationList:
     """The list of the gateway in which an operation runs."""

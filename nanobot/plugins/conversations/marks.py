@@ -27,7 +27,7 @@ async def mark_read(
     When all of it is read, undelivered messages to a terminal there are dropped, except questions.
     """
     check_sight(caller, session)
-    await context.engine.records.mark_read(session, entry or None)
+    await listing_of(context).mark_read(session, entry or None)
     return await session_of(context, caller, session)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store.outbox import drop
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.search.conversations import MessageSearch
 from nanobot.session.views import SessionView
@@ -26,6 +28,15 @@ from nanobot.text import title_of
 
 _s = schema.sessions
 _m = schema.session_marks
+_e = schema.entries
+_o = schema.outbound
+
+_READ_SO_FAR = sa.select(_s.c.head_seq, _s.c.updated_at, _s.c.last_read_at).where(
+    _s.c.key == sa.bindparam("k")
+)
+_SAID_AT = sa.select(_e.c.at).where(
+    _e.c.session_key == sa.bindparam("k"), _e.c.seq == sa.bindparam("n")
+)
 
 _LOOKED_THROUGH = 10_000
 """A search for words reads this many of the latest sessions."""
@@ -118,6 +129,22 @@ class SqlConversationList(SessionLists):
         at = connection.scalar(sa.select(_s.c.updated_at).where(_s.c.key == key))
         return at is not None and _mark(connection, key, archived_at=at if archived else None)
 
+    @transaction("mark_read")
+    def mark_read(self, connection: sa.Connection, key: str, entry: int | None = None) -> bool:
+        session = connection.execute(_READ_SO_FAR, {"k": key}).first()
+        if session is None:
+            return False
+        if entry is None or session.head_seq <= entry:
+            for number in _unshown(connection, key):
+                drop(connection, self.writer, number)
+            until = session.updated_at
+        else:
+            until = connection.scalar(_SAID_AT, {"k": key, "n": entry}) or 0.0
+        if session.last_read_at is None or session.last_read_at < until:
+            seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=until)
+            connection.execute(seen)
+        return True
+
 
 def _first_words(connection: sa.Connection, key: str) -> str:
     """The default title of a session."""
@@ -137,3 +164,18 @@ def _mark(connection: sa.Connection, key: str, **values: object) -> bool:
 def _set_title(connection: sa.Connection, key: str, title: str) -> bool:
     changed = sa.update(_s).where(_s.c.key == key).values(title=title)
     return bool(connection.execute(changed).rowcount)
+
+
+def _unshown(connection: sa.Connection, session_key: str) -> list[int]:
+    """The messages that a session shows in a terminal as soon as one attaches, except questions."""
+    waits = sa.select(_o.c.id, _o.c.body).where(
+        schema.OUTBOUND_OPEN,
+        _o.c.session_key == session_key,
+        _o.c.channel == TERMINAL,
+        _o.c.state == "pending",
+    )
+    messages = [
+        (number, msgspec.json.decode(body, type=OutboundMessage))
+        for number, body in connection.execute(waits)
+    ]
+    return [number for number, message in messages if message.kind is not OutboundKind.APPROVAL]

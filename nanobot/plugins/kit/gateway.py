@@ -50,6 +50,7 @@ from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
+from nanobot.store.opening import Store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
@@ -127,7 +128,8 @@ class FakeGateway:
         self.background = background = self._background(options)
         self.starter: TaskStarter = background.starter
         self.brought = options.brings(self)
-        self.offers = Offers(self.brought.offers)
+        store = Store(process, process.writer, None)
+        self.offers = Offers({Store: store, **self.brought.offers})
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit
-from nanobot.session.views import OutboxView
+from nanobot.plugins.common.outbox import OutboxView
+
+if TYPE_CHECKING:
+    from nanobot.plugins.common.store.outbox import SqlOutbox
 
 _MessageNumber: TypeAlias = Annotated[int, Meta(ge=1, description="The message.")]
 
 
+def outbox_of(context: OperationContext) -> SqlOutbox:
+    """The outbox of the gateway in which an operation runs."""
+    from nanobot.plugins.common.store.outbox import SqlOutbox  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return SqlOutbox(store.database, store.writer)
+
+
 async def _message_of(context: OperationContext, number: int) -> OutboxView:
-    message = await context.engine.records.owed(number)
+    message = await outbox_of(context).one(number)
     if message is None:
         raise UnknownId(f"There is no message {number}; `outbox list` lists them.")
     return message
@@ -53,25 +65,24 @@ async def list_outbox(
     `held` or `digested`. Answers that a program got directly have the state `direct` and are listed
     only with it.
     """
-    return await context.engine.records.outbox(state=state, limit=limit)
+    return await outbox_of(context).listed(state=state, limit=limit)
 
 
 @operation("outbox retry", example="17")
 async def retry_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
     """Retry a message whose delivery failed."""
-    engine = context.engine
-    address = await engine.records.retry(id)
+    address = await outbox_of(context).retry(id)
     message = await _message_of(context, id)
     if address is None:
         raise NanobotError(f"Message {id} is {message.state}: only dead messages can be retried.")
-    engine.bus.owed(address)
+    context.engine.bus.owed(address)
     return message
 
 
 @operation("outbox drop", example="17")
 async def drop_message(context: OperationContext, _: Caller, id: _MessageNumber) -> OutboxView:
     """Discard an unsent message."""
-    dropped = await context.engine.records.drop(id)
+    dropped = await outbox_of(context).drop(id)
     message = await _message_of(context, id)
     if not dropped:
         raise NanobotError(f"Message {id} is {message.state}: it cannot be dropped now.")

@@ -17,6 +17,7 @@ from nanobot.plugins.common.ratings import ratings_among
 from nanobot.plugins.common.run_ids import RunId, run_of
 from nanobot.plugins.common.sessions import check_sight, log_lines
 from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
+from nanobot.plugins.runs.outbox import outbox_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
@@ -98,11 +99,10 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
     `!` are remarks of plugins.
     """
     run, engine = await run_of(context, caller, id), context.engine
-    records = engine.records
-    views = await records.run_entries(run.id)
+    views = await engine.records.run_entries(run.id)
     entries = [as_entry(view) for view in views]
     times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
-    sent = await records.deliveries(run.id)
+    sent = await outbox_of(context).deliveries(run.id)
     return RunPage(
         run=run,
         entries=views,

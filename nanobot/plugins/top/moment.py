@@ -9,6 +9,15 @@ from nanobot.plugins.common.timeline import took
 from nanobot.text import Sentence
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when the oldest message waits and the oldest answer is unsent, and how many units of
+    work wait for the store."""
+
+    oldest_waiting: float | None = None
+    oldest_owed: float | None = None
+    queued: int = 0
+
+
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has not ended: its current activity, and the seconds that the activity and the run
     have lasted. `kind` and `name` say the same as `doing` for programs; "": no step of its timeline

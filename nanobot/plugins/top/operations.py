@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -15,6 +15,9 @@ from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
 from nanobot.session.states import as_people_see
 from nanobot.session.views import RunView
+
+if TYPE_CHECKING:
+    from nanobot.plugins.top.store import Loads
 
 
 @operation("runs now", reads=True, role=Role.MEMBER, text=moment_text, example="limit=5")
@@ -40,8 +43,9 @@ async def show_now(
     if caller.role is not Role.OWNER:
         return Moment(at=now, serving=facts.serving, runs=runs, more_runs=len(live) > limit)
     lag = lag_of(asyncio.get_running_loop())
+    loads = _loads(context)
     began = engine.clock.monotonic()
-    load = await engine.records.load()
+    load = await loads.now()
     store_ms = (engine.clock.monotonic() - began) * 1000
     counts = await engine.records.counts()
     spent = None if engine.spending is None else await engine.spending.spent()
@@ -64,6 +68,14 @@ async def show_now(
         store_ms=round(store_ms, 2),
         store_queue=load.queued,
     )
+
+
+def _loads(context: OperationContext) -> Loads:
+    from nanobot.plugins.top.store import Loads  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return Loads(store.database, store.writer)
 
 
 async def _doing(context: OperationContext, run: RunView, now: float) -> LiveRun:

@@ -13,7 +13,6 @@ from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     Counts,
     EntryView,
-    OutboxView,
     RunView,
     SessionView,
 )
@@ -27,32 +26,23 @@ from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _s = schema.sessions
-_PAGE = 250
-"""Messages of the outbox that a list reads in one transaction."""
 
 
 class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    load = verb(views.load)
     session = bare_verb(session_views.one)
-    mark_read = verb(outbox_rows.mark_read, "mark_read")
     run = bare_verb(views.one_run)
     run_ids = bare_verb(views.run_ids)
     children = bare_verb(descendants.below)
     run_entries = bare_verb(views.run_entries)
-    deliveries = bare_verb(views.deliveries)
     cancel = verb(journal_runs.cancel, "cancel")
-    owed = bare_verb(views.one_outbox)
     arrived = bare_verb(outbox_rows.arrived)
-    retry = verb(outbox_rows.retry, "retry")
-    drop = verb(outbox_rows.drop, "drop")
     approval = bare_verb(approval_rows.one)
     seen = bare_verb(approval_rows.seen, "seen")
     forget_rule = bare_verb(approval_rows.forget, "forget_rule")
 
     _counted = bare_verb(views.counted)
-    _some_outbox = bare_verb(views.some_outbox)
     _some_approvals = bare_verb(approval_rows.listing)
     _some_asked_by = bare_verb(approval_rows.asked_by)
     _some_rules = bare_verb(approval_rows.rules)
@@ -84,16 +74,6 @@ class SqlRecords(SqlStore):
 
     async def counts(self) -> Counts:
         return Counts(**{name: await self._counted(name) for name in views.COUNTED})
-
-    async def outbox(self, *, state: str, limit: int) -> list[OutboxView]:
-        found: list[OutboxView] = []
-        while len(found) < limit:
-            size = min(limit - len(found), _PAGE)
-            some = await self._some_outbox(state, size, found[-1].id if found else None)
-            found += some
-            if len(some) < size:
-                break
-        return found
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         found: list[Approval] = []

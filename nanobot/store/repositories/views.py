@@ -9,23 +9,16 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session import keys
-from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind
 from nanobot.session.views import (
-    Delivery,
     EntryView,
-    Load,
-    OutboxView,
     RunView,
 )
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
-from nanobot.store.repositories import outbox
 from nanobot.store.repositories.log_pages import as_entry
-from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import first_sentence
 
@@ -63,16 +56,6 @@ def counted(connection: sa.Connection, name: str) -> int:
     """One of the fields of Counts."""
     table, where = COUNTED[name]
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
-
-
-def load(connection: sa.Connection, writer: StoreContext) -> Load:
-    waiting = sa.select(_i.c.at).where(runs.PENDING).limit(_LOOKED_AT)
-    owed = sa.select(_o.c.created_at).where(sa.and_(schema.OUTBOUND_OPEN)).limit(_LOOKED_AT)
-    return Load(
-        oldest_waiting=min(connection.scalars(waiting), default=None),
-        oldest_owed=min(connection.scalars(owed), default=None),
-        queued=max(writer.units - 1, 0),  # without this one
-    )
 
 
 def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
@@ -278,46 +261,3 @@ def of_run(
                     yield as_entry(row.session_key, entry)
             elif entry.kind == "user":
                 return
-
-
-def deliveries(connection: sa.Connection, run_id: str) -> tuple[Delivery, ...]:
-    query = sa.select(_o.c.channel, _o.c.state, _o.c.created_at, _o.c.settled_at)
-    rows = connection.execute(query.where(_o.c.key == keys.answer(run_id))).all()
-    return tuple(
-        Delivery(channel=channel, state=state, created_at=created_at, settled_at=settled_at)
-        for channel, state, created_at, settled_at in rows
-        if state not in ("preview", "direct")
-    )
-
-
-def some_outbox(
-    connection: sa.Connection, state: str, size: int, before: int | None
-) -> list[OutboxView]:
-    """A page of the outbox, see outbox.listing."""
-    rows = outbox.listing(connection, state or None, size, before=before)
-    return [as_outbox(row) for row in rows]
-
-
-def one_outbox(connection: sa.Connection, number: int) -> OutboxView | None:
-    rows = outbox.listing(connection, None, 1, number)
-    return as_outbox(rows[0]) if rows else None
-
-
-def as_outbox(row: OutboundRow) -> OutboxView:
-    """A row of the outbox as people see it."""
-    receipts = [part.receipt for part in row.parts if part.receipt is not None]
-    return OutboxView(
-        id=row.id,
-        address=str(row.message.address),
-        key=row.message.key,
-        state=row.state,
-        attempts=row.attempts,
-        maybe_duplicate=row.maybe_duplicate,
-        receipt=",".join(receipts) or None,
-        kind=row.message.kind,
-        text=row.message.text,
-        error=row.error,
-        session_key=row.session_key,
-        run_id=row.run_id,
-        created_at=row.created_at,
-    )

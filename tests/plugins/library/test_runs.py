@@ -35,6 +35,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
+from tests.outboxes import outbox_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
@@ -254,7 +255,7 @@ async def test_a_program_may_want_to_agree_to_every_call(approve: bool) -> None:
         seen = str(model.requests[1].messages[-1].content)
         assert seen == "noon" if approve else "denied" in seen
         assert bot.channel.sent == []
-        assert await bot.records.outbox(state="pending", limit=9) == []
+        assert await outbox_of(bot.records).listed(state="pending", limit=9) == []
 
 
 async def test_what_waits_in_the_session_of_such_a_run_waits_on() -> None:

@@ -20,6 +20,7 @@ from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.session.inbox import Admission
 from nanobot.store.repositories.current_owners import ChannelOwners, owners_among
+from tests.outboxes import outbox_of
 from tests.store.home import Home
 
 CHAT = Address("telegram", "666")
@@ -69,7 +70,7 @@ async def test_an_approved_stranger_has_a_role_and_is_owed_a_word(home: Home) ->
     assert await pairings.role("telegram", "666") is Role.MEMBER
     assert await pairings.role("discord", "666") is None
     assert await pairings.ask(CHAT, EVE) is Role.MEMBER
-    (owed,) = await home.records().outbox(state="pending", limit=10)
+    (owed,) = await outbox_of(home.records()).listed(state="pending", limit=10)
     assert (owed.address, owed.text[:11]) == ("telegram:666", "You are in.")
 
 

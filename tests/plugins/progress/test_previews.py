@@ -21,17 +21,18 @@ from nanobot.errors import (
     StoreUnwritable,
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import outbox
 from nanobot.plugins.progress.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.store.journal.previews import STOPPED_LINE
-from nanobot.store.repositories import outbox
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakeChannel, FakePlatform
 from tests.agent.tooling import Gate, Recorder
 from tests.channels.seeing import clock_of, seen, standing, states
+from tests.outboxes import outbox_of
 
 SHOWN = f"I think {CURSOR}"
 ERRORS = [NotSent("429", retry_after=3), NotSent("503"), Refused("bad"), ChatGone("blocked")]
@@ -487,7 +488,7 @@ async def test_a_dead_answer_that_had_a_preview_can_be_sent_again() -> None:
         assert states(bot) == ["dead"]
         assert seen(bot) == [SHOWN]
         (row,) = bot.home.do(lambda connection: outbox.listing(connection, "dead", 1))
-        assert await bot.records.retry(row.id) == Address("fake", "1")
+        assert await outbox_of(bot.records).retry(row.id) == Address("fake", "1")
         bot.bus.owed(Address("fake", "1"))
         await bot.settle()
         assert (seen(bot), states(bot)) == (["I think so."], ["sent"])

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.plugins.sending.operations import operations
+from tests.outboxes import outbox_of
 from tests.plugins.switching import KEY, asked, serving
 from tests.server.housing import house
 
@@ -49,7 +50,9 @@ async def test_what_was_sent_before_is_answered_and_delivered_meanwhile(tmp_path
         entries = await parts.engine.records.entries(KEY, after=0, limit=20)
         said = [each.body["text"] for each in entries if each.kind == "user" and each.body]
         assert said == ["hello", "and now?"]
-        queued = {row.key for row in await parts.engine.records.outbox(state="", limit=20)}
+        queued = {
+            row.key for row in await outbox_of(parts.engine.records).listed(state="", limit=20)
+        }
         assert told.key in queued
     async with serving(tmp_path / "home") as parts:
         again = await parts.operations.call("send", {"text": "hello", "session": KEY, "key": "k"})

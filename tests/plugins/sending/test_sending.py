@@ -11,6 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.plugins.sending.operations import operations
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
+from tests.outboxes import outbox_of
 
 SENDING = Options(brings=lambda _: Brought(operations=tuple(operations())))
 
@@ -47,7 +48,7 @@ async def test_what_is_sent_into_a_session_of_the_terminal_waits_for_the_termina
         assert sent.address == "cli:weekly"
         await bot.provider.asked(1)
         await bot.settle()
-        (row,) = await bot.records.outbox(state="", limit=2)
+        (row,) = await outbox_of(bot.records).listed(state="", limit=2)
         assert (row.address, row.text) == ("cli:weekly", "echo: hello")
 
 

@@ -23,6 +23,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tooling import answered, bodies
+from tests.outboxes import marks_of, outbox_of
 from tests.plugins.memory.kept import remembering
 from tests.plugins.tasks.working import (
     SPAWNING,
@@ -113,7 +114,7 @@ async def test_a_report_that_a_person_was_promised_is_never_held_back(
             await bot.starter.start(msgspec.structs.replace(wanted(text, by=by), key=text))
             await bot.settle()
         assert len(bot.channel.sent) == sent
-        assert len(await bot.records.outbox(state="held", limit=9)) == 3 - sent
+        assert len(await outbox_of(bot.records).listed(state="held", limit=9)) == 3 - sent
         held.answer("done")
 
 
@@ -169,7 +170,7 @@ async def test_a_run_without_a_conversation_becomes_one_that_is_unread() -> None
         assert session.key == f"task:{run_id}"
         assert session.title == "Task completed: Say hi"
         assert bodies(bot, PostEntry, session.key)[0].text.endswith("said hi")
-        assert await bot.records.mark_read(session.key)
+        assert await marks_of(bot.records).mark_read(session.key)
         assert await bot.records.sessions(limit=9, unread=True) == []
 
 

@@ -16,6 +16,7 @@ from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations
+from nanobot.plugins.top.store import Loads
 from nanobot.store.opening import contexts, open_store
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
@@ -129,13 +130,14 @@ async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
         blocking = asyncio.create_task(store.guard.transact(lambda _: gate.wait(20)))
         await asyncio.sleep(0.05)
         others = [asyncio.create_task(records.counts()) for _ in range(5)]
-        look = asyncio.create_task(records.load())
+        loads = Loads(store.guard, store.writer)
+        look = asyncio.create_task(loads.now())
         await asyncio.sleep(0.05)
         gate.set()
 
         assert (await look).queued >= 5
         await asyncio.gather(blocking, *others)
-        assert (await records.load()).queued == 0
+        assert (await loads.now()).queued == 0
     finally:
         gate.set()
         await store.close()

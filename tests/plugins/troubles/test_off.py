@@ -13,6 +13,7 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.boundary import boundary
 from nanobot.messages import Role
 from nanobot.plugins.troubles import reports
+from tests.outboxes import outbox_of
 from tests.plugins.switching import asked, serving
 from tests.store.making import admit, let_in, said
 
@@ -30,7 +31,7 @@ async def fail_before_an_owner(parts: Parts) -> None:
 
 
 async def told(parts: Parts) -> list[str]:
-    rows = await parts.engine.records.outbox(state="", limit=50)
+    rows = await outbox_of(parts.engine.records).listed(state="", limit=50)
     return [row.text for row in rows if "keeps failing" in row.text]
 
 

@@ -1,0 +1,19 @@
+"""The outbox of a store, over whose records a test has."""
+
+from __future__ import annotations
+
+from nanobot.plugins.common.store.outbox import SqlOutbox
+from nanobot.plugins.conversations.store import SqlConversationList
+from nanobot.session.views import Records
+from nanobot.store.repositories.records import SqlRecords
+
+
+def outbox_of(records: Records) -> SqlOutbox:
+    assert isinstance(records, SqlRecords)
+    return SqlOutbox(records.database, records.writer)
+
+
+def marks_of(records: Records) -> SqlConversationList:
+    """What a person marks."""
+    assert isinstance(records, SqlRecords)
+    return SqlConversationList(records.database, records.writer)
