@@ -51,7 +51,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.triggers.jobs import Plan
-from tests.outboxes import marks_of, outbox_of
+from tests.stored import log_of, marks_of, outbox_of
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -232,7 +232,7 @@ class Verbs:
         await timed.named("status: session", self._journal.session(key))
         await timed.named("sessions list", records.sessions(limit=50, unread=False))
         await timed.named("sessions list --unread", records.sessions(limit=50, unread=True))
-        await timed.named("sessions show", records.entries(key, after=0, limit=200))
+        await timed.named("sessions show", log_of(records).entries(key, after=0, limit=200))
         for state in ("", "live", "failed"):
             rows = records.runs(session="", state=state, limit=50)
             await timed.named(f"runs list {state}".strip(), rows)

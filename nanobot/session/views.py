@@ -140,10 +140,6 @@ class Records(Protocol):
         """One session."""
         ...
 
-    async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
-        """Entries of a session's log in order, starting after `after`."""
-        ...
-
     async def forget_prompts(self) -> int:
         """Give every session a new prompt at its next run. Returns how many had one."""
         ...

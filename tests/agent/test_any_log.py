@@ -30,6 +30,7 @@ from nanobot.testing import gateway
 from tests.agent.building import RUN, asking
 from tests.agent.tooling import answered
 from tests.sampling import examples
+from tests.stored import log_of
 
 KEY = "fake:1"
 ABSURD = (-(10**400), -1, 0, 1, 10**12, 2**63, 10**400)
@@ -137,7 +138,7 @@ async def _goes_on(rows: list[Body]) -> None:
             result = await operations.call(name, {"session": KEY})
             assert operations.named(name).text(result, bot.engine.shown_at())
             assert msgspec.json.encode(result)
-        page = await bot.records.entries(KEY, after=0, limit=1_000)
+        page = await log_of(bot.records).entries(KEY, after=0, limit=1_000)
         assert [entry.kind for entry in page[-len(rows) :] if rows] == list(map(kind_of, rows))
         await bot.channel.push("second")
         assert (await bot.channel.pop()).text == "echo: second"

@@ -18,7 +18,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.tooling import Recorder
-from tests.outboxes import outbox_of
+from tests.stored import outbox_of
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:

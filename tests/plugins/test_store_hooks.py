@@ -23,12 +23,12 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables
 from nanobot.testing.model import ScriptedProvider
 from nanobot.troubles import TROUBLES
-from tests.outboxes import outbox_of
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.store.conftest import Postgres
 from tests.store.conftest import postgres as postgres
 from tests.store.empty import with_empty_store
+from tests.stored import outbox_of
 
 BELLS = """
     import sqlalchemy as sa

@@ -14,6 +14,7 @@ from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
+from tests.stored import log_of
 
 CANARY = "canary-4711"
 SECRETS = f"""
@@ -47,7 +48,9 @@ async def log(served: House, session: str, entries: int) -> list[Any]:
         while True:
             row = await records.session(session)
             if row is not None and row.entries >= entries and row.run is None:
-                return [each.body for each in await records.entries(session, after=0, limit=200)]
+                return [
+                    each.body for each in await log_of(records).entries(session, after=0, limit=200)
+                ]
             await asyncio.sleep(0.01)
 
 

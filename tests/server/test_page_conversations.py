@@ -17,8 +17,8 @@ from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.plugins.hooks.checks import wrong
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
-from tests.outboxes import outbox_of
 from tests.server.housing import Client, House, house
+from tests.stored import outbox_of
 
 
 async def until(found: Callable[[], Awaitable[Any]]) -> Any:

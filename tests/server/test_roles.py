@@ -19,6 +19,7 @@ from nanobot.seam.plugin import resolved
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
+from tests.stored import log_of
 
 BROUGHT = [
     operation
@@ -298,7 +299,7 @@ async def test_people_are_called_by_the_name_of_their_token_or_link(served: Hous
         assert (me["person"], me["role"]) == (name, role)
         await client.post(f"/api/sessions/{session}/messages", text="who am I")
         await settled(served, session)
-        page = await served.parts.engine.records.entries(session, after=0, limit=50)
+        page = await log_of(served.parts.engine.records).entries(session, after=0, limit=50)
         body = [entry.body for entry in page if entry.kind == "user"][-1]
         assert body is not None
         assert (body["sender_id"], body["sender_name"]) == (by, name or "the owner")

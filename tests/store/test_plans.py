@@ -12,7 +12,6 @@ from nanobot.plugins.runs.store import ToolCalls
 from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from tests.outboxes import marks_of, outbox_of
 from tests.store.home import Home
 from tests.store.making import (
     KEY,
@@ -31,6 +30,7 @@ from tests.store.making import (
     said,
     told,
 )
+from tests.stored import marks_of, outbox_of
 
 GROWING = (
     "entries",

@@ -40,9 +40,9 @@ from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.jobs import Plan
-from tests.outboxes import outbox_of
 from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_memory
+from tests.stored import outbox_of
 
 CHAT = Address("fake", "1")
 HOUR, DAY = 3_600.0, 86_400.0

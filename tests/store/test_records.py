@@ -9,9 +9,9 @@ from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.session.views import Counts
-from tests.outboxes import marks_of, outbox_of
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
+from tests.stored import log_of, marks_of, outbox_of
 
 CANCELLED = Ending(
     state=RunState.ABORTED, outbound=(told("Cancelled.", "r1:stopped"),), error="cancelled"
@@ -43,7 +43,7 @@ async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(h
     assert session is not None
     assert (session.run, session.waiting, session.has_unread) == ("r1", 1, True)
     assert [entry.kind for entry in await records.run_entries("r1")] == [
-        entry.kind for entry in await records.entries(KEY, after=0, limit=100)
+        entry.kind for entry in await log_of(records).entries(KEY, after=0, limit=100)
     ]
     assert (await records.counts()).waiting == 1
     assert await home.everything() == before

@@ -16,6 +16,7 @@ import nanobot.store
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
 from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.memory.remember import DueSession
@@ -24,13 +25,13 @@ from nanobot.plugins.proof.store.log_rows import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
 from nanobot.store.repositories import blob_references
-from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import reading_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.empty import create_tables
 from tests.store.home import Home, in_memory
 from tests.store.making import KEY, answered, begun
+from tests.stored import log_of
 
 CHAT = Address("telegram", "7")
 SECONDS = 0.020
@@ -207,12 +208,13 @@ async def test_no_reading_verb_takes_20_ms_of_processor_among_100_000_entries() 
 async def test_an_export_in_pages_is_the_log_as_it_was_when_it_began(home: Home) -> None:
     await _long_log(home)
     records = home.records()
-    whole = await records.entries(KEY, after=0, limit=100_000)
-    reading = SqlRecords._log_page
-    some, place = await reading(records, KEY, 0, 100_000, None)
+    whole = await log_of(records).entries(KEY, after=0, limit=100_000)
+    log = log_of(records)
+    reading = SqlSessionLog._page
+    some, place = await reading(log, KEY, 0, 100_000, None)
     await answered(home.journal(), await begun(home.journal(), "later"), "later")
     while place is not None:
-        more, place = await reading(records, KEY, 0, 100_000, place)
+        more, place = await reading(log, KEY, 0, 100_000, place)
         some += more
     assert len(some) == 202
     assert tuple(some) == whole
@@ -223,12 +225,13 @@ async def test_an_export_in_pages_is_the_log_as_it_was_when_it_began(home: Home)
 async def test_an_export_ends_where_the_conversation_is_removed_meanwhile(home: Home) -> None:
     await _long_log(home)
     records = home.records()
-    reading = SqlRecords._log_page
-    _, place = await reading(records, KEY, 0, 100_000, None)
+    log = log_of(records)
+    reading = SqlSessionLog._page
+    _, place = await reading(log, KEY, 0, 100_000, None)
     await home.eraser().delete(KEY)
     await _long_log(home)
     with pytest.raises(UnknownId, match="removed while it was being read"):
-        await reading(records, KEY, 0, 100_000, place)
+        await reading(log, KEY, 0, 100_000, place)
 
 
 async def _long_log(home: Home) -> None:

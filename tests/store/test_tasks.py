@@ -17,9 +17,9 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
-from tests.outboxes import marks_of, outbox_of
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
+from tests.stored import log_of, marks_of, outbox_of
 
 
 class Desk:
@@ -71,7 +71,9 @@ async def test_a_post_is_owed_by_the_transaction_that_ends_the_run(desk: Desk) -
     await desk.end(await desk.tasks.create(task()))
     (owed,) = await outbox_of(desk.records).listed(state="pending", limit=9)
     assert (owed.text, owed.session_key) == ("Task completed: Say it\n\n42", KEY)
-    assert [entry.kind for entry in await desk.records.entries(KEY, after=0, limit=9)] == ["post"]
+    assert [entry.kind for entry in await log_of(desk.records).entries(KEY, after=0, limit=9)] == [
+        "post"
+    ]
 
 
 async def test_a_follow_up_waits_in_the_lane_of_the_parent(desk: Desk) -> None:

@@ -44,12 +44,12 @@ from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
-from tests.outboxes import outbox_of
 from tests.plugins.budgets.ledgers import COUNTED
 from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
+from tests.stored import log_of, outbox_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -149,7 +149,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "counts", records.counts()
     yield "sessions", records.sessions(limit=50, unread=False)
     yield "runs", records.runs(session="", state="", limit=50)
-    yield "entries", records.entries(KEY, after=0, limit=50)
+    yield "entries", log_of(records).entries(KEY, after=0, limit=50)
     yield "outbox", outbox_of(records).listed(state="", limit=50)
     yield "approvals", records.approvals(session="", state="", limit=50)
     yield "rules", records.rules()

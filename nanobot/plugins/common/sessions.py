@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
@@ -11,6 +11,9 @@ from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, cell
 from nanobot.session.views import EntryView, Remark, SessionPage, SessionView
 from nanobot.text import Sentence
+
+if TYPE_CHECKING:
+    from nanobot.plugins.common.store.session_log import SqlSessionLog
 
 _QUOTED = 2_000
 
@@ -32,6 +35,17 @@ async def session_of(context: OperationContext, caller: Caller, key: str) -> Ses
     return session
 
 
+def log_of(context: OperationContext) -> SqlSessionLog:
+    """The logs of sessions in the gateway in which an operation runs."""
+    from nanobot.plugins.common.store.session_log import (  # noqa: PLC0415 - loads the store
+        SqlSessionLog,
+    )
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return SqlSessionLog(store.database, store.writer)
+
+
 async def log_page(
     context: OperationContext, row: SessionView, *, before: int = 0, after: int = -1, limit: int
 ) -> SessionPage:
@@ -39,7 +53,7 @@ async def log_page(
     if after < 0:
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
-    entries = await context.engine.records.entries(row.key, after=after, limit=limit)
+    entries = await log_of(context).entries(row.key, after=after, limit=limit)
     remarks = await context.engine.remarks.on_answers(context.engine.records, entries)
     return SessionPage(session=row, entries=entries, remarks=remarks)
 

@@ -12,7 +12,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.common.local_times import moment
-from nanobot.plugins.common.sessions import log_lines, log_page, session_of
+from nanobot.plugins.common.sessions import log_lines, log_of, log_page, session_of
 from nanobot.plugins.common.visibility import visible_sessions
 from nanobot.plugins.conversations.lists import Filter, listing_of
 from nanobot.search.conversations import MessageSearch
@@ -122,7 +122,7 @@ async def export_session(
 ) -> SessionPage:
     """Export a conversation with its log."""
     row = await session_of(context, caller, session)
-    entries = await context.engine.records.entries(session, after=after, limit=limit)
+    entries = await log_of(context).entries(session, after=after, limit=limit)
     return SessionPage(session=row, entries=entries)
 
 
@@ -136,7 +136,7 @@ async def _entry_at(context: OperationContext, row: SessionView, at: str) -> int
     first, last = 0, row.entries
     while first < last:
         middle = (first + last) // 2
-        found = await context.engine.records.entries(row.key, after=middle, limit=1)
+        found = await log_of(context).entries(row.key, after=middle, limit=1)
         if found and found[0].at <= until:
             first = middle + 1
         else:

@@ -17,6 +17,7 @@ from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes
@@ -31,6 +32,7 @@ from nanobot.server.admission import Admission
 from nanobot.server.application import Route
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.plugin_routes import Described
+from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
 from nanobot.workspace.shown_files import ShownFiles
 
@@ -45,13 +47,14 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     http: Http,
     admission: Admission,
     described: Described,
+    store: Store,
     shown: ShownFiles | None = None,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current)
+    watching = Watching(operations.engine, current, SqlSessionLog(store.database, store.writer))
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

@@ -9,6 +9,7 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
@@ -47,10 +48,11 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns) -> None:
+    def __init__(self, engine: Engine, current: CurrentRuns, log: SqlSessionLog) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
+        self._log = log
 
     def close(self) -> None:
         self.streams.close()
@@ -117,7 +119,7 @@ class Watching:
         approvals = await records.approvals(session=key, state="waiting", limit=_SESSIONS)
         session = await records.session(key)
         last = 0 if session is None else session.entries
-        entries = await records.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)
+        entries = await self._log.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)
         return Snapshot(
             session=session,
             entries=entries,

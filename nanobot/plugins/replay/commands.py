@@ -13,6 +13,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.run_ids import run_of
+from nanobot.plugins.common.sessions import log_of
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -91,12 +92,13 @@ async def _replayed(context: OperationContext, key: str, run_id: str = "") -> li
     from nanobot.plugins.replay.logs import replayed_log  # noqa: PLC0415 - every command
     from nanobot.plugins.replay.replaying import Replayed  # noqa: PLC0415 - imports this module
 
-    records = context.engine.records
-    session = await records.session(key)
+    session = await context.engine.records.session(key)
     if session is None:
         return []
     try:
-        again = await replayed_log(records, context.engine.journal, key, session.entries, run_id)
+        again = await replayed_log(
+            log_of(context), context.engine.journal, key, session.entries, run_id
+        )
     except UnknownId:
         return []
     except RowUnreadable as error:

@@ -7,20 +7,21 @@ import asyncio
 import msgspec
 
 from nanobot.errors import RowUnreadable
+from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.replay.replaying import Replayed, prompts_of, replayed
 from nanobot.session.entries import Entry, decode
 from nanobot.session.journal import Journal
 from nanobot.session.runs import PromptSnapshot
-from nanobot.session.views import EntryView, Records
+from nanobot.session.views import EntryView
 
 
 async def replayed_log(
-    records: Records, journal: Journal, key: str, upto: int, only_run: str = ""
+    log: SqlSessionLog, journal: Journal, key: str, upto: int, only_run: str = ""
 ) -> Replayed:
     """Replay a session up to an entry, on a thread; messages added in the meantime are not read.
     Raises RowUnreadable for an entry that this version cannot read.
     """
-    views = await records.entries(key, after=0, limit=max(upto, 1))
+    views = await log.entries(key, after=0, limit=max(upto, 1))
     entries = await asyncio.to_thread(_entries, key, views)
     prompts: dict[str, PromptSnapshot] = {}
     for name in prompts_of(entries):

@@ -12,7 +12,6 @@ from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     Counts,
-    EntryView,
     RunView,
     SessionView,
 )
@@ -20,7 +19,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import approvals as approval_rows
-from nanobot.store.repositories import descendants, log_pages, session_views, views
+from nanobot.store.repositories import descendants, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
@@ -46,7 +45,6 @@ class SqlRecords(SqlStore):
     _some_approvals = bare_verb(approval_rows.listing)
     _some_asked_by = bare_verb(approval_rows.asked_by)
     _some_rules = bare_verb(approval_rows.rules)
-    _log_page = bare_verb(log_pages.page)
     _some_chats = bare_verb(views.chats)
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
@@ -58,13 +56,6 @@ class SqlRecords(SqlStore):
         self, *, limit: int, unread: bool, skip: int = 0, keys: Collection[str] | None = None
     ) -> list[SessionView]:
         return await self._lists.newest(unread=unread, keys=keys, limit=limit, skip=skip)
-
-    async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
-        entries, place = await self._log_page(key, after, limit, None)
-        while place is not None:
-            some, place = await self._log_page(key, after, limit - len(entries), place)
-            entries += some
-        return tuple(entries)
 
     async def runs(
         self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind
@@ -18,10 +19,10 @@ from nanobot.session.views import (
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
-from nanobot.store.repositories.log_pages import as_entry
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import first_sentence
 
+_content = msgspec.json.Decoder(dict[str, Any])
 _s = schema.sessions
 _e = schema.entries
 _r = schema.runs
@@ -261,3 +262,13 @@ def of_run(
                     yield as_entry(row.session_key, entry)
             elif entry.kind == "user":
                 return
+
+
+def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
+    """An entry as people see it. Raises RowUnreadable."""
+    try:  # the stored form
+        body = None if row.payload is None else _content.decode(row.payload)
+    except (msgspec.DecodeError, ValueError, TypeError) as error:
+        message = f"entry {row.seq} of {key} cannot be read: {error}"
+        raise RowUnreadable(message, "entries", (key, row.seq)) from error
+    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)

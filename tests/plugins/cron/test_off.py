@@ -19,6 +19,7 @@ from nanobot.plugins.jobs.plans import plan_of
 from nanobot.providers.one_provider import OneProvider
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider
+from tests.stored import log_of
 
 HOUR = 3_600.0
 
@@ -82,6 +83,6 @@ async def posts(parts: Parts, count: int) -> list[str]:
     async with asyncio.timeout(30):
         while len(said) < count:
             await asyncio.sleep(0.05)
-            entries = await parts.engine.records.entries("web:desk", after=0, limit=100)
+            entries = await log_of(parts.engine.records).entries("web:desk", after=0, limit=100)
             said = [each.body["text"] for each in entries if each.body and each.kind == "post"]
     return said

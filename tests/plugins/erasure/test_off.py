@@ -26,6 +26,7 @@ from nanobot.store.repositories import erasures
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
+from tests.stored import log_of
 
 OFF = '[plugins]\noff = ["erasure"]\n'
 KEY = "cli:desk"
@@ -72,7 +73,7 @@ async def say(parts: Parts, text: str) -> None:
 
 
 async def log(parts: Parts) -> str:
-    entries = await parts.engine.records.entries(KEY, after=0, limit=1_000)
+    entries = await log_of(parts.engine.records).entries(KEY, after=0, limit=1_000)
     return str([entry.body for entry in entries])
 
 

@@ -26,6 +26,7 @@ from nanobot.testing.model import ScriptedProvider
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 from tests.store.empty import with_empty_store
+from tests.stored import log_of
 
 OFF = '[plugins]\noff = ["jobs"]\n[heartbeat]\nenabled = true\n[web]\nport = 0\n'
 WHY = "It needs the plugin jobs: nanobot plugins on jobs"
@@ -78,7 +79,7 @@ async def said(parts: Parts, kind: str, session: str) -> list[str]:
     """What of a kind is in a session's log, once there is something."""
     async with asyncio.timeout(30):
         while True:
-            entries = await parts.engine.records.entries(session, after=0, limit=100)
+            entries = await log_of(parts.engine.records).entries(session, after=0, limit=100)
             texts = [each.body["text"] for each in entries if each.body and each.kind == kind]
             if texts:
                 return texts
@@ -96,7 +97,7 @@ async def test_what_was_published_is_answered_once_where_the_plugin_is_off_meanw
         assert parts.jobs is None
         assert await said(parts, "reply", "backup") == ["echo: The disk is full."]
         await asyncio.sleep(0.5)
-        assert await parts.engine.records.entries("web:desk", after=0, limit=9) == ()
+        assert await log_of(parts.engine.records).entries("web:desk", after=0, limit=9) == ()
     async with home.serving() as parts:
         assert await said(parts, "post", "web:desk") == ["echo: The disk is full."]
         assert parts.jobs is not None

@@ -35,7 +35,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
-from tests.outboxes import outbox_of
+from tests.stored import outbox_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)

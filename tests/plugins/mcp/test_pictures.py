@@ -23,6 +23,7 @@ from nanobot.session.states import RunState
 from tests.doubles.openai_server import OpenAIServer
 from tests.pictures import jpeg, png
 from tests.plugins.mcp.conftest import ROOT, context
+from tests.stored import log_of
 
 URL = re.compile(r"data:([a-z/]+);base64,([A-Za-z0-9+/=]+)")
 
@@ -169,7 +170,7 @@ async def test_an_erased_result_leaves_no_picture_behind_and_is_exported_before(
     async with world(tmp_path) as it:
         await it.pictures("png", "api:it")
         entries: list[Any] = list(
-            await it.parts.engine.records.entries("api:it", after=0, limit=99)
+            await log_of(it.parts.engine.records).entries("api:it", after=0, limit=99)
         )
         exported = [entry for entry in entries if "attachments" in str(entry)]
         (row,) = [entry for entry in exported if "tool_result" in str(entry)]

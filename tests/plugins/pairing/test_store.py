@@ -20,8 +20,8 @@ from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.session.inbox import Admission
 from nanobot.store.repositories.current_owners import ChannelOwners, owners_among
-from tests.outboxes import outbox_of
 from tests.store.home import Home
+from tests.stored import outbox_of
 
 CHAT = Address("telegram", "666")
 EVE = Sender("666", "Eve")

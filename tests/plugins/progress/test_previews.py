@@ -32,7 +32,7 @@ from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import FakeChannel, FakePlatform
 from tests.agent.tooling import Gate, Recorder
 from tests.channels.seeing import clock_of, seen, standing, states
-from tests.outboxes import outbox_of
+from tests.stored import outbox_of
 
 SHOWN = f"I think {CURSOR}"
 ERRORS = [NotSent("429", retry_after=3), NotSent("503"), Refused("bad"), ChatGone("blocked")]

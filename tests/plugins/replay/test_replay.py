@@ -23,6 +23,7 @@ from tests.agent import corpus
 from tests.agent.building import RUN, asking, log, reply, result, user
 from tests.agent.test_simulation import Life
 from tests.store.filling import REVISIONS
+from tests.stored import log_of
 
 SNAPSHOT = PromptSnapshot(system="You are a bot.", tools=())
 PROMPTS = {SNAPSHOT.digest: SNAPSHOT}
@@ -122,7 +123,7 @@ async def test_what_a_model_was_really_sent_is_what_the_log_names() -> None:
         await bot.channel.push("hello")
         await bot.settle()
         (session,) = await bot.records.sessions(limit=5, unread=False)
-        views = await bot.records.entries(session.key, after=0, limit=100)
+        views = await log_of(bot.records).entries(session.key, after=0, limit=100)
     (answer,) = [view for view in views if view.kind == "reply"]
 
     assert answer.body is not None

@@ -25,7 +25,7 @@ KEY = "fake:1"
 
 
 async def replay(bot: FakeGateway, name: str = "", **options: Any) -> list[ReplayView]:
-    found: list[ReplayView] = await Dispatcher(bot.engine, operations()).call(
+    found: list[ReplayView] = await Dispatcher(bot.engine, operations(), bot.offers).call(
         "runs replay", {"name": name, **options}
     )
     return found

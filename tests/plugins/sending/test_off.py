@@ -8,9 +8,9 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.plugins.sending.operations import operations
-from tests.outboxes import outbox_of
 from tests.plugins.switching import KEY, asked, serving
 from tests.server.housing import house
+from tests.stored import log_of, outbox_of
 
 OFF = '[plugins]\noff = ["sending"]\n'
 WHY = "This belongs to the plugin sending. It is switched off: nanobot plugins on sending"
@@ -47,7 +47,7 @@ async def test_what_was_sent_before_is_answered_and_delivered_meanwhile(tmp_path
         told = await parts.operations.call("notify", {"chat": "web:desk", "text": "Done."})
     async with serving(tmp_path / "home", OFF) as parts:
         assert await asked(parts, "and now?") == "completed"
-        entries = await parts.engine.records.entries(KEY, after=0, limit=20)
+        entries = await log_of(parts.engine.records).entries(KEY, after=0, limit=20)
         said = [each.body["text"] for each in entries if each.kind == "user" and each.body]
         assert said == ["hello", "and now?"]
         queued = {

@@ -11,7 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.plugins.sending.operations import operations
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
-from tests.outboxes import outbox_of
+from tests.stored import log_of, outbox_of
 
 SENDING = Options(brings=lambda _: Brought(operations=tuple(operations())))
 
@@ -61,7 +61,7 @@ async def test_a_chat_is_notified_without_the_model_and_only_once(bot: FakeGatew
     await bot.settle()
     assert len(bot.channel.sent) == 1
     assert bot.provider.requests == []
-    (*_, last) = await bot.records.entries("fake:1", after=0, limit=10)
+    (*_, last) = await log_of(bot.records).entries("fake:1", after=0, limit=10)
     assert last.body
     assert last.body["text"] == "The backup is done."
 

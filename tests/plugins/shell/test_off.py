@@ -33,6 +33,7 @@ from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.walls import NO_NETWORK, Walls
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import ForkHome, told
+from tests.stored import log_of
 
 OFF = '[plugins]\noff = ["shell"]\n'
 BARE = '[tools.exec]\nsandbox = "off"\n'
@@ -71,7 +72,7 @@ async def ask(parts: Parts, text: str, run: str) -> RunResult:
 
 async def texts(parts: Parts) -> str:
     """What the conversation was told, without what the model says of it."""
-    entries = await parts.engine.records.entries(SESSION, after=0, limit=100)
+    entries = await log_of(parts.engine.records).entries(SESSION, after=0, limit=100)
     return "\n".join(json.dumps(each.body) for each in entries if each.kind == "user")
 
 

@@ -9,6 +9,7 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.messages import EventKind
 from tests.plugins.summaries.test_compaction import SUMMARY, is_summing, model, shown
 from tests.plugins.switching import KEY, asked, serving
+from tests.stored import log_of
 
 SHORT = "[agent]\nmax_history = 4\n"
 OFF = '[plugins]\noff = ["summaries"]\n'
@@ -37,7 +38,7 @@ async def test_a_conversation_outgrows_its_window_without_a_summary(tmp_path: Pa
         last = [shown(message) for message in provider.requests[-1].messages[1:]]
         assert last[-1] == "five"
         assert "one" not in last
-        entries = await parts.engine.records.entries(KEY, after=0, limit=1000)
+        entries = await log_of(parts.engine.records).entries(KEY, after=0, limit=1000)
         assert next(e.body["text"] for e in entries if e.kind == "user" and e.body) == "one"
 
 

@@ -23,7 +23,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tooling import answered, bodies
-from tests.outboxes import marks_of, outbox_of
 from tests.plugins.memory.kept import remembering
 from tests.plugins.tasks.working import (
     SPAWNING,
@@ -36,6 +35,7 @@ from tests.plugins.tasks.working import (
     wanted,
     with_types,
 )
+from tests.stored import marks_of, outbox_of
 
 
 async def test_a_subagent_is_started_works_on_its_own_and_its_report_is_answered() -> None:

@@ -24,6 +24,7 @@ from nanobot.session.states import RunState
 from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.testing.model import ScriptedProvider
 from tests.store.empty import with_empty_store
+from tests.stored import log_of
 
 OFF = '[plugins]\noff = ["tasks"]\n'
 NO_MODEL = '[providers.absent]\napi_base = "http://127.0.0.1:9"\n[agent]\nmodel = "absent/one"\n'
@@ -81,7 +82,7 @@ async def ended(parts: Parts, run_id: str) -> RunState:
 
 
 async def reports(parts: Parts, run_id: str) -> list[str]:
-    entries = await parts.engine.records.entries(f"task:{run_id}", after=0, limit=100)
+    entries = await log_of(parts.engine.records).entries(f"task:{run_id}", after=0, limit=100)
     return [each.body["text"] for each in entries if each.body and each.kind == "post"]
 
 

@@ -13,9 +13,9 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.boundary import boundary
 from nanobot.messages import Role
 from nanobot.plugins.troubles import reports
-from tests.outboxes import outbox_of
 from tests.plugins.switching import asked, serving
 from tests.store.making import admit, let_in, said
+from tests.stored import outbox_of
 
 OFF = '[plugins]\noff = ["troubles"]\n'
 WORK = "copying the moon"

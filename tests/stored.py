@@ -1,8 +1,9 @@
-"""The outbox of a store, over whose records a test has."""
+"""What plugins read of a store, whose records a test has."""
 
 from __future__ import annotations
 
 from nanobot.plugins.common.store.outbox import SqlOutbox
+from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.session.views import Records
 from nanobot.store.repositories.records import SqlRecords
@@ -17,3 +18,8 @@ def marks_of(records: Records) -> SqlConversationList:
     """What a person marks."""
     assert isinstance(records, SqlRecords)
     return SqlConversationList(records.database, records.writer)
+
+
+def log_of(records: Records) -> SqlSessionLog:
+    assert isinstance(records, SqlRecords)
+    return SqlSessionLog(records.database, records.writer)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import RowUnreadable, UnknownId
+from nanobot.errors import UnknownId
 from nanobot.session.views import EntryView
 from nanobot.store.database import schema
+from nanobot.store.repositories.views import as_entry
+from nanobot.store.verbs import SqlStore, bare_verb
 
-_content = msgspec.json.Decoder(dict[str, Any])
 _s = schema.sessions
 _e = schema.entries
 
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     until: int
 
 
-def page(
+def _page(
     connection: sa.Connection, key: str, after: int, limit: int, place: Place | None
 ) -> tuple[list[EntryView], Place | None]:
     """The next entries of a log (without a position: the entry after `after`), and where to
@@ -58,11 +58,15 @@ def page(
     return found, Place(found[-1].seq, link, until)
 
 
-def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
-    """An entry as people see it. Raises RowUnreadable."""
-    try:  # the stored form
-        body = None if row.payload is None else _content.decode(row.payload)
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
-        message = f"entry {row.seq} of {key} cannot be read: {error}"
-        raise RowUnreadable(message, "entries", (key, row.seq)) from error
-    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
+class SqlSessionLog(SqlStore):
+    """The same code for SQLite and PostgreSQL."""
+
+    _page = bare_verb(_page)
+
+    async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
+        """Entries of a session's log in order, starting after `after`."""
+        entries, place = await self._page(key, after, limit, None)
+        while place is not None:
+            some, place = await self._page(key, after, limit - len(entries), place)
+            entries += some
+        return tuple(entries)
