@@ -3,6 +3,7 @@ to get errors out of exception groups."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -68,8 +69,6 @@ def boundary(what: Sentence) -> Iterator[Caught]:
 
 
 def _cancelled_within(error: BaseException) -> bool:
-    import asyncio  # noqa: PLC0415 - `nanobot --help` does not need it
-
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import resource
 import shlex
+import ssl
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, Thread, get_ident
-from typing import TYPE_CHECKING, Literal, NewType
+from typing import Literal, NewType
 from urllib.parse import urlsplit
 
 from nanobot.retries import Backoff as Backoff  # adapters find it here
-
-if TYPE_CHECKING:
-    import ssl
 
 DISTRIBUTION = "nanobot-gateway"
 """The name on package indexes, where another project has the name nanobot."""
@@ -49,8 +48,6 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        import asyncio  # noqa: PLC0415 - `--help` loads this module
-
         await asyncio.sleep(seconds)
 
 
@@ -113,8 +110,6 @@ def trusted_authorities(url: str) -> ssl.SSLContext | bool:
 
     Python builds that look for them in the wrong place get certifi's as well.
     """
-    import ssl  # noqa: PLC0415 - for commands that connect to nothing
-
     paths = ssl.get_default_verify_paths()
     # OpenSSL finds certificates in a folder only by names like 5ed36f99.0.
     there = paths.cafile or (paths.capath and any(Path(paths.capath).glob("*.0")))
@@ -132,8 +127,6 @@ def sparing_authorities() -> Iterator[None]:
     """While inside, this thread's new TLS contexts load no certificates if they verify none, and
     the others load theirs on another thread until the end. aiohttp creates one of each when it is
     imported, which takes 20 ms for each, and 1 MB."""
-    import ssl  # noqa: PLC0415 - for commands that connect to nothing
-
     here, loading = get_ident(), list[Thread]()
 
     def load_where_asked(context: ssl.SSLContext) -> None:

@@ -63,11 +63,9 @@ def _run() -> None:
 
 
 def _refuse(argument: str) -> None:
-    from nanobot.cli.exit_codes import errors  # noqa: PLC0415 - only for an error
-    from nanobot.errors import UsageError  # noqa: PLC0415 - the same
+    from nanobot.cli.exit_codes import refuse  # noqa: PLC0415 - only for an error
 
-    with errors():
-        raise UsageError(f"{argument!r} is not UTF-8")
+    refuse(f"{argument!r} is not UTF-8")
 
 
 def serve_gateway(environ: Mapping[str, str], roles: Sequence[str]) -> None:

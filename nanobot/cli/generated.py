@@ -204,4 +204,7 @@ def confirmed(name: str, question: str) -> None:
     """Ask a person. Raises UsageError without a terminal, and Abort when they say no."""
     if not sys.stdin.isatty():
         raise UsageError(f"{name} needs confirmation: add --yes")
-    typer.confirm(question, abort=True)
+    try:
+        typer.confirm(question, abort=True)
+    except UnicodeDecodeError:
+        raise UsageError("that is not UTF-8") from None

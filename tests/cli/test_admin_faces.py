@@ -225,10 +225,10 @@ async def test_a_call_whose_operation_fails_inside_is_refused_and_the_socket_goe
             raise ZeroDivisionError
 
         bot.process.before = before
-        with pytest.raises(NanobotError, match="sessions list failed inside"):
-            await call(path, "sessions list", {})
+        with pytest.raises(NanobotError, match="approvals list failed inside"):
+            await call(path, "approvals list", {})
         bot.process.before = lambda verb: None
-        assert await call(path, "sessions list", {}) == b"[]"
+        assert await call(path, "approvals list", {}) == b"[]"
 
 
 def test_every_operation_and_every_argument_says_what_it_is() -> None:

@@ -74,9 +74,9 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._changed = asyncio.Event()
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, encoding: str = "utf-8") -> None:
         """Press keys."""
-        os.write(self._master, text.encode())
+        os.write(self._master, text.encode(encoding))
 
     async def shows(self, text: str) -> None:
         """Wait until the text stands somewhere, scrolled away or not."""

@@ -138,7 +138,7 @@ async def test_a_store_that_cannot_be_opened_is_named_and_the_rest_is_collected(
     files = await collected(planted)
     assert MARKER not in whole(files)
     assert "could not be collected" in files["database.txt"]
-    assert "DatabaseError" in files["database.txt"]
+    assert "the database is damaged" in files["database.txt"]
     assert "agent.max_history" in files["configuration.txt"]
 
 

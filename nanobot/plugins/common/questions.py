@@ -6,6 +6,7 @@ import getpass
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from nanobot.cli import language, output
@@ -56,7 +57,7 @@ def ask(question: Sentence, default: str = "", check: Check | None = None) -> st
     """
     hint = f" [{default}]" if default else ""
     while True:
-        text = input(output.harmless(f"{said(question)}{hint}: ")).strip() or default
+        text = _typed(input, output.harmless(f"{said(question)}{hint}: ")) or default
         problem = check(text) if check else ""
         if not problem:
             return text
@@ -69,11 +70,21 @@ def ask_secret(question: Sentence, check: Check | None = None) -> str:
     """
     while True:
         hidden = said("(not shown)")
-        text = getpass.getpass(output.harmless(f"{said(question)} {hidden}: ")).strip()
+        text = _typed(getpass.getpass, output.harmless(f"{said(question)} {hidden}: "))
         problem = check(text) if check and text else ""
         if not problem:
             return text
         say(problem)
+
+
+def _typed(read: Callable[[str], str], prompt: str) -> str:
+    """A line, as UTF-8: typed again until it is."""
+    while True:
+        with suppress(UnicodeError):
+            text = read(prompt)
+            text.encode()  # a byte that was not decoded is half a character
+            return text.strip()
+        say("That is not UTF-8. Type it again, please.")
 
 
 def agree(question: Sentence, *, default: bool = True) -> bool:

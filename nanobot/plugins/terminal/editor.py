@@ -161,11 +161,16 @@ class Editor:
             buffer.delete_before_cursor()
             buffer.newline()
             return
-        text = buffer.text
+        text = buffer.text = _as_utf8(buffer.text)
         if text.strip():
             buffer.append_to_history()
         buffer.reset()
         self.on_text(text)
+
+
+def _as_utf8(text: str) -> str:
+    """Typed bytes that are none of the terminal's characters, read as UTF-8, as piped ones are."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class _Completer(Completer):

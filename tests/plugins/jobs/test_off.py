@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 from loguru import logger
 
+from nanobot.app.bringing import unused
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
@@ -119,6 +120,8 @@ async def test_what_needs_it_names_it_and_how_it_is_switched_on(home: Home) -> N
         ):
             assert answer.status == 404
             assert f"This belongs to the plugin hooks. {WHY}" in await answer.text()
+    (useless,) = unused(home.config())
+    assert useless.text == f"hooks.door does nothing without the plugin hooks. {WHY}"
 
 
 async def test_triggers_of_packages_are_named_and_the_gateway_serves(

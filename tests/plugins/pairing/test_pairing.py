@@ -136,7 +136,7 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
         ("/pair approve ABCD-EFGH", "No one was given the code ABCD-EFGH"),
         (
             "/pair approve ABCD-EFGH role=king",
-            "`role` must be one of member, owner, guest, not 'king'",
+            "`role` must be one of owner, member, guest, not 'king'",
         ),
         ("/pair revoke nobody", "No one called nobody has access by pairing"),
         (

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from nanobot.plugins.postgres.store.identity import life_lock
-from nanobot.plugins.postgres.store.notices import MAX_BYTES, Notices
+from nanobot.plugins.postgres.store.notices import MAX_BYTES, SILENT_SECONDS, Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.system import SystemClock
 from tests.store.conftest import Postgres
@@ -32,7 +32,7 @@ class Line:
                 await asyncio.sleep(0.01)
 
     async def stands(self, times: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SILENT_SECONDS + 20):
             while self.begun < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 

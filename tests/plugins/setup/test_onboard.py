@@ -253,6 +253,25 @@ async def test_a_well_known_provider_is_chosen_from_a_menu_and_needs_only_its_ke
     assert world.config["providers"]["openai"]["api_key"] == "file:secrets/openai.key"
 
 
+async def test_what_is_typed_and_is_not_utf8_is_asked_again(world: World) -> None:
+    async with world.conversation() as terminal:
+        await asks(terminal, "Number [1]:")
+        terminal.type(f"\xff{ENTER}", "latin-1")
+        await terminal.shows("That is not UTF-8. Type it again, please.")
+        line = next(line for line in terminal.screen.lines if "a well-known provider" in line)
+        terminal.type(f"{line.strip()[0]}{ENTER}")
+        await terminal.shows("Anthropic (Claude)")
+        await asks(terminal, "Number [1]:")
+        terminal.type(f"1{ENTER}")
+        await asks(terminal, "Your OpenAI key, or press Enter to use OPENAI_API_KEY (not shown):")
+        terminal.type(f"sk-\xff{ENTER}", "latin-1")
+        await terminal.until(lambda: terminal.screen.text.count("That is not UTF-8") == 2)
+        await asks(terminal, "Your OpenAI key, or press Enter to use OPENAI_API_KEY (not shown):")
+        terminal.type(CTRL_D)
+        assert await terminal.ended() == 130
+    assert world.untouched
+
+
 async def test_whoever_comes_again_is_offered_changes_and_keeps_what_they_wrote(
     world: World,
 ) -> None:

@@ -111,6 +111,15 @@ async def test_a_backslash_or_a_paste_makes_more_lines(terminal: Terminal) -> No
     await terminal.until(lambda: terminal.screen.lines[-6:-2] == ["a", "b", "c", "d"])
 
 
+async def test_what_is_typed_in_another_encoding_is_said_and_remembered(terminal: Terminal) -> None:
+    """As what is piped: with a mark for what is not UTF-8."""
+    terminal.type("say:gr\xfcn" + ENTER, "latin-1")
+    await terminal.until(lambda: "gr\ufffdn" in terminal.screen.lines)
+    terminal.type("say:next" + ENTER)
+    await terminal.until(lambda: "next" in terminal.screen.lines)
+    assert "Traceback" not in terminal.screen.text
+
+
 async def test_tab_completes_commands_and_models(terminal: Terminal) -> None:
     terminal.type("/mo")
     await terminal.shows("show or change the model")
