@@ -58,7 +58,7 @@ async def test_lists_in_chats_are_in_the_zone_of_the_gateway() -> None:
 _OTHERWISE = {
     "workspace/received.py": "names of folders, the same wherever they are read",
     "plugins/cron/schedule.py": "a schedule's own form, which ends in Z",
-    "agent/context.py": "converted to the zone of the message in the same line",
+    "agent/entry_messages.py": "converted to the zone of the message in the same line",
     "plugins/budgets/limits.py": "converted to the zone of the budgets in the same line",
     "operations/rendering.py": "converted to the zone of who reads",
 }
