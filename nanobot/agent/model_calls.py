@@ -59,7 +59,7 @@ from nanobot.tools.toolbox import Toolbox
 
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
-_MOST_RENDERED = 32
+_MOST_RENDERED = 1000
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
 """Errors that another model may not have. A prompt that is too long is cut instead."""
 

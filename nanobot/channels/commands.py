@@ -37,6 +37,16 @@ class _Begun:
         self.task = task
         self.inbound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
+    def admitted(self, inbound_id: int) -> None:
+        if not self.inbound.done():
+            self.inbound.set_result(inbound_id)
+
+    def result(self) -> Admission:
+        """The message with its answer, after the task has ended, also if an order stopped it."""
+        if self.task.cancelled():
+            return self.said.answered(f"{_shown(self.said.message)} was stopped.")
+        return self.task.result()
+
 
 class CommandsInProgress:
     """The commands of one channel that take longer. While `run` does not run, the intake waits for
@@ -79,9 +89,9 @@ class CommandsInProgress:
             begun = self._begin(self._tasks, key, said, perform)
             done, _ = await asyncio.wait({begun.task}, timeout=SOON_SECONDS / 2**others)
             if done:
-                del self._begun[key]
-                begun.inbound.set_result(0)
-                return begun.task.result()
+                self._begun.pop(key, None)
+                begun.admitted(0)
+                return begun.result()
         return Admission(
             message=said.message, session_key=said.session_key, role=said.role, performing=True
         )
@@ -106,8 +116,8 @@ class CommandsInProgress:
         """A message is in the journal. Of a command that was settled before, nothing more is
         done."""
         begun = self._begun.get(_key(message))
-        if begun is not None and not begun.inbound.done():
-            begun.inbound.set_result(outcome.inbound_id if outcome.fresh else 0)
+        if begun is not None:
+            begun.admitted(outcome.inbound_id if outcome.fresh else 0)
 
     async def _follow(self, key: str, begun: _Begun) -> None:
         """Settle the command's message when it has ended."""
@@ -116,7 +126,8 @@ class CommandsInProgress:
                 async with asyncio.timeout(_ADMISSION_SECONDS):
                     inbound_id = await begun.inbound
                 if inbound_id:
-                    await self._settle(inbound_id, await _answer_of(begun))
+                    await asyncio.wait({begun.task})
+                    await self._settle(inbound_id, begun.result().answer)
             finally:
                 begun.task.cancel()
                 if self._begun.get(key) is begun:
@@ -136,13 +147,6 @@ async def _answered(said: Said, perform: Perform) -> Admission:
     with boundary("a command") as caught:
         return await perform(LONGEST_SECONDS)
     return said.answered(f"The command failed: {caught.error}", refused=True)
-
-
-async def _answer_of(begun: _Begun) -> OutboundMessage | None:
-    await asyncio.wait({begun.task})
-    if begun.task.cancelled():
-        return notice(begun.said.message, f"{_shown(begun.said.message)} was stopped.")
-    return begun.task.result().answer
 
 
 def _shown(message: InboundMessage) -> str:

@@ -172,6 +172,22 @@ async def test_an_order_to_stop_reaches_ones_own_and_an_owners_everyones(who: st
         assert "othing" in (await bot.channel.pop("1")).text
 
 
+async def test_an_order_to_stop_that_comes_before_a_moment_is_over_is_answered_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a platform pushes: each request is by itself."""
+    monkeypatch.setattr(commands, "SOON_SECONDS", 60.0)
+    async with gateway(options=OPTIONS) as bot, asyncio.timeout(10):
+        async with asyncio.TaskGroup() as requests:
+            requests.create_task(bot.channel.push("/wait", chat="1"))
+            await bot.settle()
+            assert BEGUN
+            await bot.channel.push("/stop", chat="1")
+        said = {(await bot.channel.pop("1")).text for _ in range(2)}
+        assert said == {"Stopped.", "/wait was stopped."}
+        assert await performing(bot) == 0
+
+
 async def test_a_member_does_not_stop_what_others_gave() -> None:
     async with gateway(options=OPTIONS) as bot, asyncio.timeout(10):
         await bot.channel.push("/ask", chat="1", sender=OWNER, group=True)
