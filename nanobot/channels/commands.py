@@ -44,7 +44,7 @@ class _Begun:
     def result(self) -> Admission:
         """The message with its answer, after the task has ended, also if an order stopped it."""
         if self.task.cancelled():
-            return self.said.answered(f"{_shown(self.said.message)} was stopped.")
+            return self.said.answered(_stopped(self.said.message))
         return self.task.result()
 
 
@@ -162,6 +162,10 @@ def _interrupted(message: InboundMessage) -> Sentence:
         f"{_shown(message)} was interrupted by a restart. Whether it had an effect is unknown: "
         "look before you send it again."
     )
+
+
+def _stopped(message: InboundMessage) -> Sentence:
+    return f"{_shown(message)} was stopped."
 
 
 def _too_many(others: int) -> Sentence:

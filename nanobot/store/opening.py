@@ -16,7 +16,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoint, Failpoints
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.database.reader import reader_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
@@ -69,7 +68,6 @@ class KeptOpen:
         self.dialect = database.dialect
         self.transact = database.transact
         self.checkpoint = database.checkpoint
-        self.reader = reader_of(database)
 
     async def close(self) -> None:
         """Does nothing: the database stays open."""

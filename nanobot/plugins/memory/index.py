@@ -72,17 +72,12 @@ class Memory:
 
     async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
         """The memories of a scope that match best. Files that cannot be read count as last read."""
-        known = None
         try:
             async with self._lock(scope):
-                if self._search.looks_up:
-                    look_up = partial(self._search.looked_up, scope, query, top_k)
-                    known = await self._sync.if_unchanged(scope, look_up)
-                if known is None:
-                    await self._follow(scope)
+                await self._follow(scope)
         except NanobotError as error:
             logger.warning("memory is searched in the state of the last read: {}", error)
-        return await self._search.search(scope, query, top_k, known)
+        return await self._search.search(scope, query, top_k)
 
     async def save(
         self,

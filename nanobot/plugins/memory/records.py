@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 
@@ -71,17 +71,6 @@ class VectorRow(msgspec.Struct, frozen=True):
     seq: int
     id: int
     vector: bytes
-
-
-Best: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, float]]]
-"""Of the memories that words find, those whose texts are wanted, with their scores."""
-
-
-class LookedUp(msgspec.Struct, frozen=True):
-    """What words find, best match first, and the memories that were wanted (None: none were)."""
-
-    ids: list[int]
-    hits: list[MemoryHit] | None
 
 
 class MemoryStore(Protocol):
@@ -168,19 +157,6 @@ class MemoryStore(Protocol):
 
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         """The active memories that contain some of the terms, best match first."""
-        ...
-
-    @property
-    def looks_up(self) -> bool:
-        """Whether `looked_up` is of use."""
-        ...
-
-    def looked_up(
-        self, scope: str, terms: Sequence[str], limit: int, best: Best
-    ) -> LookedUp | None:
-        """`find`, then `get` of the best, at once and in one snapshot. It blocks: call it on a
-        thread. None: not now, use the others.
-        """
         ...
 
     async def vectors(self, scope: str, model: str, after: int, limit: int) -> list[VectorRow]:

@@ -10,7 +10,7 @@ from loguru import logger
 from nanobot.errors import NanobotError
 from nanobot.plugins.memory.embed import MAX_CHARS
 from nanobot.plugins.memory.port import MemoryHit
-from nanobot.plugins.memory.records import LookedUp, MemoryStore
+from nanobot.plugins.memory.records import MemoryStore
 from nanobot.plugins.memory.vector_index import VectorIndex
 from nanobot.providers.embedding import Embedder
 from nanobot.search.terms import query_terms
@@ -32,35 +32,15 @@ class Search:
         self._embedder = embedder
         self._vectors = VectorIndex(store)
 
-    async def search(
-        self, scope: str, query: str, top_k: int, known: LookedUp | None = None
-    ) -> list[MemoryHit]:
-        """The best matches, best first. `known`: what `looked_up` returned."""
+    async def search(self, scope: str, query: str, top_k: int) -> list[MemoryHit]:
+        """The best matches, best first."""
         query = query[:MAX_QUERY]
-        words = await self.by_words(scope, query) if known is None else known.ids
-        meant = await self.by_meaning(scope, query)
-        best = merged([words, meant])[:top_k]
-        if known is not None and known.hits is not None:
-            return known.hits
+        rankings = [await self.by_words(scope, query), await self.by_meaning(scope, query)]
+        best = merged(rankings)[:top_k]
         hits = await self._store.get(scope, best)
         if len(hits) < len(best):  # another process removed some of them
             self.forget(scope)
         return hits
-
-    @property
-    def looks_up(self) -> bool:
-        """Whether `looked_up` is of use."""
-        return self._store.looks_up
-
-    def looked_up(self, scope: str, query: str, top_k: int) -> LookedUp | None:
-        """As much of a search as the store can do at once, on the calling thread, which may block;
-        None: nothing."""
-
-        def best(ids: Sequence[int]) -> Sequence[tuple[int, float]]:
-            return merged([ids])[:top_k] if self._embedder is None else ()
-
-        terms = query_terms(query[:MAX_QUERY])
-        return self._store.looked_up(scope, terms, POOL, best)
 
     def forget(self, scope: str) -> None:
         """Drop removed memories of the scope."""

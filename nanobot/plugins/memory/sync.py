@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TypeVar
 
 from loguru import logger
 
@@ -20,8 +19,6 @@ from nanobot.plugins.memory.records import FileChanges, MemoryLine, MemoryStore
 from nanobot.ports import Clock
 from nanobot.search.terms import terms_of
 from nanobot.troubles import TROUBLES
-
-T = TypeVar("T")
 
 _ROWS = 500
 """Rows read per transaction."""
@@ -71,19 +68,6 @@ class FileSync:
             read, _ = await self._read(scope)
             changed = True
         return read, changed
-
-    async def if_unchanged(self, scope: str, then: Callable[[], T | None]) -> T | None:
-        """Look at the scope's files and call `then`, both on one thread, if the store is up to
-        date with them; otherwise None, and `follow` has to be called."""
-        before = self._followed.get(scope) if self.is_known(scope) else None
-        if before is None:
-            return None
-        stamps = {name: file.stamp for name, file in before.items()}
-
-        def looked() -> T | None:
-            return then() if self._files.look(scope) == stamps else None
-
-        return await asyncio.to_thread(looked)
 
     async def write(self, scope: str, text: str, kind: Kind) -> str:
         """Add a line to the file it belongs in; returns that file."""

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
-from nanobot.store.database.reader import SqliteReader
 from nanobot.store.database.strict_types import COMPILED, STRICT
 from nanobot.store.database.timings import Timings
 
@@ -87,7 +86,6 @@ class SqliteDatabase:
         self.timings = Timings()
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
-        self.reader = None if path is None else SqliteReader(path)
         self._connect()
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
@@ -165,8 +163,7 @@ class SqliteDatabase:
     def _checkpoint(self) -> None:
         self._command("PRAGMA busy_timeout=0")  # units wait: do not wait for a reader
         try:
-            with nullcontext() if self.reader is None else self.reader.pausing():
-                self._command("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._command("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             self._command(f"PRAGMA busy_timeout={_BUSY_MS}")
 
@@ -186,8 +183,6 @@ class SqliteDatabase:
         """Like `close`, for when no event loop runs."""
         self._inbox.put(None)
         self._thread.join()
-        if self.reader is not None:
-            self.reader.close()  # first: the last one to close folds the WAL into the file
         with suppress(DBAPIError):  # it may be broken; all committed data is in the file
             self._connection.close()
         self._engine.dispose()

@@ -19,7 +19,6 @@ from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
 from nanobot.store.database.database import Database, Work
-from nanobot.store.database.reader import reader_of
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine.raw import table_of
@@ -69,7 +68,6 @@ class Guard:
         self.dialect = inner.dialect
         self.checkpoint = inner.checkpoint
         self.close = inner.close
-        self.reader = reader_of(inner)
         self.care: Care | None = None
         self.owed: list[Callable[[Address], None]] = []
         self.timings = Timings()

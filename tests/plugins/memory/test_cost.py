@@ -20,7 +20,6 @@ from nanobot.plugins.memory.sync import FileSync
 from nanobot.plugins.memory.vector_index import VectorIndex, packed
 from nanobot.session.scopes import OWNER
 from nanobot.store.database.database import Database, Work
-from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found
@@ -225,43 +224,3 @@ async def test_vectors_are_read_once_and_those_searched_longest_ago_go() -> None
     await index.nearest("c", "m", [1.0, 0.0], 3)
     await index.nearest("a", "m", [1.0, 0.0], 3)
     assert store.read == 2001 + 1000 + 1001
-
-
-class CountedDatabase(MeteredDatabase):
-    """Counts transactions. It can be read beside them."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        super().__init__(database)
-        self.reader = database.reader
-
-
-async def test_a_recall_takes_no_transaction_and_sees_what_others_changed(tmp_path: Path) -> None:
-    database = CountedDatabase(sqlite(tmp_path / "state.db"))
-    writer = StoreContext(ManualClock(), CountingIds(), "us")
-    mem = Memory(MemoryFiles(tmp_path), SqlMemoryStore(database, writer), ManualClock())
-    await mem.save(OWNER, "Anna drinks green tea", NOBODY, kind="fact")
-    await mem.search(OWNER, "tea")
-    begin = len(database.costs)
-    assert await found(mem, OWNER, "Anna tea") == ["Anna drinks green tea"]
-    assert await found(mem, OWNER, "coffee") == []
-    assert len(database.costs) == begin
-    other = sqlite(tmp_path / "state.db")
-    theirs = Memory(MemoryFiles(tmp_path), SqlMemoryStore(other, writer), ManualClock())
-    await theirs.save(OWNER, "Ben drinks coffee", NOBODY, kind="fact")
-    assert await found(mem, OWNER, "coffee") == ["Ben drinks coffee"]
-    (tmp_path / "MEMORY.md").write_text("- Ben drinks water\n")
-    assert await found(mem, OWNER, "coffee tea") == []
-    assert await found(mem, OWNER, "water") == ["Ben drinks water"]
-    await other.close()
-    await database.close()
-
-
-async def test_a_recall_without_a_second_connection_asks_the_store(tmp_path: Path) -> None:
-    database = CountedDatabase(sqlite(tmp_path / "state.db"))
-    writer = StoreContext(ManualClock(), CountingIds(), "us")
-    mem = Memory(MemoryFiles(tmp_path), SqlMemoryStore(database, writer), ManualClock())
-    await mem.save(OWNER, "Anna drinks green tea", NOBODY, kind="fact")
-    assert database.reader is not None
-    database.reader.close()
-    assert await found(mem, OWNER, "Anna tea") == ["Anna drinks green tea"]
-    await database.close()

@@ -10,14 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
-from nanobot.plugins.memory.records import (
-    Best,
-    Draft,
-    FileChanges,
-    LookedUp,
-    StandingRow,
-    VectorRow,
-)
+from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.plugins.memory.store.memory_words import WordIndex
 from nanobot.session.erasing import Eraser
 from nanobot.session.provenance import Provenance
@@ -25,7 +18,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.database.reader import reader_of
 from nanobot.store.database.results import as_struct
 from nanobot.store.repositories import erasures
 from nanobot.store.unit import StoreContext
@@ -234,24 +226,6 @@ class SqlMemoryStore(SqlStore):
     async def find(self, scope: str, terms: Sequence[str], limit: int) -> list[int]:
         return await self._words.find(scope, terms, limit)
 
-    @property
-    def looks_up(self) -> bool:
-        return reader_of(self.database) is not None
-
-    def looked_up(
-        self, scope: str, terms: Sequence[str], limit: int, best: Best
-    ) -> LookedUp | None:
-        reader = reader_of(self.database)
-        if reader is None:
-            return None
-
-        def work(connection: sa.Connection) -> LookedUp:
-            ids = self._words.found(connection, scope, terms, limit)
-            scores = best(ids)
-            return LookedUp(ids, _hits(connection, scope, scores) if scores else None)
-
-        return reader.read(work)
-
     @transaction()
     def vectors(
         self, connection: sa.Connection, scope: str, model: str, after: int, limit: int
@@ -272,7 +246,15 @@ class SqlMemoryStore(SqlStore):
     def _get(
         self, connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
     ) -> list[MemoryHit]:
-        return _hits(connection, scope, scores)
+        query = _VIEW.where(
+            _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
+        )
+        rows = {row.id: row for row in connection.execute(query)}
+        return [
+            as_struct(row, MemoryHit, score=score, provenance=_provenance(row))
+            for identity, score in scores
+            if (row := rows.get(identity)) is not None
+        ]
 
     @transaction()
     def without_vector(
@@ -307,20 +289,6 @@ class SqlMemoryStore(SqlStore):
         connection.execute(sa.update(_m).where(_m.c.id.in_(scopes)).values(model=model))
         if rows:
             connection.execute(sa.insert(_v), rows)
-
-
-def _hits(
-    connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
-) -> list[MemoryHit]:
-    query = _VIEW.where(
-        _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
-    )
-    rows = {row.id: row for row in connection.execute(query)}
-    return [
-        as_struct(row, MemoryHit, score=score, provenance=_provenance(row))
-        for identity, score in scores
-        if (row := rows.get(identity)) is not None
-    ]
 
 
 def _view(row: sa.Row[*tuple[Any, ...]]) -> MemoryView:

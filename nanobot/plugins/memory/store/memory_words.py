@@ -37,20 +37,14 @@ class WordIndex:
         """The active memories of a scope that contain some of the terms, the best first."""
         if not terms:
             return []
-        return await self._database.transact(lambda c: self.found(c, scope, terms, limit))
-
-    def found(
-        self, connection: sa.Connection, scope: str, terms: Sequence[str], limit: int
-    ) -> list[int]:
-        """As `find`, within a transaction."""
-        if not terms:
-            return []
         if self._database.dialect == "sqlite":
             query, expression = _FTS, " OR ".join(map(_quoted, terms))
         else:
             query, expression = _TSV, " | ".join(term.replace("*", ":*") for term in terms)
-        rows = query.execute(connection, {"q": expression, "s": scope, "n": limit})
-        return [identity for (identity,) in rows]
+        values = {"q": expression, "s": scope, "n": limit}
+        return await self._database.transact(
+            lambda c: [identity for (identity,) in query.execute(c, values)]
+        )
 
 
 def _quoted(term: str) -> str:
