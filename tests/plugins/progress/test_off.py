@@ -32,7 +32,8 @@ async def test_what_an_earlier_start_began_to_show_becomes_the_answer(world: Wor
     world.telegram.native.off = True
     gateway = await world.start()
     world.telegram.say(CHAT, f"pace:1\nsay:{ANSWER}")
-    await world.eventually(lambda: bool(world.texts(CHAT)))
+    kept = "SELECT receipt FROM outbound_parts WHERE receipt IS NOT NULL"
+    await world.eventually(lambda: bool(world.texts(CHAT) and world.rows(kept)))
     await gateway.kill()
     world.configure(top='plugins.off = ["progress"]')
     await world.start()
