@@ -49,6 +49,7 @@ CONFIG = """
 enabled = false
 
 [agent]
+zone = "UTC"
 model = "fake/good"
 remember = "off"
 
