@@ -112,12 +112,13 @@ class CommandsInProgress:
         ]
         return any([begun.task.cancel() for begun in here])  # noqa: C419 - each is cancelled
 
-    def admitted(self, message: InboundMessage, outcome: Admitted) -> None:
-        """A message is in the journal. Of a command that was settled before, nothing more is
-        done."""
+    def admitted(self, message: InboundMessage, outcome: Admitted) -> bool:
+        """A message is in the journal. True: it is a command in progress. Of one that was settled
+        before, nothing more is done."""
         begun = self._begun.get(_key(message))
         if begun is not None:
             begun.admitted(outcome.inbound_id if outcome.fresh else 0)
+        return begun is not None
 
     async def _follow(self, key: str, begun: _Begun) -> None:
         """Settle the command's message when it has ended."""

@@ -161,9 +161,10 @@ class ChannelHost:
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
-        self._commands.admitted(message, outcome)
         if self._menus is not None:
             self._menus.heard(message, role)
+        if self._commands.admitted(message, outcome):
+            return  # no run will answer it
         for showing in self._showing:
             showing.received(message, outcome)
 

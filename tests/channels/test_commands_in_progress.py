@@ -6,8 +6,10 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from msgspec.structs import replace
 
 from nanobot.channels import commands
+from nanobot.channels.host import Hosting
 from nanobot.errors import StoreError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
@@ -15,7 +17,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.memory_home import MemoryHome
 from nanobot.testing.model import ScriptedProvider
-from nanobot.testing.platform import MEMBER, OWNER
+from nanobot.testing.platform import MEMBER, OWNER, FakePlatform
 
 BEGUN: list[str] = []
 """The command of each call, by its key."""
@@ -93,6 +95,16 @@ async def test_other_chats_and_its_own_go_on_and_it_is_answered_when_it_ends() -
             assert (await bot.channel.pop("1")).text == "it is done"
         assert await performing(bot) == 0
     assert len(BEGUN) == 1
+
+
+async def test_its_message_gets_no_mark_that_nothing_would_change() -> None:
+    platform, options = FakePlatform(), replace(OPTIONS, hosting=Hosting(marks=True))
+    async with gateway(channel=platform, options=options) as bot, asyncio.timeout(10):
+        await begun(bot)
+        READY[0].set()
+        await bot.channel.pop()
+        await bot.settle()
+        assert platform.marks == []
 
 
 @pytest.mark.parametrize("killed", [True, False])
