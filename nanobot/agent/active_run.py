@@ -7,6 +7,7 @@ from typing import Unpack
 
 import msgspec
 
+from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.run_log import RunLog
 from nanobot.agent.step import StepLimits
 from nanobot.bus.core import Bus
@@ -59,6 +60,7 @@ class ActiveRun:
         self.prompt_variant = claim.prompt_variant
         self.window_from = claim.window_from
         self.log = RunLog(claim.run.id, claim.entries)
+        self.rendered = Rendered()
         self.answer: ReplyEntry | None = None
         self.partial = ""
         self.times = CallTimes(clock)

@@ -12,7 +12,6 @@ from loguru import logger
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
-from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.prompts import Prompts, Summarizing, prompt_variant
 from nanobot.agent.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
@@ -59,7 +58,6 @@ from nanobot.tools.toolbox import Toolbox
 
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
-_MOST_RENDERED = 1000
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
 """Errors that another model may not have. A prompt that is too long is cut instead."""
 
@@ -86,7 +84,6 @@ class ModelCaller:
         self._clock = clock
         self.settings = settings
         self._snapshots: dict[str, PromptSnapshot] = {}
-        self._rendered: dict[str, Rendered] = {}
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Steer, record the prompt and the window in the log, then ask the model."""
@@ -131,8 +128,8 @@ class ModelCaller:
         if steers and self._bus.mail_came(active.run.session_key):
             await active.steer(self.settings.zone)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
-        rendered = self._rendered_of(active)
-        request = request_of(active.log.visible, snapshot, call, active.options, rendered)
+        visible, options = active.log.visible, active.options
+        request = request_of(visible, snapshot, call, options, active.rendered)
         reply = await self._ask(active, provider, request, call)
         return msgspec.structs.replace(reply, request=request_digest(request))
 
@@ -166,7 +163,7 @@ class ModelCaller:
             max_history=self.settings.max_history,
         )
         begin = active.window_from if summary is None else max(active.window_from, summary.upto + 1)
-        visible, rendered = active.log.visible, self._rendered_of(active)
+        visible, rendered = active.log.visible, active.rendered
         window = plan_window(visible, begin, room, rendered, overflowed=next_call.overflowed)
         if window.start != active.window_from:
             kept, snapshot = None, await self._fresh(active, profile)
@@ -234,12 +231,6 @@ class ModelCaller:
         self._snapshots[name] = snapshot
         while len(self._snapshots) > _MAX_PROMPTS:
             del self._snapshots[next(iter(self._snapshots))]
-
-    def _rendered_of(self, active: ActiveRun) -> Rendered:
-        """What earlier calls made of the session's log."""
-        if len(self._rendered) > _MOST_RENDERED:
-            self._rendered.clear()
-        return self._rendered.setdefault(active.run.session_key, Rendered())
 
     async def _ask(
         self, active: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
