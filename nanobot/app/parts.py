@@ -15,7 +15,6 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import WALLS, NoWalls, Walls
 from nanobot.workspace.received import Transcriber
@@ -45,7 +44,7 @@ def walls_of(config: Config) -> Walls:
     build = provided(WALLS)
     if build is None:
         return NoWalls()
-    return build((config.home, config.file), Addresses(config.tools.web.allow_private))
+    return build((config.home, config.file), config.tools.web.allow_private)
 
 
 def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:

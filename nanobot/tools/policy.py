@@ -19,7 +19,7 @@ from nanobot.messages import Role
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence, pattern
 from nanobot.tools.commands import ESCAPES
-from nanobot.tools.network.host_patterns import among
+from nanobot.tools.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.globs import Glob
 

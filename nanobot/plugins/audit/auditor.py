@@ -17,9 +17,9 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.plugins.audit.brought import Brought
+from nanobot.plugins.common.addresses import is_local
 from nanobot.session.views import Records
 from nanobot.text import Sentence
-from nanobot.tools.network.addresses import is_local
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict

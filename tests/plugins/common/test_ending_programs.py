@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE, Process
 
 import pytest
 
-from nanobot.tools.walls import end
+from nanobot.plugins.common.processes import end
 
 STUBBORN = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
 LEAVING = "import subprocess; subprocess.Popen(['sleep', '30'], start_new_session=True);"
