@@ -47,7 +47,6 @@ ROOMS = frozenset(
             "trace_ids.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
-        "translations.py",
         "troubles.py",
         "visible.py",
     }
@@ -265,7 +264,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("aioimaplib", "channels/nanobot_channels/email/"),
         ("aiosmtplib", "channels/nanobot_channels/email/"),
         ("typer", "nanobot/cli"),
-        ("tomllib", ("nanobot/config/values.py", "nanobot/texts/files.py")),
+        ("tomllib", ("nanobot/config/values.py", "nanobot/plugins/common/translation/files.py")),
     ],
 )
 def test_a_heavy_dependency_has_one_door(module: str, folder: str | tuple[str, ...]) -> None:

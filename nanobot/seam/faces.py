@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, NewType, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from nanobot.text import Sentence
+from nanobot.texts import Translate
 
 T = TypeVar("T")
 
@@ -142,6 +143,8 @@ class Interface(msgspec.Struct, Generic[T], frozen=True):
 SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
 """The command that prints the log of the service of a home, from its environment; empty if nothing
 keeps one."""
+TRANSLATED: Interface[Translate] = Interface("translated")
+"""Says texts of nanobot's in other languages."""
 EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
 """Whether the embedded model can run in a home."""
 

@@ -67,7 +67,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """The plugins that come before it, if they are installed."""
     texts: Path | None = None
     """The folder with translations of its texts: `zh.toml` for Chinese; see
-    `nanobot.texts.files`."""
+    `nanobot.plugins.common.translation.files`."""
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""

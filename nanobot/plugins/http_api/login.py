@@ -10,6 +10,7 @@ from aiohttp import web
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import WEB, Role
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.translation.results import in_language
 from nanobot.seam.faces import Frontend, PluginPage
 from nanobot.server.access import BROWSER_SECONDS, Principal
 from nanobot.server.admission import Admission, principal_of
@@ -20,7 +21,6 @@ from nanobot.server.refusals import problem_of
 from nanobot.server.requests import caller_of, sent
 from nanobot.server.route_description import TYPED, RouteDescription, json_of
 from nanobot.server.wire import answer, wanted
-from nanobot.texts import in_language
 
 _LIMIT = 4_096
 

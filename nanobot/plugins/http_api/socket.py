@@ -17,6 +17,8 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common.translation import known_language
+from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.http_api.session_routes import Conversations, NewMessage
 from nanobot.plugins.http_api.translated_items import item_in_language
 from nanobot.plugins.http_api.watching import Watching
@@ -25,7 +27,6 @@ from nanobot.server.application import Route
 from nanobot.server.refusals import problem_of
 from nanobot.server.requests import BODY_LIMIT, allowed, caller_of
 from nanobot.server.wire import Problem, failed, named_language, wanted
-from nanobot.texts import in_language, known_language
 
 PATIENCE_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 30.0

@@ -18,7 +18,7 @@ from nanobot.server.refusals import refusing
 from nanobot.server.requests import owners_only
 from nanobot.server.wire import QUIET
 from nanobot.text import pattern
-from nanobot.texts.languages import LANGUAGES
+from nanobot.texts import LANGUAGES
 
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nanobot.log_context import rarely_used_log
-from nanobot.texts.template import Template
-
-FOLDER = Path(__file__).parent
+from nanobot.plugins.common.translation.template import Template
+from nanobot.texts import FOLDER
 
 
 def rows_of(language: str, folders: Iterable[tuple[str, Path]]) -> dict[str, str]:

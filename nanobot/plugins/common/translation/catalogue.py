@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
+from nanobot.plugins.common.translation.template import Template, ends_with_full_stop
 from nanobot.text import pattern
-from nanobot.texts.template import Template, ends_with_full_stop
 
 _LONGEST = 20_000
 """Characters of a text; longer ones stay as they are."""

@@ -12,8 +12,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import inspect
 
+from nanobot.plugins.common.translation import translated, translated_parts
 from nanobot.text import OWN, SENTENCE, SHAPE, WORDS
-from nanobot.texts.languages import ENGLISH, translated, translated_parts
+from nanobot.texts import ENGLISH
 
 
 def in_language(value: Any, kind: Any, language: str) -> Any:

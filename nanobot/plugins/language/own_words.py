@@ -6,12 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text
+from nanobot.plugins.common.translation.results import data_in
 from nanobot.text import Spans, pattern
-from nanobot.texts import data_in
 
 _MOST = 200_000
 """Characters of data; an answer with more of them counts as data."""
 _CELLS = pattern(r"- `[^`\n]*` ?|: |, ")
+
+
+def own_words_of(operation: Operation, text: str, result: object) -> Spans:
+    """The same of what an operation gave, whose type says what of it people, models or machines
+    wrote."""
+    return own_words(operation, text, data_in(result, operation.returns))
 
 
 def own_words(operation: Operation, text: str, data: Sequence[str]) -> Spans:
@@ -22,11 +28,6 @@ def own_words(operation: Operation, text: str, data: Sequence[str]) -> Spans:
         return ()
     pieces = _values(text) if operation.text is as_text else _lines(text)
     return tuple((start, end) for start, end in pieces if _squeezed(text[start:end]) not in known)
-
-
-def data_of(operation: Operation, result: object) -> list[str]:
-    """The strings in a result that people, models or machines wrote."""
-    return data_in(result, operation.returns)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
