@@ -57,7 +57,7 @@ TURN = Scenario(
 
 
 async def tools(stage: Stage, subject: Subject) -> Sample:
-    """The model reads a file ten times before it answers. A turn without tools is subtracted, and
+    """The model reads ten files before it answers. A turn without tools is subtracted, and
     the rest divided by ten: one round of a model call, a tool call and their log entries.
 
     Work is made of such rounds, so this is what a gateway adds to every step of it.
