@@ -38,7 +38,6 @@ from nanobot.app.tools import builtin_tools
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
@@ -53,7 +52,6 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
-from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.server.access import Credentials
@@ -231,7 +229,7 @@ class _Assembly:
             clock=self.machine.clock,
             sharing=self.sharing,
             strangers=strangers,
-            showing=provided(SHOWING, self.plugged.on),
+            companions=partial(bringing.companions_of, self.plugged),
         )
 
     def _scheduler(self) -> Scheduler:

@@ -12,6 +12,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.gate import Strangers
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
@@ -231,6 +232,14 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
         erases=tuple(brought[EraseHook]),
         notifications=next(iter(brought[NotificationLimiter]), None),
     )
+
+
+def companions_of(plugged: Plugged, parts: ChannelParts) -> list[Companion]:
+    """What plugins do for a channel besides receiving and delivering."""
+    every = plugged.each(
+        "companions", lambda _, given: listed(given, Companion), {ChannelParts: parts}
+    )
+    return [companion for each in every for companion in each]
 
 
 def deliveries_of(plugged: Contributions) -> dict[str, Deliveries]:

@@ -15,24 +15,22 @@ from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.loading import menu, open_channel, reception
-from nanobot.channels.menus import MenuSettings
+from nanobot.channels.loading import open_channel, reception
 from nanobot.channels.reception import Reception
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.channels.terminal import Terminal
 from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
-from nanobot.messages import TERMINAL, WEB, Role
+from nanobot.messages import TERMINAL, WEB
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import (
     Capabilities,
     Channel,
     Clock,
-    CommandingByChat,
     Fetching,
     Receiving,
 )
@@ -164,7 +162,7 @@ class Adapters:
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
     the same store. `text_of`: a run's text so far, in whichever process it is driven. `strangers`:
-    what gates ask about people who are not in the configuration. `showing`: see Hosting."""
+    what gates ask about people who are not in the configuration. `companions`: see Hosting."""
 
     config: Config
     channels: HostedChannels
@@ -176,7 +174,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     sharing: Sharing | None = None
     strangers: Strangers | None = None
-    showing: Callable[[ShowingParts], Sequence[Showing]] | None = None
+    companions: Callable[[ChannelParts], Sequence[Companion]]
 
     @property
     def reception(self) -> Reception:
@@ -227,30 +225,13 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
         return Hosting(
-            showing=self.showing,
-            preview=settings.preview,
-            show_tools=settings.show_tools,
-            marks=settings.marks,
+            settings=settings,
+            companions=self.companions,
             text_of=self.text_of,
             blobs=self.received.blobs,
             fetcher=fetcher,
             arrived=self.operations.engine.records.arrived,
             sharing=self.sharing,
-            menus=self._menus(channel, settings),
-        )
-
-    def _menus(self, channel: Channel, settings: ChannelSettings) -> MenuSettings:
-        everybody = Role.MEMBER if settings.members else Role.OWNER
-        if isinstance(channel, CommandingByChat) and not settings.members:
-            everybody = Role.GUEST  # of those who are let in, and of strangers
-        return MenuSettings(
-            by_role={role: menu(self.operations, role) for role in Role},
-            everybody=everybody,
-            persons={
-                **dict.fromkeys(settings.guests, Role.GUEST),
-                **dict.fromkeys(settings.members, Role.MEMBER),
-                **dict.fromkeys(settings.owners, Role.OWNER),
-            },
         )
 
     def _start(

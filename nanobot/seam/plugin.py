@@ -36,6 +36,7 @@ FUNCTIONS = (
         "ledger",
         "arrivals",
         "outgoing",
+        "companions",
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
@@ -115,6 +116,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     outgoing: Part | None = None
     """Gives functions that change messages with nanobot's own words (`OutboundMessage.own_words`)
     before they are rendered for a chat; log and outbox keep the original."""
+    companions: Part | None = None
+    """Gives what accompanies a channel besides receiving and delivering. Called for each configured
+    channel, with its `nanobot.channels.companions.ChannelParts`."""
     results: Part | None = None
     """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -25,11 +26,11 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
@@ -42,10 +43,12 @@ from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
-from nanobot.ports import Fetching
+from nanobot.ports import Clock, Fetching
 from nanobot.providers.vision import VisionModels
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.seam.plugin import resolved
+from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
@@ -76,8 +79,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a test gateway. With `received` it fetches the files of a channel that
     supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
     `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `sharing`: other processes work on the same store. `brings`: what plugins would add;
-    `hooks`: and to transactions.
+    result. `sharing`: other processes work on the same store. `companions`: the plugins whose
+    companions the channel has. `brings`: what plugins would add; `hooks`: and to transactions.
     """
 
     settings: RunSettings = RunSettings()
@@ -95,6 +98,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
     sharing: Callable[[Database, StoreContext], Sharing] | None = None
+    companions: tuple[str, ...] = ("code_files", "missed_reactions", "progress")
     received: Received | None = None
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
@@ -212,7 +216,7 @@ class FakeGateway:
             )
         hosting = msgspec.structs.replace(
             options.hosting,
-            showing=provided(SHOWING),
+            companions=partial(self._companions, options),
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
@@ -234,6 +238,13 @@ class FakeGateway:
             options.policy,
             self.host,
         )
+
+    def _companions(self, options: Options, parts: ChannelParts) -> list[Companion]:
+        own = {ChannelParts: parts, Bus: self.bus, Clock: self.home.clock, Journal: self.journal}
+        found = installed().found
+        each = [found[name].plugin.companions for name in options.companions]
+        given = [self.offers.call(resolved(part), own) for part in each if part is not None]
+        return [*options.hosting.companions(parts), *(one for many in given for one in many)]
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = [

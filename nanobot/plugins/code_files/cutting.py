@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from nanobot.messages import Attachment
+from nanobot.channels.companions import ChannelParts, Companion
+from nanobot.messages import Attachment, OutboundMessage
+from nanobot.ports import Filing
 from nanobot.text import pattern
 
 SHOWN_LINES = 15
@@ -69,6 +71,26 @@ class _Block(msgspec.Struct):
         """Add a line without the margin."""
         indent = len(line) - len(line.lstrip(_MARGIN))
         self.lines.append(line[min(indent, len(self.margin)) :])
+
+
+class CodeFiles(Companion):
+    """The files of one channel, for code of more than `limit` characters."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+
+    def shaped(self, message: OutboundMessage) -> OutboundMessage:
+        text, files = with_code_files(message.text, self._limit)
+        if not files:
+            return message
+        files = (*files, *message.attachments)
+        return msgspec.structs.replace(message, text=text, attachments=files)
+
+
+def companions(parts: ChannelParts) -> Sequence[Companion]:
+    """See `Plugin.companions`."""
+    limit = parts.channel.capabilities.code_limit
+    return (CodeFiles(limit),) if limit and isinstance(parts.channel, Filing) else ()
 
 
 def with_code_files(text: str, limit: int) -> tuple[str, tuple[Attachment, ...]]:

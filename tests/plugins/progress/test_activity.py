@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from nanobot.channels.activity import Activity
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload
+from nanobot.plugins.progress.activity import Activity
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
@@ -32,7 +32,7 @@ async def test_a_tool_is_shown_whatever_it_is_given(arguments: str, line: str) -
     async with MemoryHome(ManualClock(instant=False)) as home, gateway(home=home) as bot:
         work = Activity("fake", bot.bus, home.clock)
         async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(work.watch(lambda _ended: None))
+            watching = tasks.create_task(work.watch())
             await bot.settle()
             bot.bus.emit(event(EventKind.STATUS, STARTED))
             bot.bus.emit(event(EventKind.TOOL_CALL, {"name": "exec", "arguments": arguments}))
@@ -53,7 +53,7 @@ def event(kind: EventKind, payload: RunPayload) -> RunEvent:
 async def test_an_event_that_makes_no_sense_costs_nothing_but_itself(bot: FakeGateway) -> None:
     work = Activity("fake", bot.bus, bot.home.clock)
     async with asyncio.TaskGroup() as tasks:
-        watching = tasks.create_task(work.watch(lambda _ended: None))
+        watching = tasks.create_task(work.watch())
         await bot.settle()
         bot.bus.emit(event(EventKind.STATUS, {"state": "running"}))
         bot.bus.emit(event(EventKind.STATUS, STARTED))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import ChannelError, DeliveryError, NotSent
@@ -16,6 +18,7 @@ from nanobot.operations.verdict import reaction
 from nanobot.ports import Clock, Recalling
 from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
+from nanobot.supervision import Work
 
 MOST_QUESTIONS = 50
 """Maximum number of open questions, the latest, whose messages are checked."""
@@ -26,7 +29,7 @@ AGAIN_SECONDS = 60.0
 _LONGEST_WAIT = 60.0
 
 
-class MissedReactions:
+class MissedReactions(Companion):
     """Checks one channel's open questions each time it comes up. The reactions found are handled
     like new ones: those of people who may not decide have no effect."""
 
@@ -34,43 +37,43 @@ class MissedReactions:
         self,
         name: str,
         channel: Recalling,
-        intake: ChannelIntake,
         journal: Journal,
         moved: MovedChats,
         clock: Clock,
     ) -> None:
         self._name = name
         self._channel = channel
-        self._intake = intake
         self._journal = journal
         self._moved = moved
         self._clock = clock
         self._up = asyncio.Event()
 
     def up(self) -> None:
-        """The platform responds, perhaps after an interruption."""
         self._up.set()
 
-    async def run(self) -> None:
+    def receiving(self, intake: ChannelIntake) -> Mapping[str, Work]:
+        return {"missed reactions": partial(self.run, intake)}
+
+    async def run(self, intake: ChannelIntake) -> None:
         """Check until cancelled."""
         while True:
             await self._up.wait()
             self._up.clear()
             with boundary(f"missed reactions of {self._name}"):
-                await self._look()
+                await self._look(intake)
             await self._clock.sleep(AGAIN_SECONDS)
 
-    async def _look(self) -> None:
-        for address, message_id in await self._questions():
+    async def _look(self, intake: ChannelIntake) -> None:
+        for address, message_id in await self._questions(intake):
             with boundary(f"missed reactions in {address}"):
                 messages = await self._reactions(self._moved.there(address), message_id)
                 if messages:
-                    await self._intake.admit(messages)
+                    await intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
-    async def _questions(self) -> list[tuple[Address, str]]:
+    async def _questions(self, intake: ChannelIntake) -> list[tuple[Address, str]]:
         """The chats with open questions, and the ids of these messages."""
-        records = self._intake.reception.records
+        records = intake.reception.records
         waiting = await records.approvals(session="", state="open", limit=MOST_QUESTIONS)
         places: list[tuple[Address, str]] = []
         for approval in waiting:
@@ -94,3 +97,11 @@ class MissedReactions:
             return ()
         decisive = [message for message in messages if reaction(message.text)]
         return sorted(decisive, key=lambda message: reaction(message.text) != "deny")
+
+
+def companions(parts: ChannelParts, journal: Journal, clock: Clock) -> Sequence[Companion]:
+    """See `Plugin.companions`."""
+    channel = parts.channel
+    if not isinstance(channel, Recalling):
+        return ()
+    return (MissedReactions(parts.name, channel, journal, parts.moved, clock),)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 
 import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.channels.companions import ChannelParts, Companion
+from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import ChannelError
 from nanobot.messages import InboundMessage, Role
-from nanobot.ports import Channel, Commanding, CommandingByChat, MenuCommand
+from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.menus.translations import in_other_languages
+from nanobot.ports import Commanding, CommandingByChat, MenuCommand
+from nanobot.session.inbox import Admitted
+from nanobot.supervision import Work
 
 _MOST_CHATS = 10_000
 
@@ -30,7 +36,7 @@ class MenuSettings(msgspec.Struct, frozen=True, kw_only=True):
         return () if commands == self.by_role.get(self.everybody, ()) else commands
 
 
-class Menus:
+class Menus(Companion):
     """The menus of one channel. A person's menu can be set after they have written to the bot; it
     is renewed when their role changes."""
 
@@ -41,16 +47,26 @@ class Menus:
         self._settings = settings
         self._roles: dict[str, Role] = {}
         self._wrote: asyncio.Queue[tuple[str, Role]] = asyncio.Queue()
+        self._up = asyncio.Event()
 
-    def heard(self, message: InboundMessage, role: Role) -> None:
-        """A message is in the journal."""
+    def receiving(self, intake: ChannelIntake) -> Mapping[str, Work]:
+        return {"commands": self.run}
+
+    def up(self) -> None:
+        self._up.set()
+
+    def admitted(
+        self, message: InboundMessage, outcome: Admitted, role: Role, *, performing: bool
+    ) -> None:
         chat = message.address.chat_id
         by_chat = self._by_chat and not message.group
         if by_chat and self._roles.get(chat) is not role:
             self._wrote.put_nowait((chat, role))
 
     async def run(self) -> None:
-        """Set the default and group menus, then those of chats, until cancelled."""
+        """Set the default and group menus, then those of chats, until cancelled. They are set when
+        the platform can be reached."""
+        await self._up.wait()
         settings, channel = self._settings, self._channel
         await self._set("everybody", channel.register(settings.by_role[settings.everybody]))
         if not isinstance(channel, CommandingByChat):
@@ -84,8 +100,30 @@ class Menus:
         return done
 
 
-def menus_of(name: str, channel: Channel, settings: MenuSettings) -> Menus | None:
-    """The menus of a channel; None if its platform or the settings have none."""
-    if isinstance(channel, Commanding) and settings.by_role:
-        return Menus(name, channel, settings)
-    return None
+def companions(parts: ChannelParts, operations: Dispatcher) -> Sequence[Companion]:
+    """See `Plugin.companions`."""
+    channel, settings = parts.channel, parts.settings
+    if not isinstance(channel, Commanding):
+        return ()
+    everybody = Role.MEMBER if settings.members else Role.OWNER
+    if isinstance(channel, CommandingByChat) and not settings.members:
+        everybody = Role.GUEST  # of those who are let in, and of strangers
+    shown = MenuSettings(
+        by_role={role: menu(operations, role) for role in Role},
+        everybody=everybody,
+        persons={
+            **dict.fromkeys(settings.guests, Role.GUEST),
+            **dict.fromkeys(settings.members, Role.MEMBER),
+            **dict.fromkeys(settings.owners, Role.OWNER),
+        },
+    )
+    return (Menus(parts.name, channel, shown),)
+
+
+def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
+    """The commands for a person with this role."""
+    return tuple(
+        MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
+        for operation in operations.listed
+        if operation.listed and operation.may(role) and " " not in operation.name
+    )

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import Hosting
-from nanobot.channels.loading import menu
-from nanobot.channels.menus import MenuSettings
 from nanobot.errors import ChannelDown
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.translations import CHINESE
-from nanobot.ports import MenuCommand
+from nanobot.plugins.menus.menus import Menus, MenuSettings, menu
+from nanobot.plugins.menus.translations import CHINESE
+from nanobot.ports import Commanding, MenuCommand
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
 from nanobot.testing.platform import FakePlatform
@@ -24,9 +24,17 @@ COMMANDS = (MenuCommand("help", "shows this", "/help"),)
 MENUS = MenuSettings(by_role={Role.GUEST: COMMANDS})
 
 
+def hosting(settings: MenuSettings = MENUS) -> Hosting:
+    def companions(parts: ChannelParts) -> tuple[Companion, ...]:
+        assert isinstance(parts.channel, Commanding)
+        return (Menus(parts.name, parts.channel, settings),)
+
+    return Hosting(companions=companions)
+
+
 async def test_the_menu_is_told_once_the_channel_is_up(platform: FakePlatform) -> None:
     platform.downs.append(ChannelDown("no connection"))
-    options = Options(hosting=Hosting(menus=MENUS))
+    options = Options(hosting=hosting())
     async with gateway(channel=platform, options=options) as bot:
         await platform.until(lambda: bool(platform.menus))
         await bot.settle()
@@ -57,8 +65,8 @@ BY_ROLE = {Role.GUEST: COMMANDS, Role.MEMBER: COMMANDS, Role.OWNER: MORE}
 async def test_owners_have_a_menu_of_their_own_and_one_that_is_refused_spoils_no_other() -> None:
     platform = PerChat()
     persons = {"9": Role.OWNER, "7": Role.OWNER, "8": Role.MEMBER}
-    hosting = Hosting(menus=MenuSettings(by_role=BY_ROLE, persons=persons))
-    async with gateway(channel=platform, options=Options(hosting=hosting)):
+    options = Options(hosting=hosting(MenuSettings(by_role=BY_ROLE, persons=persons)))
+    async with gateway(channel=platform, options=options):
         await platform.until(lambda: "7" in platform.own)
         assert platform.menus == [COMMANDS]
         assert platform.own == {"7": [MORE], "groups": [COMMANDS]}
@@ -66,10 +74,9 @@ async def test_owners_have_a_menu_of_their_own_and_one_that_is_refused_spoils_no
 
 async def test_the_menu_of_a_chat_is_renewed_when_its_person_writes_in_another_role() -> None:
     platform = PerChat()
-    hosting = Hosting(menus=MenuSettings(by_role=BY_ROLE))
-    async with gateway(
-        channel=platform, options=msgspec.structs.replace(PAIRED, hosting=hosting)
-    ) as bot:
+    own = hosting(MenuSettings(by_role=BY_ROLE))
+    options = msgspec.structs.replace(PAIRED, hosting=own)
+    async with gateway(channel=platform, options=options) as bot:
         for _ in range(2):
             await bot.channel.push("hello", chat="9", sender="77")
             await bot.settle()
@@ -90,7 +97,7 @@ async def test_a_menu_that_is_refused_changes_nothing() -> None:
         async def register(self, commands: object) -> None:
             raise ChannelDown("not now")
 
-    options = Options(hosting=Hosting(menus=MENUS))
+    options = Options(hosting=hosting())
     async with gateway(channel=Menuless(), options=options) as bot:
         await bot.channel.push("hello")
         assert (await bot.channel.pop()).text == "echo: hello"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from nanobot.channels.code_files import SHOWN_CHARACTERS, SHOWN_LINES, with_code_files
 from nanobot.errors import NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.code_files.cutting import SHOWN_CHARACTERS, SHOWN_LINES, with_code_files
 from nanobot.ports import Capabilities
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome

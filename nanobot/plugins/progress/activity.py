@@ -1,17 +1,20 @@
-"""The active runs for the chats of one channel, as known from events."""
+"""The active runs for the chats of one channel, as known from events, and the port to what shows
+them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
+from nanobot.channels.companions import Companion
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload, Step
 from nanobot.ports import Clock
+from nanobot.supervision import Work
 from nanobot.visible import blank
 
 _TOOL_LINE = 80
@@ -51,24 +54,46 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool
 
 
-class Activity:
+class Showing(Companion):
+    """One way to show runs in the chats of one channel."""
+
+    def speaking(self) -> Mapping[str, Work]:
+        return {type(self).__name__.lower(): self.run}
+
+    async def run(self) -> None:
+        """Show active runs, until cancelled."""
+        raise NotImplementedError
+
+    def ended(self, ended: RunEnded) -> None:
+        """The run of some messages has ended."""
+
+    def shows(self, run: RunInProgress) -> bool:
+        """Whether the chat sees that the run works, so that it needs no sign of typing."""
+        return False
+
+
+class Activity(Companion):
     """The active runs of one channel. Events can be lost, so nothing may depend on this."""
 
     def __init__(self, channel: str, bus: Bus, clock: Clock) -> None:
         self.runs: dict[str, RunInProgress] = {}
+        self.shown_by: list[Showing] = []
         self._channel = channel
         self._bus = bus
         self._clock = clock
         self._any = asyncio.Event()
 
-    async def watch(self, on_end: Callable[[RunEnded], None]) -> None:
+    def speaking(self) -> Mapping[str, Work]:
+        return {"activity": self.watch}
+
+    async def watch(self) -> None:
         """Follow the events until cancelled."""
         kinds = {EventKind.STATUS, EventKind.END, EventKind.TOOL_CALL, EventKind.TOOL_RESULT}
         kinds |= {EventKind.ASSISTANT_MESSAGE}
 
         def handle(event: RunEvent) -> None:
             with boundary(f"an event of run {event.run_id}"):
-                self._follow(event, on_end)
+                self._follow(event)
 
         watching = Handler(frozenset(kinds), handle)
         self._bus.watch(watching)
@@ -83,7 +108,7 @@ class Activity:
             self._any.clear()
             await self._any.wait()
 
-    def _follow(self, event: RunEvent, on_end: Callable[[RunEnded], None]) -> None:
+    def _follow(self, event: RunEvent) -> None:
         payload = event.payload
         run = self.runs.get(event.run_id)
         if event.kind is EventKind.STATUS:
@@ -97,7 +122,9 @@ class Activity:
             del self.runs[event.run_id]
             ids = tuple(payload.get("message_ids", ()))
             completed = payload.get("state") == "completed"
-            on_end(RunEnded(address=run.address, message_ids=ids, completed=completed))
+            ended = RunEnded(address=run.address, message_ids=ids, completed=completed)
+            for showing in self.shown_by:
+                showing.ended(ended)
         elif event.kind is EventKind.ASSISTANT_MESSAGE:
             if not blank(payload["text"]):
                 run.steps.append(Step(text=payload["text"]))
