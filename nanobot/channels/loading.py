@@ -20,10 +20,11 @@ _METHODS = ("run", "render", "send", "find", "typing", "close")
 
 
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
-    """The commands for a person with this role, for a platform's menu."""
+    """The commands for a person with this role, for a platform's menu: first the one that explains
+    the others."""
     return tuple(
         MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
-        for operation in operations.listed
+        for operation in sorted(operations.listed, key=lambda each: each.name != "help")
         if operation.listed and operation.may(role) and " " not in operation.name
     )
 

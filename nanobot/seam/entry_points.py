@@ -49,6 +49,7 @@ BUILT_IN = (
     "gemini",
     "hearing",
     "heartbeat",
+    "help",
     "hooks",
     "http_api",
     "jobs",

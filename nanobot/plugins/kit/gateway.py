@@ -44,8 +44,9 @@ from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
 from nanobot.ports import Fetching
 from nanobot.providers.vision import VisionModels
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.seam.plugin import resolved
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
@@ -59,6 +60,16 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.received import Received
 
 _TURNS = 300
+
+
+_USUAL = ("help", "models")
+"""Plugins whose operations need no objects, and which nearly every gateway has on."""
+
+
+def _usual() -> list[Operation]:
+    found = installed().found
+    parts = [found[name].plugin.operations for name in _USUAL if name in found]
+    return [each for part in parts if part for each in Offers().call(resolved(part), NOTHING)]
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +145,7 @@ class FakeGateway:
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
