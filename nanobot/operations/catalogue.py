@@ -11,7 +11,6 @@ from nanobot.operations import (
     channels,
     conversation,
     health,
-    help,
     plugins,
     security,
     status,
@@ -24,7 +23,6 @@ from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
 _MODULES = (
-    help,
     conversation,
     status,
     approvals,

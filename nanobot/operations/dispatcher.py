@@ -110,7 +110,7 @@ class Dispatcher:
             longer = self._by_alias.get(several) or self._by_alias.get(f"{several} list")
             if words and longer is not None:
                 return longer, "".join(words[count:])
-        if name == "start":  # what stands behind it is a link's
+        if name == "start" and name in self._by_name:  # what stands behind it is a link's
             return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         if operation is None or (argument and self._of_plugin_off(text)):
@@ -132,13 +132,16 @@ class Dispatcher:
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
         if name in names:
-            return f"/{name} needs another word: /help {name} lists them."
+            words = {each.split()[1] for each in self._by_alias if each.startswith(f"{name} ")}
+            return f"/{name} needs another word: {', '.join(sorted(words))}."
         if plugin := plugin_with_word(name):
             return off_here(f"/{name}", plugin)
         near = difflib.get_close_matches(name, names, 1)
-        if near:
-            return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
-        return f"There is no /{name}; /help lists the commands." if alone else ""
+        if not near and not alone:
+            return ""
+        meant: Sentence = f"Did you mean /{near[0]}?" if near else ""
+        listed: Sentence = "/help lists the commands." if self.has("help") else ""
+        return " ".join(filter(None, (f"There is no /{name}.", meant, listed)))
 
     def _of_plugin_off(self, text: str) -> str:
         """The operation that a command asks for, if its plugin is off; otherwise empty."""

@@ -50,6 +50,7 @@ BUILT_IN = (
     "gemini",
     "hearing",
     "heartbeat",
+    "help",
     "hooks",
     "http_api",
     "jobs",

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.tools import ToolView
 from nanobot.plugins.common.outbox import OutboxView
 from nanobot.session.views import (
@@ -22,7 +21,7 @@ from tests.stored import outbox_of
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot.engine).call(operation, arguments)
+    return await bot.operations.call(operation, arguments)
 
 
 async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:

@@ -64,6 +64,16 @@ from nanobot.workspace.received import Received
 _TURNS = 300
 
 
+_USUAL = ("help", "models")
+"""Plugins whose operations need no objects, and which nearly every gateway has on."""
+
+
+def _usual() -> list[Operation]:
+    found = installed().found
+    parts = [found[name].plugin.operations for name in _USUAL if name in found]
+    return [each for part in parts if part for each in Offers().call(resolved(part), NOTHING)]
+
+
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
     """What plugins would add to a test gateway: parts of prompts, what keeps lasting facts,
     operations, and the objects that these request.
@@ -138,7 +148,7 @@ class FakeGateway:
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []

@@ -226,3 +226,8 @@ async def start(context: OperationContext, caller: Caller) -> FirstSteps:
     by_name = {each.name: each for each in context.listed if each.may(caller.role)}
     names = [name for name in _SHOWN_FIRST if name in by_name]
     return FirstSteps([_of(by_name[name]) for name in names[:_MOST_SHOWN]])
+
+
+def operations() -> list[Operation]:
+    """All of them."""
+    return [show_help, show_more_help, start]

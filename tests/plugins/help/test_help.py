@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nanobot.messages import Role
-from nanobot.operations import help as page
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.rendering import Now
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
+from nanobot.plugins.help import operations as page
 from tests.plugins.cron.scheduling import gateway
 
 COMMANDS = [each for each in (*OPERATIONS, *of_jobs(), *of_erasure()) if each.listed]
