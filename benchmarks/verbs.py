@@ -19,6 +19,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -44,7 +45,6 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal

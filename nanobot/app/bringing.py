@@ -33,7 +33,6 @@ from nanobot.server.access import Credentials
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
@@ -101,7 +100,6 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Triggers,
     MessageSearch,
     RunTypes,
-    TaskStarter,
     UnreadableRows,
     Care,
     Spending,

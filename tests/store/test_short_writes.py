@@ -14,6 +14,7 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.common.background_runs import NewTask, TaskRequest
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.erasure.store.retention import Slice
 from nanobot.plugins.fork.plan import ForkRequest, plan_of
@@ -34,7 +35,6 @@ from nanobot.session.inbox import Busy
 from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
 from nanobot.store.repositories import blob_references
 from nanobot.store.unit import Hold

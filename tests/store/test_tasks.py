@@ -7,12 +7,12 @@ import pytest
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
+from nanobot.plugins.common.background_runs import NewTask, Parent, Report, TaskRequest
 from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords

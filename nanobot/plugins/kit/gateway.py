@@ -17,8 +17,6 @@ from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
-from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
-from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.home_admin import LocalHome
@@ -39,6 +37,9 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
+from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.run_types import AnyRunType
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
@@ -51,7 +52,6 @@ from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
 from nanobot.store.repositories.hooks import store_hooks

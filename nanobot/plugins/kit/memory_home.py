@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
 from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
-from nanobot.session.tasks import TASK_STORE, TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of

@@ -11,13 +11,13 @@ from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
+from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
 from nanobot.ports import OutboundPart
 from nanobot.seam.installed import provided
 from nanobot.session.inbox import Admission, Consumed
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
-from nanobot.session.tasks import TASK_STORE, TaskRecords
 from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database

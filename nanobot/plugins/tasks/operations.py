@@ -8,9 +8,9 @@ import msgspec
 
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
+from nanobot.plugins.common.background_runs import TaskRecords, TaskStarter
 from nanobot.plugins.common.run_ids import RunId, run_of
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import RunView
 
 

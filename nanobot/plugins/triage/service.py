@@ -7,11 +7,11 @@ from loguru import logger
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.states import as_people_see
-from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 
 

@@ -17,11 +17,11 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
+from nanobot.plugins.common.background_runs import NewTask, TaskRequest
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.testing.model import ScriptedProvider
 from tests.store.empty import with_empty_store
 from tests.stored import log_of

@@ -7,14 +7,20 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.background_runs import (
+    Parent,
+    Report,
+    TaskRecords,
+    TaskRequest,
+    TaskStarter,
+)
+from nanobot.plugins.common.run_types import RunType, TaskContext
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.operations import operations
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.run_types import TaskResult
-from nanobot.session.tasks import Parent, Report, TaskRecords, TaskRequest, TaskStarter
 from nanobot.session.views import RunView
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text

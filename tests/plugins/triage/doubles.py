@@ -11,10 +11,10 @@ from nanobot.agent.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.background_runs import TaskRequest
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
-from nanobot.session.tasks import TaskRequest
 from nanobot.testing.gateway import FakeGateway
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from nanobot.agent.tasks.types import AnyRunType
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
+from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.run_types import AnyRunType
 from nanobot.ports import Clock
 from nanobot.seam.faces import Interface
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 
