@@ -13,7 +13,6 @@ from nanobot.operations import (
     health,
     help,
     plugins,
-    security,
     status,
     tools,
 )
@@ -29,7 +28,6 @@ _MODULES = (
     status,
     approvals,
     tools,
-    security,
     channels,
     plugins,
     health,

@@ -43,6 +43,7 @@ BUILT_IN = (
     "evals",
     "events",
     "feedback",
+    "file_labels",
     "file_tools",
     "files",
     "fork",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.store.repositories.tainted_files import SqlTaintMarks
+from nanobot.plugins.file_labels.store import SqlTaintMarks
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 
