@@ -23,8 +23,8 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
 from nanobot.app.parts import (
+    labels_of,
     prompt_of,
-    taint_of,
     transcriber_of,
     walls_of,
 )
@@ -42,7 +42,6 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
-from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -67,7 +66,6 @@ from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
@@ -130,8 +128,8 @@ class _Assembly:
         )
         self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        self.received = Received(self.blobs, self.files, taint=self.taint)
+        self.labels = labels_of(config, store)
+        self.received = Received(self.blobs, self.files, labels=self.labels)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
@@ -197,8 +195,10 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
-        offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
+        offers.add_by_type(bringing.readers_of(self.plugged))
+        if self.labels is not None:
+            offers.add_by_type(self.labels)
+        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})

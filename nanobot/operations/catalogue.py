@@ -12,7 +12,6 @@ from nanobot.operations import (
     conversation,
     health,
     plugins,
-    security,
     status,
     tools,
 )
@@ -27,7 +26,6 @@ _MODULES = (
     status,
     approvals,
     tools,
-    security,
     channels,
     plugins,
     health,

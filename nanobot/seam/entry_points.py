@@ -44,6 +44,7 @@ BUILT_IN = (
     "evals",
     "events",
     "feedback",
+    "file_labels",
     "file_tools",
     "files",
     "fork",

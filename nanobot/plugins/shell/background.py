@@ -19,6 +19,8 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.plugins.common.file_labels.opened_files import CommandWatch
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.looks import Looks
 from nanobot.plugins.common.processes import kill
 from nanobot.plugins.shell.capture import Capture
@@ -32,8 +34,6 @@ from nanobot.supervision import supervised
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
 from nanobot.tools.walls import NetworkAccess, SandboxProcess
-from nanobot.workspace.opened_files import CommandWatch
-from nanobot.workspace.taint import TaintedFiles
 
 MAX_RUNNING = 16
 MAX_OF_SESSION = 4

@@ -12,6 +12,8 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.places import CommandPlace
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -24,10 +26,8 @@ from nanobot.seam.faces import Environment
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
-from nanobot.tools.commands import CommandPlace
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import NetworkAccess
-from nanobot.workspace.taint import TaintedFiles
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
     "bwrap": "required",

@@ -21,7 +21,7 @@ _MARK = Prepared(_NAMES.where(_t.c.name == sa.bindparam("n")))
 
 
 class SqlTaintMarks(SqlStore):
-    """See workspace.taint.TaintMarks: the same code for SQLite and PostgreSQL."""
+    """See `TaintMarks`: the same code for SQLite and PostgreSQL."""
 
     async def add(self, marks: Sequence[str]) -> None:
         for part in _parts(marks):

@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot import labels
 from nanobot.labels import NOTHING, Label, Privacy, Speaker
-from nanobot.workspace.taint_marks import TaintMarks
+from nanobot.plugins.common.file_labels.marks import TaintMarks
 
 MOST_LABELS = 64
 """Maximum number of distinct labels; further ones name no tools."""

@@ -1,6 +1,5 @@
-"""What a plugin provides for commands of the model, on or off: the tool that runs them, and what a
-command line does besides what it says.
-"""
+"""What plugins provide, on or off, for places other than the workspace of a gateway: the tools for
+their files, and the one that runs commands there."""
 
 from __future__ import annotations
 
@@ -11,9 +10,24 @@ from typing import Literal
 import msgspec
 
 from nanobot.config.settings.tools import ExecSettings
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.seam.faces import Interface
 from nanobot.tools.base import AnyTool
-from nanobot.workspace.taint import TaintedFiles
+from nanobot.tools.parsing.kinds import FileReaders
+from nanobot.workspace.confinement import ConfinedFiles
+
+
+class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that `roots` reaches. `taint` tracks those with untrusted content (None: only those
+    that these tools write). `readers` read documents (None: those of all installed plugins)."""
+
+    roots: ConfinedFiles
+    taint: TaintedFiles | None = None
+    readers: FileReaders | None = None
+
+
+FILE_TOOLS: Interface[Callable[[FilePlace], list[AnyTool]]] = Interface(name="file_tools")
+"""Makes the tools for a place."""
 
 
 class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,5 +51,3 @@ class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 COMMANDS: Interface[Callable[[CommandPlace], AnyTool]] = Interface(name="commands")
 """Makes the tool `exec` for a place."""
-ESCAPES: Interface[Callable[[str, str], bool]] = Interface(name="escapes")
-"""Whether a command that matches a pattern does more than it says."""

@@ -9,10 +9,10 @@ import pytest
 
 from nanobot import labels
 from nanobot.labels import Speaker
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.file_labels.store import SqlTaintMarks
 from nanobot.store.database.database import Work
-from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.store.unit import StoreContext
-from nanobot.workspace.taint import TaintedFiles
 from tests.store.home import Home
 
 

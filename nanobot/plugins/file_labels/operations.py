@@ -1,4 +1,4 @@
-"""Operations on files with content from outside."""
+"""The operations on files with content from outside."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UnknownId
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.text import Sentence
 
 
 class UntrustedFiles(Protocol):
-    """The marks of files that hold content from outside."""
+    """The labels of files, as these operations use them. (The help of the command line loads this
+    module, not all of `TaintedFiles`.)"""
 
     async def listed(self) -> list[str]:
         """The marked files of the workspace; a folder ends with a slash."""
@@ -59,3 +60,8 @@ async def trust_files(
             f"{path[:200]} is not marked as untrusted; `security files` lists those that are."
         )
     return f"Removed {count} marks: reading {path[:200]} no longer taints a conversation."
+
+
+def operations() -> list[Operation]:
+    """Those of this plugin."""
+    return [list_tainted_files, trust_files]

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from nanobot.labels import NOTHING, Label, Privacy, Speaker, of, of_tool
+from nanobot.plugins.common.file_labels.labels import MOST_LABELS
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.opened_files import OpenedFiles
+from nanobot.plugins.common.file_labels.tainted_files import (
+    TaintedFiles,
+    digest_of,
+    digest_of_bytes,
+)
 from nanobot.system import SystemClock
-from nanobot.workspace.file_labels import MOST_LABELS
-from nanobot.workspace.opened_files import OpenedFiles
-from nanobot.workspace.taint import TaintedFiles, digest_of, digest_of_bytes
-from nanobot.workspace.taint_marks import MemoryMarks
 
 
 @pytest.fixture

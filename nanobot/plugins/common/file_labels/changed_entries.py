@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.workspace.file_names import INSTALLED, REPOSITORY, words_of
+from nanobot.plugins.common.file_labels.names import INSTALLED, REPOSITORY, words_of
 
 
 class Entry(msgspec.Struct, frozen=True):
