@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nanobot.plugins.common.store.outbox import SqlOutbox
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
@@ -24,6 +25,11 @@ def marks_of(records: Records) -> SqlConversationList:
 def log_of(records: Records) -> SqlSessionLog:
     assert isinstance(records, SqlRecords)
     return SqlSessionLog(records.database, records.writer)
+
+
+def runs_of(records: Records) -> StoredRuns:
+    assert isinstance(records, SqlRecords)
+    return StoredRuns(records.database, records.writer)
 
 
 def lists_of(records: Records) -> SessionLists:

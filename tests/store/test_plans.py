@@ -30,7 +30,7 @@ from tests.store.making import (
     said,
     told,
 )
-from tests.stored import marks_of, outbox_of
+from tests.stored import marks_of, outbox_of, runs_of
 
 GROWING = (
     "entries",
@@ -120,8 +120,8 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.session(KEY)
     await records.counts()
     await marks_of(records).mark_read(KEY)
-    await records.runs(session=KEY, state="", limit=10)
-    await records.runs(session="", state="live", limit=10)
+    await runs_of(records).listed(session=KEY, state="", limit=10)
+    await runs_of(records).listed(session="", state="live", limit=10)
     await ToolCalls(new_home.database, records.writer).listed(session=KEY, name="", limit=10)
     await outbox_of(records).listed(state="dead", limit=10)
     await new_home.eraser().erase(KEY, 1, "1")
