@@ -51,7 +51,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.triggers.jobs import Plan
-from tests.stored import lists_of, log_of, marks_of, outbox_of, runs_of
+from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, runs_of
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -249,8 +249,8 @@ class Verbs:
         await timed.named("remember: due", self._remembering.due(60.0))
         await timed.named("mark_read", marks_of(records).mark_read(key))
         await timed.named("unfetched", self._journal.unfetched(CHANNEL))
-        await timed.named("oldest_owed", self._journal.oldest_owed())
-        await timed.named("take_inbound", self._journal.take_inbound(None))
+        await timed.named("oldest_owed", consuming(self._journal).oldest_owed())
+        await timed.named("take_inbound", consuming(self._journal).take_inbound(None))
 
     async def schedule(self, number: int) -> None:
         """Jobs."""

@@ -27,14 +27,15 @@ class Leased:
     def __init__(
         self, database: Database, writer: StoreContext, line: Callable[[], str] = str
     ) -> None:
-        self.beats = Beats(SqlLeases(database, writer), writer.clock, line)
+        self._leases = SqlLeases(database, writer)
+        self.beats = Beats(self._leases, writer.clock, line)
         self.clock = writer.clock
 
     def turn(self, name: str, *, shares: bool = False) -> ChannelLease:
         return ChannelLease(name, self.beats, self.clock, shares=shares)
 
     def chats(self, channel: str, journal: Journal) -> SharedChatLeases:
-        return SharedChatLeases(channel, journal, self.clock)
+        return SharedChatLeases(channel, journal, self._leases, self.clock)
 
     async def outbox(self, channel: str, bus: Bus) -> None:
         await left_work.outbox(channel, bus, self.clock)
