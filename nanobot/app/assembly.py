@@ -63,7 +63,6 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.supervision import side_by_side
@@ -131,7 +130,6 @@ class _Assembly:
         self.labels = labels_of(config, store)
         self.received = Received(self.blobs, self.files, labels=self.labels)
         self.records = SqlRecords(store.database, store.writer)
-        self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
@@ -157,7 +155,7 @@ class _Assembly:
         self.plugged.offers.add({Http: http, Frontend: http.frontend})
         self.plugged.offers.add_by_type(http.access, http.channel, CurrentRuns())
         scheduler = self._scheduler()
-        met = (self.records, channels, scheduler, self.jobs)
+        met = (channels, scheduler, self.jobs)
         others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
         self.peer_state.peers = others
         engine = self._engine(
@@ -249,7 +247,6 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            conversations=self.conversations,
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,

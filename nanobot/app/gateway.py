@@ -34,6 +34,7 @@ from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
+from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
 from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
@@ -289,8 +290,8 @@ async def _say_what_waits(parts: Parts) -> None:
     """Log how many background runs wait because no plugin does them."""
     if parts.plugged.offers.find(RunTypes) is not None:
         return
-    live = await parts.engine.records.runs(session="", state="live", limit=1_000, kind="task")
-    if waiting := sum(run.type is not None for run in live):
+    ready = await parts.engine.journal.ready()
+    if waiting := sum(TASKS.is_of(lane.session_key) for lane in ready):
         logger.warning(
             "{} background run(s) wait for the plugin tasks, which is not on: "
             "`nanobot plugins on tasks` switches it on",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from nanobot.operations.spending import Spending
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
-    from nanobot.search.conversations import Conversations
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.runs import Run
@@ -52,7 +51,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: Models
     records: Records
-    conversations: Conversations
     jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin

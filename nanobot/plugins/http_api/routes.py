@@ -66,7 +66,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
             [
                 *login_routes(admission, frontend, operations.listed),
                 *conversations.routes(),
-                *FileRoutes(received, operations.engine, shown).routes(),
+                *FileRoutes(received, operations.engine, store, shown).routes(),
                 *EventRoutes(watching, admission).routes(),
                 Socket(operations, conversations, watching, admission).route(),
                 *operation_routes(operations),

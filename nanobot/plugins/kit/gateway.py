@@ -200,7 +200,6 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            conversations=self.process.conversations,
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,

@@ -11,6 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.plugins.mcp.offered_tools import DECIDING, LOOKING, McpTools
 from nanobot.plugins.runs.operations import operations
 from tests.plugins.switching import asked, serving
+from tests.stored import runs_of
 
 OFF = '[plugins]\noff = ["runs"]\n'
 
@@ -42,7 +43,7 @@ async def test_a_group_that_others_have_words_in_names_it_too(tmp_path: Path, ty
 async def test_what_happened_meanwhile_is_there_when_it_is_on_again(tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OFF) as parts:
         assert await asked(parts, "hello") == "completed"
-        (run,) = await parts.engine.records.runs(session="", state="", limit=5)
+        (run,) = await runs_of(parts.engine.records).listed(session="", state="", limit=5)
         await parts.operations.call("runs feedback", {"verdict": "up", "run": run.id})
     async with serving(tmp_path / "home") as parts:
         (listed,) = await parts.operations.call("runs list", {})

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import WEB
 from nanobot.store.database import schema
+from nanobot.store.verbs import SqlStore, bare_verb
 
 _ROWS = 1_000
 
@@ -23,7 +24,7 @@ def is_named(
     connection: sa.Connection, key: str, chat: str, digest: str, place: Place
 ) -> tuple[bool, Place | None]:
     """Whether the next entries of a session's log, or the next messages of its page chat, name a
-    file, and where to continue; None at the end. See Conversations.names_file.
+    file, and where to continue; None at the end. See NamedFiles.
     """
     _e, _o = schema.entries, schema.outbound
     name = f'"blob":"{digest}"'.encode()
@@ -51,3 +52,18 @@ def contains(
     sqlite = connection.dialect.name == "sqlite"
     at = sa.func.instr(column, literal) if sqlite else sa.func.position(literal.op("IN")(column))
     return at > 0
+
+
+class NamedFiles(SqlStore):
+    """The files that conversations name."""
+
+    _is_named = bare_verb(is_named)
+
+    async def names(self, key: str, chat: str, digest: str) -> bool:
+        """Whether a session's log has a file with this digest, or its web chat was sent one."""
+        place: Place | None = Place()
+        while place is not None:
+            found, place = await self._is_named(key, chat, digest, place)
+            if found:
+                return True
+        return False

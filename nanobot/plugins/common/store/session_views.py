@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.common.views import SessionView
 from nanobot.session.keys import LIFECYCLE, ONCE
-from nanobot.session.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
@@ -43,6 +44,7 @@ SESSIONS = sa.select(
 
 
 def one(connection: sa.Connection, key: str) -> SessionView | None:
+    """One session."""
     row = connection.execute(SESSIONS.where(_s.c.key == key)).first()
     return None if row is None else as_session(connection, row)
 
@@ -56,3 +58,14 @@ def as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> Sess
     return as_struct(
         row, SessionView, waiting=waiting, run=run, pinned=pinned, archived=archived, found=""
     )
+
+
+def is_called(column: sa.Column[Any], names: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Whether a session has one of these names, or starts with one of them that ends with a colon.
+    SQLite's LIKE matches "Anna" for "anna".
+    """
+    each = (
+        sa.func.substr(column, 1, len(name)) == name if name.endswith(":") else column == name
+        for name in names
+    )
+    return sa.or_(sa.false(), *each)
