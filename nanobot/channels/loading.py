@@ -54,7 +54,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
             f"installed are {', '.join(sorted(types)) or 'none'}"
         )
     keys = {**settings.settings, **_shared(settings)}
-    return plugins.opened(CHANNELS, settings.type, lambda opener: _whole(opener(name, keys)))
+    return plugins.opened(CHANNELS, settings.type, lambda opener: whole(opener(name, keys)))
 
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
@@ -84,8 +84,9 @@ def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
     return (plugins or Plugins()).one(CHANNELS, kind, read).what
 
 
-def _whole(opened: Any) -> Channel:
-    """Raises PluginBroken, which names the missing parts of nanobot.ports.Channel."""
+def whole(opened: Any) -> Channel:
+    """The thing itself. Raises PluginBroken, which names the missing parts of
+    nanobot.ports.Channel."""
     lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")

@@ -50,6 +50,7 @@ BUILT_IN = (
     "hearing",
     "heartbeat",
     "hooks",
+    "http",
     "http_api",
     "jobs",
     "kit",
