@@ -81,7 +81,7 @@ NOT_AT_START = (
     "nanobot.config.file",
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
-    "nanobot.server.application_factory",
+    "nanobot.plugins.http.application_factory",
     "nanobot.plugins.http_api.watching",
     *("nanobot.plugins.events.store", "nanobot.store.database.migrations"),
     *PLUGIN_PARTS,

@@ -33,6 +33,10 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.agent.loop": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
+    "nanobot.server.access": _PROMISED,
+    "nanobot.server.admission": _PROMISED,
+    "nanobot.server.application": _PROMISED,
+    "nanobot.server.plugin_routes": _PROMISED,
     "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 

@@ -53,6 +53,7 @@ BUILT_IN = (
     "heartbeat",
     "help",
     "hooks",
+    "http",
     "http_api",
     "jobs",
     "kit",

@@ -26,6 +26,7 @@ from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.common.declared_keys import keys_of
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
@@ -420,7 +421,7 @@ SERVED = """
     from nanobot.errors import UsageError
     from nanobot.seam.faces import Metric, PageView
     from nanobot.seam.plugin import Plugin
-    from nanobot.server.application import Route
+    from nanobot.plugins.common.http.route import Route
     from nanobot.seam.tables import PluginTables
     from nanobot.tools.base import Effect, Tool
 
@@ -478,7 +479,8 @@ WEB = "[web]\nport = 0\n[agent]\nremember = 'off'\n"
 
 
 async def asked(parts: Parts, path: str, token: str | None = None) -> tuple[int, str]:
-    headers = {"Authorization": f"Bearer {parts.http.access.own if token is None else token}"}
+    shown = parts.plugged.offers.get(Access).own if token is None else token
+    headers = {"Authorization": f"Bearer {shown}"}
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"{parts.http.url}{path}", headers=headers) as response,

@@ -17,6 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.outbox import OutboxView
 from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
@@ -81,7 +82,7 @@ async def serving(folder: Path, more: str = "") -> AsyncIterator[Parts]:
 
 
 async def say(parts: Parts, text: str, chat: str = "desk") -> None:
-    headers = {"Authorization": f"Bearer {parts.http.access.own}"}
+    headers = {"Authorization": f"Bearer {parts.plugged.offers.get(Access).own}"}
     async with (
         aiohttp.ClientSession(parts.http.url, headers=headers) as session,
         session.post(f"/api/sessions/web:{chat}/messages", json={"text": text}) as answer,

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import answer
 from nanobot.plugins.common.views import SessionPage, SessionView
-from nanobot.server.application import Route
 from nanobot.server.encoding import encoded, is_large, pieces
-from nanobot.server.wire import answer
 from nanobot.session.views import EntryView
 from tests.server.serving import Bench
 

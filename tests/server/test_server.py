@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ConfigError
-from nanobot.server.application import Route
-from nanobot.server.wire import answer
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import answer
 from tests.sampling import examples
 from tests.server.serving import PATIENCE, Bench, exchange
 

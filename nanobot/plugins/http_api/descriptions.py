@@ -7,6 +7,17 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from nanobot.plugins.common.http.descriptions import HEALTH, METRICS
+from nanobot.plugins.common.http.route_description import (
+    BINARY,
+    BYTES,
+    EVENTS,
+    JSON,
+    TYPED,
+    Media,
+    RouteDescription,
+    json_of,
+)
 from nanobot.plugins.common.notices import NoticeView
 from nanobot.plugins.common.views import SessionPage
 from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
@@ -17,17 +28,6 @@ from nanobot.plugins.http_api.stream_schemas import (
     SessionItem,
     SocketAnswer,
     SocketRequest,
-)
-from nanobot.server.descriptions import HEALTH, METRICS
-from nanobot.server.route_description import (
-    BINARY,
-    BYTES,
-    EVENTS,
-    JSON,
-    TYPED,
-    Media,
-    RouteDescription,
-    json_of,
 )
 
 

@@ -15,14 +15,20 @@ from nanobot.addresses import chat_of
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import problem_of, refusing
+from nanobot.plugins.common.http.requests import (
+    BODY_SECONDS,
+    allowed,
+    caller_of,
+    owners_only,
+    query_of,
+)
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import BINARY, BYTES, Media, RouteDescription
+from nanobot.plugins.common.http.wire import QUIET, answer, body_of
 from nanobot.plugins.common.store.named_files import NamedFiles
 from nanobot.plugins.http_api.session_routes import SentFile
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import problem_of, refusing
-from nanobot.server.requests import BODY_SECONDS, allowed, caller_of, owners_only, query_of
-from nanobot.server.route_description import BINARY, BYTES, Media, RouteDescription
-from nanobot.server.wire import QUIET, answer, body_of
 from nanobot.store.opening import Store
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name

@@ -206,7 +206,7 @@ class FakeGateway:
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
-                states=dict,
+                facts=self.facts,
                 restart=None,
             ),
             facts=self.facts,

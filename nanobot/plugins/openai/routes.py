@@ -20,6 +20,12 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.path_prefix import own_path
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import allowed, caller_of, sent
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import QUIET, Problem, answer
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
@@ -27,12 +33,6 @@ from nanobot.plugins.openai.descriptions import DESCRIPTIONS
 from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
 from nanobot.providers.embedding import Embedder
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.path_prefix import own_path
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import allowed, caller_of, sent
-from nanobot.server.wire import QUIET, Problem, answer
 from nanobot.store.opening import Store
 from nanobot.system import RandomIds
 from nanobot.workspace.received import Transcriber

@@ -15,8 +15,8 @@ import msgspec
 from nanobot.cli.output import say
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
-from nanobot.operations.page_link import PageLink
 from nanobot.operations.rendering import Now, cell
+from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.common.questions import choose
 from nanobot.plugins.common.views import SessionPage, SessionView
 from nanobot.server.client import ControlClient

@@ -8,6 +8,7 @@ import mcp_types as types
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.http.absent import absent
 from nanobot.plugins.mcp.offered_tools import DECIDING, LOOKING, McpTools
 from nanobot.plugins.runs.operations import operations
 from tests.plugins.switching import asked, serving
@@ -26,7 +27,7 @@ async def test_each_of_its_commands_names_it_and_how_it_is_switched_on(tmp_path:
             said = parts.operations.unknown(f"/{each.name}")
             assert said.startswith(f"/{each.name} belongs to the plugin runs, which is off here")
             path = f"/api/{each.name.replace(' ', '/')}"
-            assert parts.plugged.absent(path) == (
+            assert absent(parts.plugged, path) == (
                 "This belongs to the plugin runs. It is switched off: nanobot plugins on runs"
             )
 

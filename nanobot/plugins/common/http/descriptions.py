@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from nanobot.server.route_description import (
+from nanobot.plugins.common.http.route_description import (
     BINARY,
     BYTES,
     JSON,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -74,6 +74,13 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     def tag(self) -> str:
         first, *rest = self.path.strip("/").split("/")
         return rest[0] if first == "api" else first
+
+
+class Described:
+    """The descriptions of the routes that deliveries, channels and plugins have here; complete once
+    all routes are made."""
+
+    routes: Sequence[RouteDescription] = ()
 
 
 def json_of(of: Any) -> Mapping[str, Media]:

@@ -11,8 +11,8 @@ import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from nanobot.plugins.common.http.seats import Seats
 from nanobot.server.encoding import is_large, pieces
-from nanobot.server.seats import Seats
 from nanobot.text import Sentence
 from nanobot.texts import ENGLISH, language_of, translated
 

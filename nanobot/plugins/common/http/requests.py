@@ -12,9 +12,9 @@ from nanobot.addresses import MEMBERS_CHAT
 from nanobot.errors import NotAllowed, UnknownId, UsageError
 from nanobot.messages import TERMINAL_SESSION, WEB, Address, Role
 from nanobot.operations.operation import Caller
-from nanobot.server.access import Principal
-from nanobot.server.admission import principal_of
-from nanobot.server.wire import Problem, body_of
+from nanobot.plugins.common.http.access import Principal
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.wire import Problem, body_of
 
 BODY_LIMIT = 4 * 1024 * 1024
 BODY_SECONDS = 30.0

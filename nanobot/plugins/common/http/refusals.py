@@ -17,8 +17,8 @@ from nanobot.errors import (
     UnknownId,
     UsageError,
 )
-from nanobot.server.application import Handler
-from nanobot.server.wire import Problem
+from nanobot.plugins.common.http.route import Handler
+from nanobot.plugins.common.http.wire import Problem
 
 # The first match counts. Any other refusal of an operation is a conflict with the current state.
 _STATUSES: tuple[tuple[type[NanobotError], int, str], ...] = (

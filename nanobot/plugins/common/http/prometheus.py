@@ -1,36 +1,11 @@
-"""/metrics: Prometheus metrics in its text format. The families come from plugins."""
+"""Metrics in the text format of Prometheus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
 
-from aiohttp import web
-
 from nanobot.seam.faces import Distribution, Metric
-from nanobot.server.application import Route
-from nanobot.server.from_plugins import EachAwaited
-from nanobot.server.plugin_metrics import metrics_of_plugins
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import owners_only
-from nanobot.server.wire import QUIET
-
-
-class MetricsRoute:
-    """GET /metrics, for owners."""
-
-    def __init__(self, each_plugin: EachAwaited) -> None:
-        self._each_plugin = each_plugin
-
-    def route(self) -> Route:
-        return Route(method="GET", path="/metrics", handler=refusing(self._tell))
-
-    async def _tell(self, request: web.Request) -> web.StreamResponse:
-        owners_only(request)
-        text = prometheus_text(await metrics_of_plugins(self._each_plugin))
-        response = web.Response(body=text.encode(), headers=QUIET)
-        response.headers["Content-Type"] = "text/plain; version=0.0.4; charset=utf-8"
-        return response
 
 
 def prometheus_text(metrics: Iterable[Metric]) -> str:

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from aiohttp import web
 
-from nanobot.channels.doors import Door
+from nanobot.plugins.common.http.route import Handler, Route
+from nanobot.plugins.common.http.wire import QUIET, Problem, body_of
+from nanobot.plugins.http.doors import Door
 from nanobot.ports import PlatformRequest
-from nanobot.server.application import Handler, Route
-from nanobot.server.wire import QUIET, Problem, body_of
 
 Doors: TypeAlias = Callable[[str], Door | None]
 """The endpoint of the channel of that name; None if it accepts no requests."""

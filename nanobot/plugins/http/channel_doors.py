@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nanobot.app.hosting import ChannelStarter, gate_of
 from nanobot.boundary import boundary
-from nanobot.channels.doors import Door, DoorIntake
 from nanobot.channels.host import ChannelHost
+from nanobot.plugins.http.doors import Door, DoorIntake
 from nanobot.ports import Fetching, Intake
 
 

@@ -15,7 +15,7 @@ from loguru import logger
 from nanobot.boundary import boundary, ungrouped
 from nanobot.config.settings.channels import WEB_PORT, WebSettings
 from nanobot.errors import ConfigError
-from nanobot.server.listener import Listener, bound
+from nanobot.plugins.common.http.listener import Listener, bound
 
 _CONNECTIONS = 512
 _FINISH_SECONDS = 5.0
