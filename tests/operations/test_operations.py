@@ -59,8 +59,8 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
             "- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task"
         )
         assert max(map(len, lines)) < 100
-        lines = (await answer(bot, "/help security")).splitlines()
-        assert lines[2].startswith("→ `/security ")
+        lines = (await answer(bot, "/help policy")).splitlines()
+        assert lines[2].startswith("→ `/policy ")
         lines = (await answer(bot, "/help approvals list")).splitlines()
         assert "- `limit`: Maximum number of results (default: 20)" in lines
 
