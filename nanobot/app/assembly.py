@@ -28,12 +28,11 @@ from nanobot.app.parts import (
     transcriber_of,
     walls_of,
 )
-from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
+from nanobot.app.peers import SCHEDULER, ServedChannels, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
 from nanobot.bus.core import Bus
@@ -64,7 +63,7 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.supervision import side_by_side
+from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -107,14 +106,14 @@ class _Assembly:
         self.plugged = plugged
         self.config, self.store, self.machine = config, store, machine
         self.live = LiveSettings(config)
-        self.program, self.roles, self.peer_state = program, roles, PeerState()
+        self.program, self.roles = program, roles
         self.channels, self.propagation = HostedChannels(), Propagation()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.bus.arrivals.append(with_kept)
         self.bus.drives = roles.worker
-        self.chats = ServedChannels(config.addressed, self.peer_state)
+        self.chats = ServedChannels(config.addressed, self.bus)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,
@@ -137,28 +136,24 @@ class _Assembly:
         self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
-        config, bus = self.config, self.bus
+        config = self.config
         self._offer()
         self.sharing = sharing_of(self.store, self.plugged)
-        if self.sharing is not None:
-            self.plugged.offers.add({Sharing: self.sharing})
+        self.plugged.offers.add({Sharing: self.sharing})
         self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
         self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
-        scheduler = self._scheduler()
-        met = (channels, scheduler, self.jobs)
-        others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
-        self.peer_state.peers = others
+        self.plugged.offers.add_by_type(agent.worker)
         engine = self._engine(
             agent,
             lambda: facts_of(config, channels, self.http.url, seen(), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.worker)
+        self.plugged.offers.add_by_type(operations)
         self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
@@ -171,8 +166,8 @@ class _Assembly:
             http=self.http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
-            scheduler=scheduler,
-            peers=others,
+            one_process=self._one_process(),
+            peers=self.sharing.processes(self.plugged.offers),
             live=self.live,
             plugged=self.plugged,
             moments=Moments(self.plugged),
@@ -199,7 +194,7 @@ class _Assembly:
         offers.add({Http: self.http})
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
-            self.jobs.on_announced = self.peer_state.jobs_changed
+            self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)
@@ -208,7 +203,7 @@ class _Assembly:
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
             text = worker.text_so_far(run_id)
-            return self.peer_state.text_so_far(run_id) if text is None else text
+            return self.bus.peers.text_so_far(run_id) if text is None else text
 
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
@@ -226,10 +221,10 @@ class _Assembly:
             companions=partial(bringing.companions_of, self.plugged),
         )
 
-    def _scheduler(self) -> Scheduler:
+    def _one_process(self) -> Work:
         clock = self.machine.clock
         work = partial(side_by_side, self.plugged.works("one_process", clock), clock)
-        return scheduler_over(self.sharing, work)
+        return partial(self.sharing.alone, SCHEDULER, work)
 
     def _engine(
         self,
@@ -258,7 +253,6 @@ class _Assembly:
             zone=known_zone(self.machine.zone),
             began=self.machine.began,
             remarks=answers.remarks_of(self.plugged),
-            partial_elsewhere=self.peer_state.partial,
         )
 
     def _register_tools(self) -> None:
@@ -285,7 +279,7 @@ class _Assembly:
         summarizing = None if summaries is None else summaries.keeping(lasting)
 
         def serves(channel: str) -> bool:
-            return self.channels.is_up(channel) or channel in self.peer_state.served()
+            return self.channels.is_up(channel) or channel in self.bus.peers.served()
 
         agent = assemble_agent(
             AgentDependencies(
@@ -303,7 +297,7 @@ class _Assembly:
                 check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
-                capacity=capacity(settings, shared=self.store.shared),
+                capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
             )

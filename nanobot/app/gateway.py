@@ -173,7 +173,7 @@ class Gateway:
         """The tasks of a worker: first the one that drains, then those that end at once."""
         if not self._roles.worker:
             return {}
-        return {"agent": parts.worker.run, "jobs and triggers": parts.scheduler.run}
+        return {"agent": parts.worker.run, "jobs and triggers": parts.one_process}
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine

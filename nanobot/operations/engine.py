@@ -47,8 +47,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
-    monotonic clock. `zone`: the one whose clocks people see. `partial_elsewhere`: what a run of
-    another process has said so far. `spending`: what counts the model calls, if anything does."""
+    monotonic clock. `zone`: the one whose clocks people see. `spending`: what
+    counts the model calls, if anything does."""
 
     bus: Bus
     worker: Worker
@@ -63,7 +63,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     began: float
     remarks: Remarks = NO_REMARKS
     spending: Spending | None = None
-    partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property
     def journal(self) -> Journal:
@@ -76,7 +75,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """What the session's run has said so far."""
-        return self.worker.partial(session_key) or self.partial_elsewhere(session_key)
+        return self.worker.partial(session_key) or self.bus.peers.partial(session_key)
 
     async def describe_model(self, label: str | None) -> ModelProfile:
         """The model that a session with that label talks to; raises ConfigError or ModelError."""

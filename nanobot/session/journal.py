@@ -256,11 +256,6 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """Return a live run unfinished at a clean shutdown. This does not count as an attempt."""
         ...
 
-    async def renew(self) -> None:
-        """Renew the lease of every lane that this process drives. The run of a lost lane gets
-        Fenced at its next verb."""
-        ...
-
     async def post(self, session_key: str, message: OutboundMessage) -> None:
         """Send a message unasked: create its entry and its outbound row."""
         ...

@@ -223,13 +223,16 @@ class FakeGateway:
             fetcher = AttachmentFetcher(
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
+        sharing = Sharing()
+        if options.sharing is not None:
+            sharing = options.sharing(self.process, self.journal.writer)
         hosting = msgspec.structs.replace(
             options.hosting,
             companions=partial(self._companions, options),
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
-            sharing=options.sharing and options.sharing(self.process, self.journal.writer),
+            sharing=sharing,
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(

@@ -18,7 +18,6 @@ from nanobot.store.journal import (
     claiming,
     direct,
     inbox,
-    lanes,
     log,
     outbox,
     previews,
@@ -52,7 +51,6 @@ class SqlJournal(SqlStore):
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
-    renew = verb(lanes.renew)
     post = verb(outbox.post, "post")
     outcome = bare_verb(direct.outcome)
     abort = verb(direct.abort, "abort")

@@ -5,23 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.ports import Clock
+from nanobot.session.journal import Journal
 from nanobot.session.outbox import PartRow
 
 SHOWING_SECONDS = 5.0
 """After this time, another process that was about to show a part counts as ended."""
 
 
-class SharedChats:
-    """Shared chats of one channel. `attended`: whether a client is attached to that chat here."""
+class AttendedChats(ChatLeases):
+    """The chats of a channel with clients. `attended`: whether one is attached to that chat
+    here."""
 
-    def __init__(self, clock: Clock, attended: Callable[[str], bool]) -> None:
+    def __init__(self, journal: Journal, clock: Clock, attended: Callable[[str], bool]) -> None:
+        super().__init__(journal)
         self._clock = clock
-        self.attended = attended
+        self._attended = attended
+
+    def attended(self, chat_id: str) -> bool:
+        return self._attended(chat_id)
 
     async def waited_for(self, part: PartRow) -> bool:
-        """Wait if another process began to show a part a moment ago. True: it waited, so the row
-        must be read again."""
         left = part.began_at + SHOWING_SECONDS - self._clock.now()
         if not 0 < left <= SHOWING_SECONDS:  # or the clock was set
             return False
