@@ -23,7 +23,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.__main__": "the command `nanobot`, and `python -m nanobot`",
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
-    "nanobot.session.erasing": "the port that docs/plugins.md offers to plugins of packages",
+    "nanobot.session.erasing": _PROMISED,
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": _PROMISED,
     "nanobot.workspace.taint": _PROMISED,
@@ -35,6 +35,10 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.agent.loop": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
+    "nanobot.server.access": _PROMISED,
+    "nanobot.server.admission": _PROMISED,
+    "nanobot.server.application": _PROMISED,
+    "nanobot.server.plugin_routes": _PROMISED,
     "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 

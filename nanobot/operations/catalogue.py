@@ -11,7 +11,6 @@ from nanobot.operations import (
     channels,
     conversation,
     health,
-    help,
     plugins,
     status,
     tools,
@@ -23,7 +22,6 @@ from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
 _MODULES = (
-    help,
     conversation,
     status,
     approvals,

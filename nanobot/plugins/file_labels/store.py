@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
@@ -34,11 +34,20 @@ class SqlTaintMarks(SqlStore):
     @transaction()
     def any_of(self, connection: sa.Connection, marks: Sequence[str]) -> bool:
         """Whether one of these exists."""
-        if len(marks) <= _FEW:  # those of a file
-            found = [_MARK.execute(connection, k=k, n=n).first() for k, n in map(_split, marks)]
-            return any(found)
-        query = sa.select(_t.c.name).where(_among(marks)).limit(1)
-        return connection.execute(query).first() is not None
+        return _any_of(connection, marks)
+
+    @transaction()
+    def look(
+        self,
+        connection: sa.Connection,
+        marks: Sequence[str],
+        prefix: str,
+        of: Callable[[str], Sequence[str]],
+    ) -> tuple[bool, list[str]]:
+        """Whether one of these exists, and the names of a kind for which one of `of(name)` does."""
+        names = sorted(name for (name,) in _OF_KIND.execute(connection, k=prefix.rstrip(":")))
+        found = [name for name in names if _any_of(connection, of(name))]
+        return _any_of(connection, marks), found
 
     @transaction()
     def beginning_with(self, connection: sa.Connection, prefix: str) -> list[str]:
@@ -64,6 +73,14 @@ class SqlTaintMarks(SqlStore):
     @transaction("taint_cleared")
     def _remove(self, connection: sa.Connection, marks: Sequence[str]) -> None:
         connection.execute(sa.delete(_t).where(_among(marks)))
+
+
+def _any_of(connection: sa.Connection, marks: Sequence[str]) -> bool:
+    if len(marks) <= _FEW:  # those of a file
+        found = [_MARK.execute(connection, k=k, n=n) for k, n in map(_split, marks)]
+        return any(rows.first() for rows in found)
+    query = sa.select(_t.c.name).where(_among(marks)).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def _parts(marks: Sequence[str]) -> list[list[str]]:

@@ -47,12 +47,16 @@ class FileLabels:
 
     async def of(self, places: Sequence[str]) -> Label:
         """The combined label of these places."""
-        found = NOTHING
-        for code in await self._known() if places else ():
-            label = labels.read(code)
-            if not label <= found and await self._marks.any_of([_kind(code) + p for p in places]):
-                found = found.join(label)
-        return found
+        return (await self.look((), places))[1] if places else NOTHING
+
+    async def look(self, marks: Sequence[str], places: Sequence[str]) -> tuple[bool, Label]:
+        """Whether one of these marks exists, and the combined label of these places."""
+
+        def labelled(code: str) -> list[str]:
+            return [_kind(code) + place for place in places]
+
+        marked, codes = await self._marks.look(marks, _KNOWN, labelled)
+        return marked, labels.joined(map(labels.read, codes))
 
     async def forget(self, places: Sequence[str]) -> None:
         """Remove all labels of these places."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
@@ -19,6 +19,13 @@ class TaintMarks(Protocol):
 
     async def any_of(self, marks: Sequence[str]) -> bool:
         """Whether one of these is in the set."""
+        ...
+
+    async def look(
+        self, marks: Sequence[str], prefix: str, of: Callable[[str], Sequence[str]]
+    ) -> tuple[bool, list[str]]:
+        """`any_of(marks)`, and those names of a kind for which `any_of(of(name))` is true, in one
+        transaction."""
         ...
 
     async def beginning_with(self, prefix: str) -> list[str]:
@@ -40,6 +47,12 @@ class MemoryMarks:
 
     async def any_of(self, marks: Sequence[str]) -> bool:
         return not self._marks.isdisjoint(marks)
+
+    async def look(
+        self, marks: Sequence[str], prefix: str, of: Callable[[str], Sequence[str]]
+    ) -> tuple[bool, list[str]]:
+        names = [mark.removeprefix(prefix) for mark in await self.beginning_with(prefix)]
+        return await self.any_of(marks), [name for name in names if await self.any_of(of(name))]
 
     async def beginning_with(self, prefix: str) -> list[str]:
         return sorted(mark for mark in self._marks if mark.startswith(prefix))

@@ -76,9 +76,11 @@ class TaintedFiles:
         the time of its last change according to the file system.
         """
         await self._recover()
-        if any(changed_at >= since for since in self._running.values()):
-            return True
-        return await self._marks.any_of(_marks_of(path, digest))
+        return self._may_change(changed_at) or await self._marks.any_of(_marks_of(path, digest))
+
+    def _may_change(self, changed_at: float) -> bool:
+        """Whether a command that is still running may have made that change."""
+        return any(changed_at >= since for since in self._running.values())
 
     async def any_marked(self, paths: Iterable[str]) -> bool:
         """Whether one of these files currently contains untrusted content."""
@@ -90,20 +92,19 @@ class TaintedFiles:
 
     async def label_of(self, path: str, digest: str = "", changed_at: float = 0.0) -> Label:
         """Who contributed to a file and how private it is, as far as that is known."""
-        label = await self.labels.of(_places(path, digest))
+        await self._recover()
+        marked, label = await self.labels.look(_marks_of(path, digest), _places(path, digest))
         if holds_secrets(path):
             label = label.join(of(privacy=Privacy.SECRET))
-        if label.tainted or not await self.is_marked(path, digest, changed_at):
+        if label.tainted or not (marked or self._may_change(changed_at)):
             return label
         return label.join(of(Speaker.OUTSIDE))
 
     async def label_of_all(self, paths: Iterable[str]) -> Label:
         """The label of content derived from these files in their current state."""
         label = NOTHING
-        for path in paths:
-            label = label.join(
-                await self.label_of(path, *await asyncio.to_thread(self._look, path))
-            )
+        for file in await asyncio.to_thread(lambda: [(path, *self._look(path)) for path in paths]):
+            label = label.join(await self.label_of(*file))
         return label
 
     async def mark(self, path: str, digest: str, label: Label = NOTHING) -> None:

@@ -31,7 +31,7 @@ def serve(  # noqa: PLR0913 - each is a part
     clock: Clock,
     bus: Bus,
     works: Works,
-    sharing: Sharing | None = None,
+    sharing: Sharing,
 ) -> None:
     """Push notifications while the page is served."""
     service = PushService(config, records, store, clock)
@@ -57,15 +57,9 @@ class PushService:
         """See former_files; only then a new key may be made. Raises StoreError."""
         await bring_over(self._home, self.subscriptions)
 
-    async def run(self, bus: Bus, sharing: Sharing | None = None) -> None:
+    async def run(self, bus: Bus, sharing: Sharing) -> None:
         """Push until cancelled; over a shared store, only while no other process does. Raises
         StoreError.
         """
         await self.bring_over()
-        if sharing is None:
-            await self.notifier.run(bus)
-            return
-        turn = sharing.turn(LEASE)
-        while True:
-            await turn.wait()
-            await turn.holding(partial(self.notifier.run, bus))
+        await sharing.alone(LEASE, partial(self.notifier.run, bus))
