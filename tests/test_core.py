@@ -27,6 +27,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": _PROMISED,
     "nanobot.workspace.taint": _PROMISED,
+    "nanobot.tools.walls": _PROMISED,
+    "nanobot.tools.parsing.kinds": _PROMISED,
     "nanobot.tools.parsing.job": "what the function of a `FileReader` gets, as the seam says",
     "nanobot.testing.": _PROMISED,
     "nanobot.agent.library.": _PROMISED,

@@ -23,10 +23,8 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
 from nanobot.app.parts import (
-    labels_of,
     prompt_of,
     transcriber_of,
-    walls_of,
 )
 from nanobot.app.peers import SCHEDULER, ServedChannels, sharing_of
 from nanobot.app.plugged import Plugged
@@ -69,11 +67,11 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.walls import Walls
 from nanobot.triggers.clocks import known_zone
 from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Received
 
 
@@ -125,8 +123,7 @@ class _Assembly:
         )
         self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.labels = labels_of(config, store)
-        self.received = Received(self.blobs, self.files, labels=self.labels)
+        self.received = Received(self.blobs, self.files)
         self.records = SqlRecords(store.database, store.writer)
         self.jobs: JobService | None = None
         self.http = Http()
@@ -181,11 +178,7 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(bringing.readers_of(self.plugged))
-        if self.labels is not None:
-            offers.add_by_type(self.labels)
         offers.add_by_type(self.propagation, CurrentRuns())
-        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
@@ -195,6 +188,7 @@ class _Assembly:
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
             self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
+        self.received.labels = offers.find(LabelledFiles)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)

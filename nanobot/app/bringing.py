@@ -44,13 +44,13 @@ from nanobot.store.unit import (
     StoreHooks,
     TaskEnds,
 )
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
 from nanobot.triggers.base import Triggers
 from nanobot.triggers.service import JobService
+from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.shown_files import ShownFiles
 
@@ -68,7 +68,7 @@ def unfit(plugged: Plugged) -> list[Finding]:
             except ConfigError as error:
                 given = Finding(about="configuration", level="broken", text=str(error))
             findings += listed(given, Finding)
-    return findings
+    return list(dict.fromkeys(findings))  # of a key that several plugins read, one
 
 
 def unused(config: Config) -> Iterator[Finding]:
@@ -80,15 +80,6 @@ def unused(config: Config) -> Iterator[Finding]:
             if getattr(table, "enabled", True):
                 text = f"{found.table}.{name} does nothing without the plugin {plugin}. {why}"
                 yield Finding(about="plugins", level="warning", text=text)
-
-
-def readers_of(plugged: Plugged) -> FileReaders:
-    """The readers of files of the plugins that are on, and of those that are off."""
-    on = [reader for found in plugged.on.values() for reader in found.plugin.readers]
-    rest = {
-        name: each for name, each in installed_plugins().found.items() if name not in plugged.on
-    }
-    return FileReaders(on, {name: each.plugin.readers for name, each in rest.items()})
 
 
 ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
@@ -107,6 +98,7 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     LiveChanges,
     ShownFiles,
     Strangers,
+    LabelledFiles,
 )
 """Types that nanobot asks for if a plugin offers them: each object has all their functions."""
 
@@ -117,8 +109,8 @@ continues without their changes."""
 
 
 def offer_objects(plugged: Plugged) -> None:
-    """Offer the objects of plugins to all their functions and to operations. None of it takes the
-    place of what is offered already."""
+    """Offer the objects of plugins to all their functions and to operations: first those that are
+    there also while their plugin is off. None of it takes the place of what is offered already."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
@@ -130,6 +122,10 @@ def offer_objects(plugged: Plugged) -> None:
                 able(thing, kind)
         plugged.offers.add(things)
 
+    for found in installed_plugins().found.values():
+        if found.plugin.always_objects is not None:
+            with plugged.failing(found, "always_objects"):
+                use(found, plugged.call(found, "always_objects"))
     plugged.each("objects", use)
 
 

@@ -97,7 +97,7 @@ class Plugged:
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
         """The result of the function in a field. Raises any error of the function."""
         own: dict[Any, Any] = dict(more)
-        own[Follow] = self.follows[found.name]
+        own[Follow] = self.follows.get(found.name) or Follow()  # none if it is off
         if found.table in self._tables:
             kind: Any = found.plugin.settings
             asked = Mapping[str, kind] if found.plugin.named else kind

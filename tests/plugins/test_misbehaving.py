@@ -77,7 +77,8 @@ GIVING = {
 }
 """The fields whose functions are called while a message is handled, and how they give them."""
 ELSEWHERE = {
-    *("objects", "ledger", "policy", "sharing", "run_types"),  # checked when given
+    *("objects", "always_objects", "ledger"),  # checked when given
+    *("policy", "sharing", "run_types"),
     *("operations", "commands", "tools"),  # fail for whoever calls them
     *("routes", "deliveries", "page", "serve", "metrics"),  # fail for whoever asks over HTTP
     *("checks", "fits", "exposures"),  # fail for whoever looks

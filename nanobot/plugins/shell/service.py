@@ -14,6 +14,7 @@ from nanobot.config.settings.tools import ExecSettings
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.places import CommandPlace
+from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -27,7 +28,6 @@ from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING
-from nanobot.tools.walls import NetworkAccess
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
     "bwrap": "required",
@@ -53,6 +53,11 @@ def objects(
     longest = config.tools.exec.background_timeout
     background = BackgroundCommands(sandbox, taint, bus, records, clock, longest)
     return {Sandbox: sandbox, BackgroundCommands: background}
+
+
+def always_objects(config: Config) -> Mapping[Any, Any]:
+    """The walls around programs, which programs of other plugins keep while this one is off."""
+    return {Walls: walls_of(config)}
 
 
 def tools(
