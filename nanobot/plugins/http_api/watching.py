@@ -6,12 +6,11 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
-from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
+from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_within
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry

@@ -6,11 +6,11 @@ from loguru import logger
 
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
-from nanobot.session.states import as_people_see
 from nanobot.session.tasks import TaskStarter
 from nanobot.session.views import Records
 

@@ -122,12 +122,6 @@ def free(connection: sa.Connection, lane: Lane) -> None:
     _FREE.execute(connection, k=lane.session_key, t=lane.token)
 
 
-def free_all(connection: sa.Connection, identity: str) -> None:
-    """Free all lanes of that identity, and fence off its processes."""
-    theirs = sa.update(_s).where(_s.c.owner.startswith(identity, autoescape=True))
-    connection.execute(theirs.values(token=_s.c.token + 1, owner=None, lease_until=None))
-
-
 def renew(connection: sa.Connection, writer: StoreContext) -> None:
     lanes = writer.held.all()
     if writer.lease is not None and lanes:

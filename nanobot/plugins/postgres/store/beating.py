@@ -13,10 +13,9 @@ from nanobot.session.lease import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import lanes
 from nanobot.store.unit import StoreContext
 
-_l = schema.channel_leases
+_l, _s = schema.channel_leases, schema.sessions
 _NOW = SERVER_CLOCK.element
 _UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
 _KEPT_SECONDS = 60.0
@@ -94,6 +93,12 @@ def free_dead(connection: sa.Connection, owner: str) -> bool:
     """Release the leases of a disconnected process. Returns False if it has connected again."""
     if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
         return False
-    lanes.free_all(connection, owner)
+    free_lanes(connection, owner)
     connection.execute(sa.delete(_l).where(_l.c.owner == owner))
     return True
+
+
+def free_lanes(connection: sa.Connection, identity: str) -> None:
+    """Free all lanes of an identity, and fence off its processes."""
+    theirs = sa.update(_s).where(_s.c.owner.startswith(identity, autoescape=True))
+    connection.execute(theirs.values(token=_s.c.token + 1, owner=None, lease_until=None))
