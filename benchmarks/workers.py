@@ -255,9 +255,6 @@ async def measure(
 
 
 def _this() -> ThisProcess:
-    async def ended(_: str) -> bool:
-        return True
-
     return ThisProcess(
         drives=lambda: False,
         schedules=lambda: False,
@@ -265,7 +262,6 @@ def _this() -> ThisProcess:
         speaks=tuple,
         holds=lambda _: False,
         partial=lambda _: None,
-        ended=ended,
         jobs_changed=lambda: None,
     )
 

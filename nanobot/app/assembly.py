@@ -23,13 +23,14 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
 from nanobot.app.parts import (
+    labels_of,
     prompt_of,
-    taint_of,
     transcriber_of,
     walls_of,
 )
 from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
-from nanobot.app.plugged import Plugged, PluginMetrics
+from nanobot.app.plugged import Plugged
+from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
@@ -38,12 +39,10 @@ from nanobot.app.tools import builtin_tools
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
-from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -52,13 +51,10 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
-from nanobot.seam.installed import provided
+from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
-from nanobot.server.access import Credentials
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
@@ -66,10 +62,8 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tainted_files import SqlTaintMarks
 from nanobot.supervision import side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
@@ -132,18 +126,18 @@ class _Assembly:
         )
         self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        self.received = Received(self.blobs, self.files, taint=self.taint)
+        self.labels = labels_of(config, store)
+        self.received = Received(self.blobs, self.files, labels=self.labels)
         self.records = SqlRecords(store.database, store.writer)
-        self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
+        self.http = Http()
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
         self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
-        config, clock, bus = self.config, self.machine.clock, self.bus
+        config, bus = self.config, self.bus
         self._offer()
         self.sharing = sharing_of(self.store, self.plugged)
         if self.sharing is not None:
@@ -154,20 +148,13 @@ class _Assembly:
         channels = self.channels
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
-        credentials: Credentials | None = self.plugged.offers.find(Credentials)
-        taking = partial(bringing.deliveries_of, self.plugged)
-        about = (credentials, self.propagation, str(self.roles))
-        http = HttpService(config, clock, self.machine.redact, taking, *about)
-        self.plugged.offers.add({Http: http, Frontend: http.frontend})
-        self.plugged.offers.add_by_type(http.access, http.channel, CurrentRuns())
         scheduler = self._scheduler()
-        met = (self.records, channels, scheduler, self.jobs)
+        met = (channels, scheduler, self.jobs)
         others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
         self.peer_state.peers = others
         engine = self._engine(
             agent,
-            http,
-            lambda: facts_of(config, channels, http.url, seen(), self.roles),
+            lambda: facts_of(config, channels, self.http.url, seen(), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
@@ -181,7 +168,7 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            http=http,
+            http=self.http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
             scheduler=scheduler,
@@ -199,12 +186,17 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
-        offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
+        offers.add_by_type(bringing.readers_of(self.plugged))
+        if self.labels is not None:
+            offers.add_by_type(self.labels)
+        offers.add_by_type(self.propagation, CurrentRuns())
+        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
+        self.http = offers.find(Http) or self.http
+        offers.add({Http: self.http})
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
@@ -226,12 +218,12 @@ class _Assembly:
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.hosted, self.plugins),
+            adapters=Adapters(self.hosted, self.plugins, self.http),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
             strangers=strangers,
-            showing=provided(SHOWING, self.plugged.on),
+            companions=partial(bringing.companions_of, self.plugged),
         )
 
     def _scheduler(self) -> Scheduler:
@@ -242,7 +234,6 @@ class _Assembly:
     def _engine(
         self,
         agent: AgentParts,
-        http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
         clock = self.machine.clock
@@ -251,14 +242,13 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            conversations=self.conversations,
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
             home=LocalHome(
                 self.live,
                 self.machine.environ,
-                states=lambda: facts().channels,
+                facts=facts,
                 restart=self.machine.restart,
                 changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,

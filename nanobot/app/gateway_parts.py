@@ -15,7 +15,7 @@ from nanobot.app.scheduler import Scheduler
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.server.http import HttpService
+from nanobot.seam.faces import Http
 from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
@@ -30,7 +30,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     models: ProviderRegistry
     received: Received
     jobs: JobService | None
-    http: HttpService
+    http: Http
     channels: HostedChannels
     starter: ChannelStarter
     scheduler: Scheduler

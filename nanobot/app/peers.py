@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
@@ -18,18 +18,14 @@ from nanobot.channels.sharing import Sharing
 from nanobot.errors import StoreError
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.states import RunState
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.triggers.service import JobService
-
-_ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
 
 class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     """The activity and state of this process, as told to the others: whether it drives lanes and
     fires jobs now, which channels it serves, which shared ones it answers for, whether it holds a
-    lane, the output of a run here so far, and whether a run has ended. `jobs_changed` is called
+    lane, and the output of a run here so far. `jobs_changed` is called
     when jobs have changed in another process.
     """
 
@@ -39,7 +35,6 @@ class ThisProcess(msgspec.Struct, frozen=True, kw_only=True):
     speaks: Callable[[], Collection[str]]
     holds: Callable[[str], bool]
     partial: Callable[[str], ReplyEntry | None]
-    ended: Callable[[str], Awaitable[bool]]
     jobs_changed: Callable[[], None]
 
 
@@ -168,17 +163,12 @@ def peers_of(
     bus: Bus,
     roles: Roles,
     worker: Worker,
-    given: tuple[Records, HostedChannels, Scheduler, JobService | None],
+    given: tuple[HostedChannels, Scheduler, JobService | None],
 ) -> OtherProcesses:
     """The other processes over the store."""
     if sharing is None:
         return NoOtherProcesses()
-    records, channels, scheduler, jobs = given
-
-    async def ended(run_id: str) -> bool:
-        run = await records.run(run_id)
-        return run is None or run.state in _ENDED
-
+    channels, scheduler, jobs = given
     this = ThisProcess(
         drives=lambda: roles.worker and not worker.stopping,
         schedules=lambda: scheduler.schedules,
@@ -186,7 +176,6 @@ def peers_of(
         speaks=channels.speaks,
         holds=store.writer.held.drives,
         partial=worker.partial,
-        ended=ended,
         jobs_changed=_no_jobs if jobs is None else jobs.look_at_all,
     )
     return sharing.processes(bus, this)

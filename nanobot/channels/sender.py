@@ -14,7 +14,6 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Outgoing
 from nanobot.channels.changes import Changes
-from nanobot.channels.code_files import with_code_files
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RateLimiter, RatePeers
 from nanobot.errors import (
@@ -74,6 +73,7 @@ class PartSender:
         self.moved = moved
         self._blobs = blobs
         self._arrived = arrived
+        self.shaped: Callable[[OutboundMessage], OutboundMessage] = lambda message: message
 
     # Rendering
 
@@ -112,15 +112,13 @@ class PartSender:
         ]
 
     def _rendered(self, message: OutboundMessage) -> list[OutboundPart]:
-        channel = self._channel
+        channel, message = self._channel, self.shaped(message)
         if not isinstance(channel, Filing):
             return channel.render(_with_files_named(message))
-        files, limit = message.attachments, channel.capabilities.code_limit
-        text, code = with_code_files(message.text, limit) if limit else (message.text, ())
-        message = msgspec.structs.replace(message, text=text, attachments=())
+        files = message.attachments
         words = message.text.strip() or message.choices or not files
-        rendered = channel.render(message) if words else []
-        return [*rendered, *self._grouped((*code, *files))]
+        rendered = channel.render(msgspec.structs.replace(message, attachments=())) if words else []
+        return [*rendered, *self._grouped(files)]
 
     def _grouped(self, files: tuple[Attachment, ...]) -> Iterator[OutboundPart]:
         """A part for each file, or for adjacent files that can be sent together. Files whose

@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from nanobot.operations.spending import Spending
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
-    from nanobot.search.conversations import Conversations
     from nanobot.session.entries import ReplyEntry
     from nanobot.session.journal import Journal
     from nanobot.session.runs import Run
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
     `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
-    saw last. `role`: what of it all this process does. `troubles`: what failed lately."""
+    saw last. `role`: what of it all this process does. `troubles`: what failed lately. `lacks`:
+    what channels cannot do, and why."""
 
     version: str
     home: str
@@ -41,6 +42,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     watches: Mapping[str, str] = {}
     role: str = "all"
     troubles: tuple[str, ...] = ()
+    lacks: Mapping[str, Sentence] = {}
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +54,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: Models
     records: Records
-    conversations: Conversations
     jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin

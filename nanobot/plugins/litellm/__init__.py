@@ -11,5 +11,4 @@ PLUGIN = Plugin(
     summary="Models of providers that only litellm can call, such as Bedrock and Vertex.",
     texts=Path(__file__).parent,
     providers={"litellm": "nanobot.plugins.litellm.provider:open_provider"},
-    provides={"litellm_provider": "nanobot.plugins.litellm.provider:LiteLLMProvider"},
 )

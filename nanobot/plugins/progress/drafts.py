@@ -10,12 +10,12 @@ import asyncio
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import RunInProgress
-from nanobot.channels.showing import Showing, ShowingParts
+from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
+from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
 from nanobot.plugins.progress.previews import PREVIEW_AFTER
-from nanobot.ports import OutboundPart
+from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
 
 DRAFT_EVERY = 1.0
@@ -44,11 +44,11 @@ class Drafts(Showing):
     """The drafts of one channel, which must be Drafting. A refused draft ends the drafts of its
     run. If drafts are refused permanently, previews replace them."""
 
-    def __init__(self, parts: ShowingParts) -> None:
+    def __init__(self, parts: ChannelParts, activity: Activity, clock: Clock) -> None:
         self._leases = parts.leases
         self._sender = parts.sender
-        self._clock = parts.clock
-        self._activity = parts.activity
+        self._clock = clock
+        self._activity = activity
         self._text_of = parts.text_of
         self._drafts: dict[str, _Draft] = {}
 

@@ -13,12 +13,13 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import RunInProgress
-from nanobot.channels.showing import Showing, ShowingParts
+from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
-from nanobot.ports import OutboundPart
+from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
+from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
+from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 
 PREVIEW_AFTER = 1.0
@@ -55,14 +56,16 @@ class Previews(Showing):
     refused edits in a row end those of the chat, because each preview would stay there.
     """
 
-    def __init__(self, parts: ShowingParts) -> None:
+    def __init__(
+        self, parts: ChannelParts, activity: Activity, clock: Clock, journal: Journal
+    ) -> None:
         self._leases = parts.leases
         self._sender = parts.sender
-        self._journal = parts.journal
-        self._clock = parts.clock
-        self._activity = parts.activity
+        self._journal = journal
+        self._clock = clock
+        self._activity = activity
         self._text_of = parts.text_of
-        self._show_tools = parts.show_tools
+        self._show_tools = parts.settings.show_tools
         self._previews: dict[str, _Preview] = {}
         self._resting = False
         self._refused_edits: dict[str, int] = {}

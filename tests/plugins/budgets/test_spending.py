@@ -39,6 +39,7 @@ from tests.store.making import (
     stop_order,
 )
 from tests.store.test_jobs import add, plan
+from tests.stored import runs_of
 
 DOLLAR_A_TOKEN = Price(prompt=1.0, completion=2.0, cached=0.5)
 DAY = "2027-01-15"  # when a ManualClock begins
@@ -254,7 +255,7 @@ async def test_a_run_that_is_stopped_in_a_call_used_its_prompt_and_what_was_said
     partial = ReplyEntry(call=1, text="as far as", partial=True)
     await admit(journal, stop_order(bodies=(partial,)))
     assert await home.rows(ROW) == [("estimated", 1, 10, 3, 16.0)]
-    run = await home.records().run("run")
+    run = await runs_of(home.records()).run("run")
     assert run is not None
     assert run.usage is not None
     assert (run.usage.prompt_tokens, run.usage.completion_tokens) == (10, 3)
@@ -266,7 +267,7 @@ async def test_a_run_that_is_stopped_before_the_model_spoke_used_its_prompt(home
     await start(journal, claimed, priced())
     await admit(journal, stop_order())
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
-    run = await home.records().run("run")
+    run = await runs_of(home.records()).run("run")
     assert run is not None
     assert run.usage is not None
     assert run.usage.prompt_tokens == 10

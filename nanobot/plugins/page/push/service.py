@@ -7,6 +7,7 @@ from functools import partial
 from nanobot.bus.core import Bus
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender
@@ -16,7 +17,6 @@ from nanobot.ports import Clock
 from nanobot.seam.works import Works
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.tools.network.addresses import Addresses
 
 LEASE = "(notifications)"
 """Its name among the leases of channels; no channel can have this name."""

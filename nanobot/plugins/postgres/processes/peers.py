@@ -21,6 +21,7 @@ from nanobot.bus.peers import Peers
 from nanobot.messages import WEB, Address, EventKind, RunEvent
 from nanobot.plugins.postgres.processes.living import Living
 from nanobot.plugins.postgres.processes.looks import PeerLooks
+from nanobot.plugins.postgres.processes.over_store import OverStore
 from nanobot.plugins.postgres.processes.presence import Presence, here_of
 from nanobot.plugins.postgres.processes.remote_runs import RemoteRuns, end_of
 from nanobot.plugins.postgres.processes.signals import (
@@ -46,9 +47,7 @@ from nanobot.plugins.postgres.processes.telling import (
     Telling,
     whole_so_far,
 )
-from nanobot.plugins.postgres.store.beats import Beats
 from nanobot.plugins.postgres.store.identity import name_of, process_name
-from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.ports import Clock
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.entries import ReplyEntry
@@ -68,9 +67,8 @@ _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT
 class PeerProcesses(Peers):
     """See bus.peers.Peers and app.peers.OtherProcesses."""
 
-    def __init__(
-        self, notices: Notices, bus: Bus, clock: Clock, this: ThisProcess, beats: Beats
-    ) -> None:
+    def __init__(self, over: OverStore, bus: Bus, this: ThisProcess) -> None:
+        notices, clock, beats, self._ended = over
         self.runs = RemoteRuns(this.serves)
         self.presence = Presence(notices.own, clock)
         self.looks = PeerLooks(clock, lambda: notices.listening_since is not None)
@@ -274,7 +272,7 @@ class PeerProcesses(Peers):
             await self._clock.sleep(AGAIN_SECONDS)
             for run_id, session_key in self.runs.doubtful(self._clock.monotonic()):
                 with boundary("looking for the end of a run"):
-                    if await self._this.ended(run_id):
+                    if await self._ended(run_id):
                         self._take_event(
                             Emitted(end_of(run_id, session_key, self._clock.now()), whole=False)
                         )

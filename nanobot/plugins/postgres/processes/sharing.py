@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.postgres.processes import left_work
 from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
 from nanobot.plugins.postgres.processes.chat_leases import SharedChatLeases
+from nanobot.plugins.postgres.processes.over_store import OverStore
 from nanobot.plugins.postgres.processes.peers import PeerProcesses
 from nanobot.plugins.postgres.store.beats import Beats
 from nanobot.plugins.postgres.store.leases import SqlLeases
@@ -25,14 +27,15 @@ class Leased:
     def __init__(
         self, database: Database, writer: StoreContext, line: Callable[[], str] = str
     ) -> None:
-        self.beats = Beats(SqlLeases(database, writer), writer.clock, line)
+        self._leases = SqlLeases(database, writer)
+        self.beats = Beats(self._leases, writer.clock, line)
         self.clock = writer.clock
 
     def turn(self, name: str, *, shares: bool = False) -> ChannelLease:
         return ChannelLease(name, self.beats, self.clock, shares=shares)
 
     def chats(self, channel: str, journal: Journal) -> SharedChatLeases:
-        return SharedChatLeases(channel, journal, self.clock)
+        return SharedChatLeases(channel, journal, self._leases, self.clock)
 
     async def outbox(self, channel: str, bus: Bus) -> None:
         await left_work.outbox(channel, bus, self.clock)
@@ -47,6 +50,13 @@ class PostgresProcesses(Leased):
     def __init__(self, database: Database, writer: StoreContext, notices: Notices) -> None:
         super().__init__(database, writer, lambda: notices.line)
         self._notices = notices
+        self._runs = StoredRuns(database, writer)
+
+    async def _ended(self, run_id: str) -> bool:
+        run = await self._runs.run(run_id)
+        return run is None or run.ended_at is not None
 
     def processes(self, bus: Bus, this: ThisProcess) -> PeerProcesses:
-        return PeerProcesses(self._notices, bus, self.clock, this, self.beats)
+        return PeerProcesses(
+            OverStore(self._notices, self.clock, self.beats, self._ended), bus, this
+        )
