@@ -12,8 +12,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot.messages import Address
+from nanobot.operations.run_states import as_people_see
 from nanobot.session.approvals import Approval
-from nanobot.session.states import RunState, as_people_see
+from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.remarks import on_answers
@@ -14,7 +13,7 @@ from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.common.views import RunView, SessionView
-from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
+from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_within
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry

@@ -13,6 +13,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now, as_text
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.ratings import ratings_among
 from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
 from nanobot.plugins.common.sessions import check_sight, log_lines
@@ -21,7 +22,7 @@ from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.outbox import outbox_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.session.runs import Ending
-from nanobot.session.states import RunKind, RunState, as_people_see
+from nanobot.session.states import RunKind, RunState
 from nanobot.text import Sentence
 
 _BY_WORD = {

@@ -10,12 +10,12 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.remarks import as_entry
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.run_ids import runs_in
 from nanobot.plugins.common.timeline import Times, timeline_of, words
 from nanobot.plugins.common.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
-from nanobot.session.states import as_people_see
 
 if TYPE_CHECKING:
     from nanobot.plugins.top.store import Loads
