@@ -39,7 +39,7 @@ HANDLED = {
         "the work that holds the lease is supervised"
     ),
     "channels/outage.py:*: waiting": "it sleeps",
-    "providers/model_choice.py:": "the caller's operation fails",
+    "plugins/auto/finding.py:": "the caller's operation fails",
     "server/control.py:control: events": "the connection is within a boundary",
     "plugins/openai/event_stream.py:web: comments": "the request is within a boundary",
     "plugins/mcp/servers.py:MCP server *": "`Server.run` is a boundary within a loop",

@@ -30,6 +30,7 @@ _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
     "anthropic",
     "audit",
+    "auto",
     "budgets",
     "claims",
     "code_files",

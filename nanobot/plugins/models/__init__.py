@@ -1,4 +1,4 @@
-"""Models: what is known of them beyond the configuration and our own table of families."""
+"""Models: what is known of them beyond the configuration."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="Prices and limits of models, and checks of their names.",
     texts=Path(__file__).parent,
     provides={
+        "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",
         "model_check": "nanobot.plugins.models.checking:check_model",
         "named_models": "nanobot.plugins.models.named:check_named",

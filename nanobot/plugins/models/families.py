@@ -68,13 +68,6 @@ _FAMILIES: tuple[_Family, ...] = (
 )
 
 
-def profile_for(provider: str, model: str) -> ModelProfile:
-    """A model's capabilities according to the table; for an unknown model 128,000 tokens, tools, no
-    images.
-    """
-    return known_profile(provider, model) or ModelProfile(name=model, provider=provider)
-
-
 @lru_cache(maxsize=256)  # 60 us, several times per turn, for a few models
 def known_profile(provider: str, model: str) -> ModelProfile | None:
     """A model's capabilities according to the table; None if no row matches."""
