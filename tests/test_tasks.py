@@ -23,7 +23,7 @@ from nanobot.troubles import TROUBLES, Troubles
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
     *("plugins/kit/", "plugins/terminal/", "plugins/setup/"),
-    *("plugins/mcp/serving", "plugins/library/", "agent/service/requests.py"),
+    *("plugins/mcp/serving", "plugins/library/", "plugins/common/run_client.py"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""
 

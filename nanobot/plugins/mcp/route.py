@@ -10,10 +10,10 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from nanobot.agent.service.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.optional import lack
+from nanobot.plugins.common.run_service import RunService
 from nanobot.plugins.mcp.asgi import answered
 from nanobot.server.admission import principal_of
 from nanobot.server.application import Route

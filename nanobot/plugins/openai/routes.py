@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import BodyPartReader, web
 
-from nanobot.agent.service.requests import ENDED
 from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.service.run_service import RunService, result_of
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.run_client import ENDED
+from nanobot.plugins.common.run_service import RunService, result_of
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS
