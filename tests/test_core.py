@@ -25,7 +25,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
     "nanobot.session.erasing": _PROMISED,
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
-    "nanobot.tools.files": "the interface to tools for files, for plugins of packages too",
+    "nanobot.tools.files": _PROMISED,
+    "nanobot.workspace.taint": _PROMISED,
     "nanobot.tools.parsing.job": "what the function of a `FileReader` gets, as the seam says",
     "nanobot.testing.": _PROMISED,
     "nanobot.agent.library.": _PROMISED,
@@ -33,6 +34,10 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.agent.service.run_service": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
+    "nanobot.server.access": _PROMISED,
+    "nanobot.server.admission": _PROMISED,
+    "nanobot.server.application": _PROMISED,
+    "nanobot.server.plugin_routes": _PROMISED,
     "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 

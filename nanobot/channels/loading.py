@@ -41,7 +41,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
             f"installed are {', '.join(sorted(types)) or 'none'}"
         )
     keys = {**settings.settings, **_shared(settings)}
-    return plugins.opened(CHANNELS, settings.type, lambda opener: _whole(opener(name, keys)))
+    return plugins.opened(CHANNELS, settings.type, lambda opener: whole(opener(name, keys)))
 
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
@@ -57,8 +57,9 @@ def _shared(settings: ChannelSettings) -> dict[str, object]:
     return shared | ({"link_previews": True} if settings.link_previews else {})
 
 
-def _whole(opened: Any) -> Channel:
-    """Raises PluginBroken, which names the missing parts of nanobot.ports.Channel."""
+def whole(opened: Any) -> Channel:
+    """The thing itself. Raises PluginBroken, which names the missing parts of
+    nanobot.ports.Channel."""
     lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")

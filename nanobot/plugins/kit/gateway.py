@@ -64,6 +64,16 @@ from nanobot.workspace.received import Received
 _TURNS = 300
 
 
+_USUAL = ("help", "models")
+"""Plugins whose operations need no objects, and which nearly every gateway has on."""
+
+
+def _usual() -> list[Operation]:
+    found = installed().found
+    parts = [found[name].plugin.operations for name in _USUAL if name in found]
+    return [each for part in parts if part for each in Offers().call(resolved(part), NOTHING)]
+
+
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
     """What plugins would add to a test gateway: parts of prompts, what keeps lasting facts,
     operations, and the objects that these request.
@@ -138,7 +148,7 @@ class FakeGateway:
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -190,14 +200,13 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            conversations=self.process.conversations,
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
-                states=dict,
+                facts=self.facts,
                 restart=None,
             ),
             facts=self.facts,
@@ -214,13 +223,16 @@ class FakeGateway:
             fetcher = AttachmentFetcher(
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
+        sharing = Sharing()
+        if options.sharing is not None:
+            sharing = options.sharing(self.process, self.journal.writer)
         hosting = msgspec.structs.replace(
             options.hosting,
             companions=partial(self._companions, options),
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
-            sharing=options.sharing and options.sharing(self.process, self.journal.writer),
+            sharing=sharing,
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(

@@ -121,9 +121,9 @@ def companions(parts: ChannelParts, operations: Dispatcher) -> Sequence[Companio
 
 
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
-    """The commands for a person with this role."""
+    """The commands for a person with this role: first the one that explains the others."""
     return tuple(
         MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
-        for operation in operations.listed
+        for operation in sorted(operations.listed, key=lambda each: each.name != "help")
         if operation.listed and operation.may(role) and " " not in operation.name
     )

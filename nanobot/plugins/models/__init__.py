@@ -1,4 +1,4 @@
-"""Models: what is known of them beyond the configuration."""
+"""Models: which one answers in a conversation, and what is known of each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="models",
-    summary="Prices and limits of models, and checks of their names.",
+    summary="Another model for a conversation; prices and limits of models, checks of their names.",
     texts=Path(__file__).parent,
+    operations="nanobot.plugins.models.operations:operations",
     provides={
         "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",

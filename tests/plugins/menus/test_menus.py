@@ -11,7 +11,6 @@ from nanobot.channels.host import Hosting
 from nanobot.errors import ChannelDown
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.menus.menus import Menus, MenuSettings, menu
 from nanobot.plugins.menus.translations import CHINESE
 from nanobot.ports import Commanding, MenuCommand
@@ -105,8 +104,8 @@ async def test_a_menu_that_is_refused_changes_nothing() -> None:
 
 async def test_the_menu_holds_what_its_readers_may_use() -> None:
     async with gateway() as bot:
-        operations = Dispatcher(bot.engine)
-        members, owners = menu(operations, Role.MEMBER), menu(operations, Role.OWNER)
+        members, owners = menu(bot.operations, Role.MEMBER), menu(bot.operations, Role.OWNER)
+    assert (members[0].name, owners[0].name) == ("help", "help")
     assert {"help", "new", "stop", "status"} <= {command.name for command in members}
     assert set(members) < set(owners)
     assert all(command.help and command.usage.startswith(f"/{command.name}") for command in owners)

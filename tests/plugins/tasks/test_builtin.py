@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.background_runs import Parent, TaskRequest
 from nanobot.plugins.common.run_types import TaskContext
 from nanobot.plugins.file_tools.tools import file_tools
@@ -21,7 +22,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import AnyTool
-from nanobot.tools.network.addresses import Addresses
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
 from tests.doubles.web_server import PUBLIC, WebServer

@@ -16,6 +16,7 @@ from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.testing.gateway import FakeGateway
+from tests.stored import runs_of
 
 
 class FakeFacts:
@@ -67,7 +68,7 @@ def triage(
 
     def before(bot: FakeGateway) -> Before:
         async def recent(session_key: str, limit: int) -> list[str]:
-            runs = await bot.records.runs(session=session_key, state="", limit=limit)
+            runs = await runs_of(bot.records).listed(session=session_key, state="", limit=limit)
             return [f"{run.id}: {run.state}" for run in runs]
 
         helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock

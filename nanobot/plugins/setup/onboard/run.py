@@ -147,7 +147,7 @@ async def _unasked(
     channel = _given(environ, config, wishes)
     if channel is None:
         return
-    checked = await try_channel(channel.name, channel.settings(config, environ), config.web)
+    checked = await try_channel(channel.name, channel.settings(config, environ), config)
     say(f"{channel.setup.title}: {checked.who if checked else channel.name} is ready.")
     if checked and checked.lacking:
         say(f"But: {checked.lacking}.")
