@@ -33,6 +33,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.testing.": _PROMISED,
     "nanobot.agent.library.": _PROMISED,
     "nanobot.agent.loop": _PROMISED,
+    "nanobot.agent.service.run_service": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
     "nanobot.server.access": _PROMISED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.service.run_service import RunService
+from nanobot.agent.service.programs import Programs
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.live_settings import LiveSettings
@@ -26,7 +26,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     engine: Engine
     operations: Dispatcher
-    run_service: RunService
+    run_service: Programs
     worker: Worker
     models: ProviderRegistry
     received: Received

@@ -13,7 +13,6 @@ from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.service.log_ids import begin_log_of
-from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES
@@ -36,6 +35,7 @@ from nanobot.messages import (
 )
 from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper

@@ -10,7 +10,6 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from nanobot.agent.service.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.http.admission import principal_of
@@ -27,6 +26,7 @@ from nanobot.plugins.common.http.route_description import (
 )
 from nanobot.plugins.common.http.wire import Problem, answer, body_of
 from nanobot.plugins.common.optional import lack
+from nanobot.plugins.common.run_service import RunService
 from nanobot.plugins.mcp.asgi import answered
 
 

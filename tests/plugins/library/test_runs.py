@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.service.run_service import WHERE, RunService
+from nanobot.agent.service.programs import WHERE, Programs
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
@@ -92,7 +92,7 @@ def question(text: str = "hello", **more: Any) -> RunInput:
     return RunInput(messages=[{"role": "user", "content": text}], **more)
 
 
-async def ended(programs: RunService, request: RunInput) -> RunResult:
+async def ended(programs: Programs, request: RunInput) -> RunResult:
     *_, last = [item async for item in programs.stream(request)]
     assert isinstance(last, RunResult)
     return last
