@@ -38,6 +38,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
@@ -51,7 +52,6 @@ from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
