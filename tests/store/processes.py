@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import ApprovalAnswer
@@ -20,7 +21,6 @@ from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED

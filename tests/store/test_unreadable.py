@@ -22,6 +22,7 @@ from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
 from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.common.store.notices import SqlNotices
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
@@ -39,7 +40,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock

@@ -40,6 +40,7 @@ from nanobot.operations.spending import Spending
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.plugins.common.run_types import AnyRunType
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
@@ -54,7 +55,6 @@ from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
