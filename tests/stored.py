@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.common.store.outbox import SqlOutbox
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.session.views import Records
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.verbs import SqlStore
 
 
 def outbox_of(records: Records) -> SqlOutbox:
@@ -29,3 +31,12 @@ def log_of(records: Records) -> SqlSessionLog:
 def lists_of(records: Records) -> SessionLists:
     assert isinstance(records, SqlRecords)
     return SessionLists(records.database, records.writer)
+
+
+def approvals_of(over: SqlStore) -> SqlApprovals:
+    return SqlApprovals(over.database, over.writer)
+
+
+def asked_of(records: Records) -> SqlApprovals:
+    assert isinstance(records, SqlRecords)
+    return approvals_of(records)

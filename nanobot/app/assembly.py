@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
@@ -316,6 +317,7 @@ class _Assembly:
                 capacity=capacity(settings, shared=self.store.shared),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
+                asker=provided(ASKER, self.plugged.on),
             )
         )
         following = (machine, models, tools, prompt, agent, self.bus)

@@ -34,6 +34,7 @@ from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
+from nanobot.session.decisions import Decisions
 from nanobot.session.run_types import RunTypes
 from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
@@ -286,13 +287,19 @@ class Gateway:
 
 
 async def _say_what_waits(parts: Parts) -> None:
-    """Log how many background runs wait because no plugin does them."""
-    if parts.plugged.offers.find(RunTypes) is not None:
-        return
-    live = await parts.engine.records.runs(session="", state="live", limit=1_000, kind="task")
+    """Log how many runs wait because no plugin does them, or none takes a person's decision."""
+    offers, runs = parts.plugged.offers, partial(parts.engine.records.runs, session="", limit=1_000)
+    live = [] if offers.has(RunTypes) else await runs(state="live", kind="task")
     if waiting := sum(run.type is not None for run in live):
         logger.warning(
             "{} background run(s) wait for the plugin tasks, which is not on: "
             "`nanobot plugins on tasks` switches it on",
             waiting,
+        )
+    asked = [] if offers.has(Decisions) else await runs(state="awaiting_human")
+    if asked:
+        logger.warning(
+            "{} run(s) wait for a person, and the plugin approvals, which takes decisions, is not "
+            "on: `nanobot plugins on approvals` switches it on",
+            len(asked),
         )

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from nanobot.boundary import boundary
 from nanobot.operations import (
-    approvals,
     channels,
     conversation,
     health,
@@ -27,7 +26,6 @@ _MODULES = (
     help,
     conversation,
     status,
-    approvals,
     tools,
     security,
     channels,

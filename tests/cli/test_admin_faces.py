@@ -27,6 +27,7 @@ from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
+from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.budgets.operations import operations as of_budgets
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.cron.operations import operations as of_jobs
@@ -74,7 +75,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*EVERY, *of_conversations(), greet)
+LISTED = (*EVERY, *of_approvals(), *of_conversations(), greet)
 
 
 @asynccontextmanager
@@ -250,6 +251,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
     every = (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure(), *of_budgets(), *of_feedback())
+    every = (*every, *of_approvals())
     for_members = {o.name for o in every if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")

@@ -17,6 +17,7 @@ from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes
@@ -48,12 +49,13 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     described: Described,
     store: Store,
     shown: ShownFiles | None = None,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, store)
+    watching = Watching(operations.engine, current, store, approvals)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

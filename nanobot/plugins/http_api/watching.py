@@ -9,6 +9,7 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
@@ -50,10 +51,13 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns, store: Store) -> None:
+    def __init__(
+        self, engine: Engine, current: CurrentRuns, store: Store, approvals: ApprovalRecords
+    ) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
+        self._approvals = approvals
         self._log = SqlSessionLog(store.database, store.writer)
         self._lists = SessionLists(store.database, store.writer)
 
@@ -103,8 +107,10 @@ class Watching:
         return stream.item("snapshot", stream.session_key, content, head), head
 
     async def _overview(self, whose: Whose) -> Overview:
-        records, own = self._engine.records, self._engine.conversations
-        approvals = await records.approvals(session="", state="waiting", limit=_MOST_WAITING)
+        own = self._engine.conversations
+        approvals = await self._approvals.approvals(
+            session="", state="waiting", limit=_MOST_WAITING
+        )
         keys = whose
         for name in whose or ():
             keys = (*(keys or ()), *(await own.keys(name) if name.endswith(":") else ()))
@@ -119,7 +125,7 @@ class Watching:
         if key is None:
             return await self._overview(whose)
         records = self._engine.records
-        approvals = await records.approvals(session=key, state="waiting", limit=_SESSIONS)
+        approvals = await self._approvals.approvals(session=key, state="waiting", limit=_SESSIONS)
         session = await records.session(key)
         last = 0 if session is None else session.entries
         entries = await self._log.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)

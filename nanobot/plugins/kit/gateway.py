@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
@@ -42,13 +43,16 @@ from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
-from nanobot.ports import Fetching
+from nanobot.ports import Clock, Fetching
 from nanobot.providers.vision import VisionModels
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.seam.plugin import resolved
+from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
 from nanobot.session.tasks import TaskStarter
+from nanobot.session.views import Records
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
 from nanobot.store.repositories.hooks import store_hooks
@@ -59,6 +63,7 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.received import Received
 
 _TURNS = 300
+_ASKING = "approvals"
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,12 +134,14 @@ class FakeGateway:
         self.starter: TaskStarter = background.starter
         self.brought = options.brings(self)
         store = Store(process, process.writer, None)
-        self.offers = Offers({Store: store, **self.brought.offers})
+        self.offers = Offers({Store: store, Journal: self.journal, Records: self.records})
+        self.offers.add({Clock: home.clock, **self.brought.offers})
+        asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *self.brought.operations]
+        every = [*OPERATIONS, *asking, *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -148,6 +155,14 @@ class FakeGateway:
         if options.spawn:
             self.tools.register(spawning(background.starter))
         return background
+
+    def _asking(self) -> list[Operation]:
+        """The objects and operations of the plugin that asks people."""
+        plugin = installed().found[_ASKING].plugin
+        if plugin.objects is None or plugin.operations is None:
+            raise StoreError("no plugin asks people")
+        self.offers.add(self.offers.call(resolved(plugin.objects), NOTHING))
+        return list(self.offers.call(resolved(plugin.operations), NOTHING))
 
     def _agent(self, types: RunTypes, options: Options) -> AgentParts:
         received, prompt = options.received, options.persona
@@ -171,6 +186,7 @@ class FakeGateway:
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,
+                asker=provided(ASKER),
             )
         )
 

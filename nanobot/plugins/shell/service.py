@@ -11,6 +11,7 @@ from nanobot.app.parts import private_paths
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -20,7 +21,6 @@ from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.ports import Clock
 from nanobot.seam.faces import Environment
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.commands import CommandPlace
@@ -60,11 +60,11 @@ def tools(
     sandbox: Sandbox,
     background: BackgroundCommands,
     taint: TaintedFiles,
-    records: Records,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[AnyTool]:
     """The tools that run commands and look after those in the background."""
     options = options_of(config.tools.exec)
-    allowed = AllowedHosts(records.rules)
+    allowed = AllowedHosts(approvals.rules)
     execute = exec_tool(sandbox, config.workspace, options, background, taint, allowed)
     return [execute, process_tool(background)]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.views import (
     Counts,
     RunView,
@@ -15,7 +14,6 @@ from nanobot.session.views import (
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal import runs as journal_runs
-from nanobot.store.repositories import approvals as approval_rows
 from nanobot.store.repositories import descendants, session_views, views
 from nanobot.store.repositories import outbox as outbox_rows
 from nanobot.store.unit import StoreContext
@@ -33,14 +31,8 @@ class SqlRecords(SqlStore):
     run_entries = bare_verb(views.run_entries)
     cancel = verb(journal_runs.cancel, "cancel")
     arrived = bare_verb(outbox_rows.arrived)
-    approval = bare_verb(approval_rows.one)
-    seen = bare_verb(approval_rows.seen, "seen")
-    forget_rule = bare_verb(approval_rows.forget, "forget_rule")
 
     _counted = bare_verb(views.counted)
-    _some_approvals = bare_verb(approval_rows.listing)
-    _some_asked_by = bare_verb(approval_rows.asked_by)
-    _some_rules = bare_verb(approval_rows.rules)
     _some_chats = bare_verb(views.chats)
 
     def __init__(self, database: Database, writer: StoreContext) -> None:
@@ -55,29 +47,6 @@ class SqlRecords(SqlStore):
 
     async def counts(self) -> Counts:
         return Counts(**{name: await self._counted(name) for name in views.COUNTED})
-
-    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
-        found: list[Approval] = []
-        before: int | None = None
-        while len(found) < limit:
-            some, before = await self._some_approvals(session, state, limit - len(found), before)
-            found += some
-            if before is None:
-                break
-        return found
-
-    async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
-        found, before = await self._some_asked_by(chat, message_id, None)
-        while found is None and before is not None:
-            found, before = await self._some_asked_by(chat, message_id, before)
-        return found
-
-    async def rules(self) -> list[RuleView]:
-        found, before = await self._some_rules(None)
-        while before is not None:
-            some, before = await self._some_rules(before)
-            found += some
-        return found
 
     async def forget_prompts(self) -> int:
         forget = (
