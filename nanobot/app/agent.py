@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.prompts import Summarizing
@@ -31,7 +32,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies of an agent. `types`: perform runs that no model does. `before`: called before a
     run acts. `check`: looks at answers before they are given. `summarizing`: makes
     summaries. `serves`: whether a channel is served here, so that the agent can wait for its
-    receipts. `received`: stores pictures from programs."""
+    receipts. `received`: stores pictures from programs. `asker`: asks people about calls."""
 
     bus: Bus
     records: Records
@@ -49,6 +50,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
+    asker: Asker | None = None
     propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 
@@ -80,6 +82,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.settings.limits.max_run_seconds,
         dependencies.retries,
         Receipts(bus.journal, clock, dependencies.serves).of,
+        dependencies.asker,
     )
     runner = Runner(
         *(bus, models, calls, clock),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
@@ -49,6 +50,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.server.current_runs import CurrentRuns
@@ -294,6 +296,7 @@ class _Assembly:
                 capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
+                asker=provided(ASKER, self.plugged.on),
             )
         )
         following = (machine, models, tools, prompt, agent, self.bus)

@@ -30,6 +30,7 @@ from nanobot.seam.given import able, functions, listed, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.search.conversations import MessageSearch
+from nanobot.session.decisions import Decisions
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
@@ -39,6 +40,7 @@ from nanobot.store.unit import (
     ArrivalHook,
     EndHook,
     EraseHook,
+    HumanWaits,
     NotificationLimiter,
     StoreContext,
     StoreHooks,
@@ -99,11 +101,12 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     ShownFiles,
     Strangers,
     LabelledFiles,
+    Decisions,
 )
 """Types that nanobot asks for if a plugin offers them: each object has all their functions."""
 
 _CONTAINED = (EndHook, ArrivalHook, EraseHook, NotificationLimiter)
-_HOOKS = (*_CONTAINED, TaskEnds)
+_HOOKS: tuple[type[Any], ...] = (*_CONTAINED, TaskEnds, HumanWaits)
 """What may take part in transactions. If `_CONTAINED` ones of a package fail, the transaction
 continues without their changes."""
 
@@ -197,8 +200,9 @@ def gather_triggers(plugged: Plugged) -> Callable[[], Mapping[str, str]]:
 
 def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     """What of plugins takes part in transactions: where models are called, where runs end, where
-    messages arrive, where conversations are removed, where something is said unasked, and where
-    background runs begin and end. Raises PluginBroken if the limits of model calls fail."""
+    messages arrive, where conversations are removed, where something is said unasked, where
+    background runs begin and end, and where runs wait for people. Raises PluginBroken if the limits
+    of model calls fail."""
     brought: dict[type[Any], list[Any]] = {port: [] for port in _HOOKS}
 
     def use(found: FoundPlugin, given: Any) -> None:
@@ -212,6 +216,8 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
             raise PluginBroken("another plugin already limits notifications")
         if TaskEnds in able_to and brought[TaskEnds]:
             raise PluginBroken("another plugin already does background runs")
+        if HumanWaits in able_to and brought[HumanWaits]:
+            raise PluginBroken("another plugin already asks people")
         failing = partial(plugged.failing, found, "store_hooks")
         contained = ContainedHooks(found.name, given, failing) if found.package else given
         for port in able_to:
@@ -221,6 +227,7 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     return StoreHooks(
         ledger=ledger_of(plugged, context),
         tasks=next(iter(brought[TaskEnds]), None),
+        waits=next(iter(brought[HumanWaits]), None),
         ends=tuple(brought[EndHook]),
         arrives=tuple(brought[ArrivalHook]),
         erases=tuple(brought[EraseHook]),

@@ -29,6 +29,7 @@ PLUGINS = "nanobot.plugins"
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
     "anthropic",
+    "approvals",
     "audit",
     "auto",
     "budgets",

@@ -59,7 +59,6 @@ from nanobot.server.protocol import (
     Taken,
     encode,
 )
-from nanobot.session.approvals import message
 from nanobot.workspace.received import Received
 
 _SHOW_SECONDS = 600.0
@@ -256,10 +255,12 @@ class ControlServer:
 
     async def _ask_again(self, attached: _Attached) -> None:
         """The pending approvals of the session."""
-        records = self._engine.records
-        waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
-        for approval in waiting:
-            question = message(approval, Address(TERMINAL, attached.chat))
+        decisions = self._operations.decisions
+        if decisions is None:
+            return
+        chat = Address(TERMINAL, attached.chat)
+        for pending in await decisions.pending(attached.session, chat):
+            question = pending
             for change in self._bus.outgoing:
                 question = await change(question)
             attached.write(

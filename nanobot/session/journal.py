@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Unfetched
@@ -228,12 +228,6 @@ class Journal(Arrivals, Outgoing, Protocol):
     async def park(self, lane: Lane, run: Run, approval: Approval) -> ParkResult:
         """Ask a person and free the lane. The run is only a row until an answer, a message in the
         lane, an order to stop or the expiry ends the wait."""
-        ...
-
-    async def answer(self, identity: int, answer: ApprovalAnswer) -> AnswerOutcome | None:
-        """Record a person's answer. The first one counts. None: there is no such question. A parked
-        run continues with the answer. If its run has continued without it, an approval adds a
-        message whose run makes exactly that call first."""
         ...
 
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:

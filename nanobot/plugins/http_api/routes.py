@@ -16,6 +16,7 @@ from nanobot.channels.loading import reception
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.route import Route
@@ -49,12 +50,13 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     described: Described,
     store: Store,
     shown: ShownFiles | None = None,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, store)
+    watching = Watching(operations.engine, current, store, approvals)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

@@ -8,6 +8,7 @@ import msgspec
 
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.remarks import on_answers
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
@@ -52,10 +53,13 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns, store: Store) -> None:
+    def __init__(
+        self, engine: Engine, current: CurrentRuns, store: Store, approvals: ApprovalRecords
+    ) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
+        self._approvals = approvals
         self._log = SqlSessionLog(store.database, store.writer)
         self._runs = StoredRuns(store.database, store.writer)
         self._lists = SessionLists(store.database, store.writer)
@@ -106,7 +110,7 @@ class Watching:
         return stream.item("snapshot", stream.session_key, content, head), head
 
     async def _overview(self, whose: Whose) -> Overview:
-        approvals = await self._engine.records.approvals(
+        approvals = await self._approvals.approvals(
             session="", state="waiting", limit=_MOST_WAITING
         )
         keys = whose
@@ -122,9 +126,7 @@ class Watching:
     async def _content(self, key: str | None, whose: Whose) -> Snapshot | Overview:
         if key is None:
             return await self._overview(whose)
-        approvals = await self._engine.records.approvals(
-            session=key, state="waiting", limit=_SESSIONS
-        )
+        approvals = await self._approvals.approvals(session=key, state="waiting", limit=_SESSIONS)
         session = await self._lists.one(key)
         last = 0 if session is None else session.entries
         entries = await self._log.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
@@ -53,6 +54,7 @@ from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
+from nanobot.session.views import Records
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
@@ -62,6 +64,7 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.received import Received
 
 _TURNS = 300
+_ASKING = "approvals"
 
 
 _USUAL = ("help", "models")
@@ -143,12 +146,14 @@ class FakeGateway:
         self.starter: TaskStarter = background.starter
         self.brought = options.brings(self)
         store = Store(process, process.writer, None)
-        self.offers = Offers({Store: store, **self.brought.offers})
+        self.offers = Offers({Store: store, Journal: self.journal, Records: self.records})
+        self.offers.add({Clock: home.clock, **self.brought.offers})
+        asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *_usual(), *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *asking, *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -162,6 +167,14 @@ class FakeGateway:
         if options.spawn:
             self.tools.register(spawning(background.starter))
         return background
+
+    def _asking(self) -> list[Operation]:
+        """The objects and operations of the plugin that asks people."""
+        plugin = installed().found[_ASKING].plugin
+        if plugin.objects is None or plugin.operations is None:
+            raise StoreError("no plugin asks people")
+        self.offers.add(self.offers.call(resolved(plugin.objects), NOTHING))
+        return list(self.offers.call(resolved(plugin.operations), NOTHING))
 
     def _agent(self, types: RunTypes, options: Options) -> AgentParts:
         received, prompt = options.received, options.persona
@@ -185,6 +198,7 @@ class FakeGateway:
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,
+                asker=provided(ASKER),
             )
         )
 

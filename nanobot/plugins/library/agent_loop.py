@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
+from nanobot.agent.askers import ASKER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.service.log_ids import begin_log_of
@@ -298,7 +299,9 @@ class AgentLoop:
                 *(bus, models, self.tools, prompts, summarizing, clock), settings
             )
             seconds = settings.limits.max_run_seconds
-            tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)
+            tool_calls = ToolExecutor(
+                self.tools, clock, seconds, self._retries, asker=provided(ASKER)
+            )
             runner = Runner(bus, model_calls, tool_calls, clock, begun=begin_log_of)
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)

@@ -14,7 +14,6 @@ from nanobot.session.runs import Claim, Lane, NewRun, PromptSnapshot, Run
 from nanobot.store.journal import (
     accounts,
     admission,
-    approvals,
     chats,
     claiming,
     direct,
@@ -23,6 +22,7 @@ from nanobot.store.journal import (
     outbox,
     previews,
     runs,
+    waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
 from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
@@ -45,8 +45,7 @@ class SqlJournal(SqlStore):
     start_retry = verb(start_retry, "start_retry")
     start_tool = verb(runs.start_tool, "start_tool")
     record_result = verb(runs.record_result, "record_result")
-    park = verb(approvals.park, "park")
-    answer = verb(approvals.answer, "answer")
+    park = verb(waiting.park, "park")
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import ToolDenied
-from nanobot.tools.base import CallContext, Effect, Question, Tool
+from nanobot.tools.base import AnyTool, CallContext, Effect, Question, Tool
 
 MAX_CHOICES = 8
 
@@ -43,3 +43,8 @@ def ask_tool() -> Tool[AskUser]:
         taints=False,
         question=lambda args: Question(args.question, args.choices),
     )
+
+
+def tools() -> list[AnyTool]:
+    """The tools of the plugin."""
+    return [ask_tool()]

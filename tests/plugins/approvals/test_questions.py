@@ -7,13 +7,13 @@ import re
 import pytest
 
 from nanobot.messages import Attachment, Origin
+from nanobot.plugins.approvals.ask_user import ask_tool
 from nanobot.session.entries import ToolResultEntry
 from nanobot.session.states import RunKind
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER
-from nanobot.tools.ask_user import ask_tool
 from tests.agent.tooling import bodies
 
 QUESTION = asks_for("ask_user", question="Which colour?", choices=["red", "blue"])

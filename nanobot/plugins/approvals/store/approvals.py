@@ -1,4 +1,4 @@
-"""Approval requests, and permanent approvals."""
+"""The approvals of a store, and the calls that are always allowed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.session.approvals import OPEN, Approval, RuleView
+from nanobot.plugins.approvals.store import deciding
+from nanobot.plugins.common.approvals import RuleView
+from nanobot.session.approvals import OPEN, Approval
 from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
-from nanobot.store.journal.approvals import as_approval
+from nanobot.store.journal.waiting import as_approval
+from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _a = schema.approvals
 _u = schema.approval_rules
@@ -41,6 +44,7 @@ def listing(
 
 
 def one(connection: sa.Connection, number: int) -> Approval | None:
+    """One of them."""
     row = connection.execute(_ROW.where(_a.c.id == number)).first()
     return None if row is None else as_approval(row)
 
@@ -86,4 +90,41 @@ def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView]
 
 
 def forget(connection: sa.Connection, number: int) -> bool:
+    """Revoke such a permission. False: there is none with that number."""
     return connection.execute(sa.delete(_u).where(_u.c.id == number)).rowcount == 1
+
+
+class SqlApprovals(SqlStore):
+    """See nanobot.plugins.approvals.port.Approvals. The same code for SQLite and PostgreSQL."""
+
+    answer = verb(deciding.answer, "answer")
+    approval = bare_verb(one)
+    seen = bare_verb(seen, "seen")
+    forget_rule = bare_verb(forget, "forget_rule")
+
+    _some = bare_verb(listing)
+    _some_asked_by = bare_verb(asked_by)
+    _some_rules = bare_verb(rules)
+
+    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
+        found: list[Approval] = []
+        before: int | None = None
+        while len(found) < limit:
+            some, before = await self._some(session, state, limit - len(found), before)
+            found += some
+            if before is None:
+                break
+        return found
+
+    async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
+        found, before = await self._some_asked_by(chat, message_id, None)
+        while found is None and before is not None:
+            found, before = await self._some_asked_by(chat, message_id, before)
+        return found
+
+    async def rules(self) -> list[RuleView]:
+        found, before = await self._some_rules(None)
+        while before is not None:
+            some, before = await self._some_rules(before)
+            found += some
+        return found

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
-
-from nanobot.labels import NOTHING, Label
+from nanobot.agent.asking import CallSite
 from nanobot.messages import Origin
+from nanobot.plugins.common.approvals import Approver, may_approve
 from nanobot.providers.base import ToolCall
-from nanobot.session.approvals import NOBODY, Approval, Approver, digest, may_approve
-from nanobot.session.entries import UserEntry
-from nanobot.session.runs import Run
+from nanobot.session.approvals import Approval, digest
 from nanobot.tools.base import Question
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision
 
-ANOTHER_TOOL = (
-    "not executed: its server changed this tool after the call was approved. "
-    "Make the call again if it is still needed."
-)
 
-
-class CallSite(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of a call: its run, the messages that the run answers, its place in the log."""
-
-    run: Run
-    messages: Sequence[UserEntry]
-    model_call: int
-    index: int
-    tainted: bool
-    label: Label = NOTHING
-
-
-def nobody_to_ask(decision: PolicyDecision) -> str:
-    """The result for the model if no person can be asked."""
-    return NOBODY.format(why=f"It was to be asked because {decision.why}.")
-
-
-def approval(
+def request(
     tools: Toolbox, place: CallSite, call: ToolCall, decision: PolicyDecision, now: float
 ) -> Approval | None:
     """The request for approval; None if no person can be asked: the requester of the run waits for

@@ -1,31 +1,22 @@
-"""Operations on approvals, and on the rules that say what needs one."""
+"""Operations on approvals, and on the permissions that make them unnecessary."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from nanobot.errors import NanobotError, NotAllowed, UnknownId, UsageError
 from nanobot.messages import Choice, Role
-from nanobot.operations.operation import Caller, OperationContext, operation
+from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional, for_owners
 from nanobot.operations.rendering import Now
-from nanobot.session.approvals import (
-    OPEN,
-    Approval,
-    ApprovalAnswer,
-    Approver,
-    RuleView,
-    State,
-    decisions,
-    fenced,
-    may_answer,
-    may_judge,
-    outcome,
-    whole_call,
-)
+from nanobot.plugins.approvals.port import ApprovalAnswer, Approvals
+from nanobot.plugins.approvals.question import decisions, may_judge, outcome
+from nanobot.plugins.common.approvals import Approver, RuleView, may_answer
+from nanobot.plugins.common.shown_calls import fenced, whole_call
+from nanobot.session.approvals import OPEN, Approval, State
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence
 
@@ -38,10 +29,16 @@ def _person(caller: Caller) -> Approver:
     return Approver(role=caller.role, channel=channel, id=caller.by, name=caller.name)
 
 
+def _approvals(context: OperationContext) -> Approvals:
+    return context.of(Approvals)  # type: ignore[type-abstract]
+
+
 class ApprovalView(Approval, frozen=True, kw_only=True):
     """An approval or question, as one person sees it. `yours`: whether this person may answer it.
     `unseen`: the call does not fit into its question, so a person must have the whole call shown
     before they can approve it."""
+
+    SHOWN: ClassVar = ("id", "state", "tool", "question", "arguments", "address", "asked_at")
 
     yours: bool
     unseen: bool = False
@@ -56,8 +53,8 @@ def _view(row: Approval, person: Approver) -> ApprovalView:
 async def _decide(
     context: OperationContext, caller: Caller, number: int, answer: ApprovalAnswer
 ) -> Approval:
-    engine = context.engine
-    approval = await engine.records.approval(number)
+    engine, approvals = context.engine, _approvals(context)
+    approval = await approvals.approval(number)
     if approval is None:
         raise UnknownId(f"There is no approval #{number}; `approvals list` shows all.")
     if not may_answer(approval, _person(caller)):
@@ -70,7 +67,7 @@ async def _decide(
         answer = ApprovalAnswer(state="answered", by=answer.by, text=text)
     if answer.state == "approved" and not may_judge(approval, _person(caller)):
         raise UsageError(f"#{number} is longer than its question: /show {number} shows all of it")
-    decided = await engine.journal.answer(number, answer)
+    decided = await approvals.answer(number, answer)
     for address in approval.asked_in:
         engine.bus.owed(address)
     engine.bus.wake(approval.session_key, RunKind.CHAT)
@@ -106,7 +103,7 @@ async def list_approvals(
     limit: Limit = 20,
 ) -> list[ApprovalView]:
     """List calls and questions that need an answer."""
-    records, person = context.engine.records, _person(caller)
+    records, person = _approvals(context), _person(caller)
     wanted = "" if state == "all" else state
     if caller.role is Role.OWNER:
         found = await records.approvals(session="", state=wanted, limit=limit)
@@ -139,7 +136,7 @@ async def show_approval(context: OperationContext, caller: Caller, id: _Number) 
 
     Only a person who was shown all of it can approve it.
     """
-    records, person = context.engine.records, _person(caller)
+    records, person = _approvals(context), _person(caller)
     approval = await records.approval(id)
     if approval is None:
         raise UnknownId(f"There is no approval #{id}; `approvals list` shows all.")
@@ -207,7 +204,7 @@ async def answer_question(
 @operation("policy rules", reads=True, shows=("approval_rules",))
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
     """List permanent permissions."""
-    return await context.engine.records.rules()
+    return await _approvals(context).rules()
 
 
 @operation("policy forget", example="2")
@@ -215,6 +212,14 @@ async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
 ) -> Sentence:
     """Revoke a permanent permission."""
-    if not await context.engine.records.forget_rule(id):
+    if not await _approvals(context).forget_rule(id):
         raise UnknownId(f"There is no rule {id}; `policy rules` lists them.")
     return f"Revoked rule {id}: such calls ask again."
+
+
+def operations() -> list[Operation]:
+    """What people can do with them."""
+    return [
+        *(list_approvals, show_approval, approve, deny, answer_question),
+        *(list_rules, forget_rule),
+    ]

@@ -7,43 +7,47 @@ question's number approves it, so that a habitual yes does not approve the wish 
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Mapping
+from typing import Any
 
 from nanobot.errors import UsageError
-from nanobot.messages import Address, InboundMessage
-from nanobot.operations.at_once import unordered
-from nanobot.operations.engine import Engine
-from nanobot.operations.verdict import numbered, verdict
-from nanobot.session.approvals import Approval, may_answer
+from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.plugins.approvals.port import Approvals
+from nanobot.plugins.approvals.question import message as question_in
+from nanobot.plugins.approvals.verdict import numbered, reaction, verdict
+from nanobot.plugins.common.approvals import Approver, may_answer
+from nanobot.ports import Clock
+from nanobot.session.approvals import Approval
+from nanobot.session.decisions import Meant, Sign
 from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry, UserEntry
+from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.said import Order, Said
+from nanobot.session.views import Records
 from nanobot.text import pattern
 
 _LOOKED_AT = 20
+_PENDING = 10
 _TURNS = 2
 _ASKS = pattern("[?\uff1f]")
 _WHOLE_SECONDS = 1.0
 """Some platforms say the second in which a message was sent, and no more."""
 
 
-class Meant(msgspec.Struct, frozen=True, kw_only=True):
-    """The operation that a message means, with its argument, or the reason why it decides
-    nothing."""
+class ChatDecisions:
+    """Reads messages as decisions on pending approvals and questions; see
+    nanobot.session.decisions.Decisions."""
 
-    operation: str = ""
-    argument: str = ""
-    refusal: str = ""
+    def __init__(
+        self, approvals: Approvals, journal: Journal, records: Records, clock: Clock
+    ) -> None:
+        self._approvals = approvals
+        self._journal = journal
+        self._records = records
+        self._clock = clock
 
-
-class Decisions:
-    """Reads messages as decisions on pending approvals and questions."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def meant(self, said: Said, order: Order = unordered) -> Meant | None:
+    async def meant(self, said: Said, order: Order) -> Meant | None:
         """What the words decide; None if they are no yes or no, or one that answers nothing that
         was asked. Of several open calls in the conversation they show which there are. A question
         is answered by any words while its run waits, and by a yes or no right after."""
@@ -53,26 +57,60 @@ class Decisions:
             name, number = found
         if not name:
             return None
-        records = self._engine.records
-        still_open = await records.approvals(session="", state="open", limit=_LOOKED_AT)
-        theirs = [each for each in still_open if may_answer(each, said.person)]
+        still_open = await self._approvals.approvals(session="", state="open", limit=_LOOKED_AT)
+        channel, sender = said.message.address.channel, said.message.sender.id
+        person = Approver(role=said.role, channel=channel, id=sender)
+        theirs = [each for each in still_open if may_answer(each, person)]
         if number:
             known = any(each.id == number and not each.question for each in theirs)
             return Meant(operation=name, argument=str(number)) if known else None
         return await self._plain(name, said, theirs, order)
 
-    async def check_order(self, number: int, message: InboundMessage, order: Order) -> None:
+    async def check(
+        self, operation: str, arguments: Mapping[str, Any], message: InboundMessage, order: Order
+    ) -> None:
         """Raises UsageError where the platform says that an approval was sent before its question
         was shown in that chat."""
-        approval = await self._engine.records.approval(number)
-        if approval is None or approval.question or message.pressed:
+        if operation != "approve" or message.pressed:
+            return
+        number: int = arguments["id"]
+        approval = await self._approvals.approval(number)
+        if approval is None or approval.question:
             return
         there = _here(approval, message)
-        rows = [await self._engine.journal.outbound(APPROVALS.of(number, to)) for to in there]
+        rows = [await self._journal.outbound(APPROVALS.of(number, to)) for to in there]
         if rows and all(_came_later(row, message, order) for row in rows):
             raise UsageError(
                 f"You wrote this before you were shown #{number}. Look at it, then decide"
             )
+
+    async def signed(self, message: InboundMessage) -> Sign | None:
+        """A clear yes or no to a call; a question is answered in words."""
+        name = reaction(message.text)
+        if not (name and message.reply_to):
+            return None
+        approval = await self._approvals.asked_by(message.address, message.reply_to)
+        if approval is None or approval.question:
+            return None
+        return Sign(operation=name, arguments={"id": approval.id}, session_key=approval.session_key)
+
+    def sign(self, emoji: str) -> str:
+        return reaction(emoji)
+
+    async def asking(self, channel: str, limit: int) -> list[tuple[Address, str]]:
+        still_open = await self._approvals.approvals(session="", state="open", limit=limit)
+        return [
+            (address, APPROVALS.of(approval.id, address))
+            for approval in still_open
+            for address in approval.asked_in
+            if address.channel == channel and not approval.question
+        ]
+
+    async def pending(self, session_key: str, to: Address) -> list[OutboundMessage]:
+        waiting = await self._approvals.approvals(
+            session=session_key, state="waiting", limit=_PENDING
+        )
+        return [question_in(approval, to) for approval in waiting]
 
     async def _plain(
         self, name: str, said: Said, theirs: list[Approval], order: Order
@@ -121,7 +159,7 @@ class Decisions:
         if approval.state == "waiting":
             return not approval.question
         turns = 0
-        for entry in reversed(await self._engine.journal.history(approval.session_key)):
+        for entry in reversed(await self._journal.history(approval.session_key)):
             body = entry.body
             if isinstance(body, DecisionEntry) and body.id == approval.id:
                 return True
@@ -133,16 +171,16 @@ class Decisions:
     async def _asked_last(self, approval: Approval, said: Said) -> bool:
         """Whether an approval of another conversation is the last thing said in this chat."""
         question = APPROVALS.of(approval.id, said.message.address)
-        if await self._engine.journal.outbound(question) is None:
+        if await self._journal.outbound(question) is None:
             return False
-        session = await self._engine.journal.session(said.session_key)
+        session = await self._journal.session(said.session_key)
         return session is None or session.updated_at <= approval.asked_at
 
     async def _was_shown(self, approval: Approval, message: InboundMessage, order: Order) -> bool:
         """Whether the question was there when this was written, where it was asked."""
         here = _here(approval, message)
         for address in here or approval.asked_in:
-            row = await self._engine.journal.outbound(APPROVALS.of(approval.id, address))
+            row = await self._journal.outbound(APPROVALS.of(approval.id, address))
             if row is None or row.state != "sent" or row.settled_at is None:
                 continue
             receipt = row.parts[-1].receipt if row.parts else None
@@ -150,7 +188,7 @@ class Decisions:
                 return True
             after = order(message, receipt, row.settled_at) if here and receipt else None
             if after is None:
-                sent_at = message.sent_at or self._engine.now()
+                sent_at = message.sent_at or self._clock.now()
                 after = sent_at + _WHOLE_SECONDS >= row.settled_at
             if after:
                 return True
@@ -159,7 +197,7 @@ class Decisions:
     async def _asks_more(self, approval: Approval, said: Said) -> bool:
         """Whether the assistant asks something else in the chat, which a yes may answer as well."""
         elsewhere = approval.session_key != said.session_key
-        for entry in reversed(await self._engine.journal.history(said.session_key)):
+        for entry in reversed(await self._journal.history(said.session_key)):
             if _asks(entry):
                 return True
             if isinstance(entry.body, UserEntry) and (

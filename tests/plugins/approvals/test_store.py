@@ -9,14 +9,8 @@ import pytest
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address, Origin, OutboundKind, Role
-from nanobot.session.approvals import (
-    AllowedForGood,
-    AnswerOutcome,
-    Approval,
-    ApprovalAnswer,
-    NobodyReached,
-    Parked,
-)
+from nanobot.plugins.approvals.port import AnswerOutcome, ApprovalAnswer
+from nanobot.session.approvals import AllowedForGood, Approval, NobodyReached, Parked
 from nanobot.session.entries import (
     ApprovalEntry,
     CancelEntry,
@@ -47,6 +41,7 @@ from tests.store.making import (
     said,
     stop_order,
 )
+from tests.stored import approvals_of
 
 YES = ApprovalAnswer(state="approved", by="Ben")
 NO = ApprovalAnswer(state="denied", by="Ben")
@@ -73,7 +68,7 @@ def last_asked(parked: Parked) -> int:
 async def decided(home: Home, given: ApprovalAnswer) -> AnswerOutcome:
     """What somebody's answer to it came to."""
     (number,) = await home.column("SELECT id FROM approvals")
-    done = await home.journal().answer(number, given)
+    done = await approvals_of(home.journal()).answer(number, given)
     assert done is not None
     return done
 
@@ -147,7 +142,7 @@ async def test_the_first_answer_counts(home: Home) -> None:
 
 
 async def test_what_was_never_asked_has_no_answer(home: Home) -> None:
-    assert await home.journal().answer(7, YES) is None
+    assert await approvals_of(home.journal()).answer(7, YES) is None
 
 
 async def test_a_message_overtakes_it(home: Home) -> None:
@@ -276,10 +271,10 @@ async def test_for_good_means_the_same_call_in_this_conversation(home: Home) -> 
     asked_again = await journal.park(claimed.lane, claimed.run, tainted)
     assert isinstance(asked_again, Parked)
     assert asked_again.owes == (CHAT,)
-    (rule,) = await home.records().rules()
+    (rule,) = await approvals_of(home.records()).rules()
     assert (rule.session_key, rule.tool, rule.by, rule.tainted) == (KEY, "clock", "Ben", False)
-    assert await home.records().forget_rule(rule.id)
-    assert not await home.records().forget_rule(rule.id)
+    assert await approvals_of(home.records()).forget_rule(rule.id)
+    assert not await approvals_of(home.records()).forget_rule(rule.id)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +311,7 @@ async def test_for_good_does_not_hold_for_a_tool_that_nobody_accepted(home: Home
     changed = msgspec.structs.replace(approval(run_id="r1"), version="b", unaccepted=True)
     again = await journal.park(claimed.lane, claimed.run, changed)
     assert isinstance(again, Parked)
-    await journal.answer(last_asked(again), YES)
+    await approvals_of(journal).answer(last_asked(again), YES)
     claimed = await claim(journal)
     accepted = msgspec.structs.replace(changed, unaccepted=False)
     assert isinstance(await journal.park(claimed.lane, claimed.run, accepted), AllowedForGood)
