@@ -358,7 +358,8 @@ async def test_jobs_are_done_while_the_loop_of_their_service_runs(tmp_path: Path
 @pytest.mark.parametrize("verb", ["admit", "claim", "start_model", "record_reply", "finish"])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str, when: str) -> None:
-    """Whenever the process dies, the caller asks again with the same id and has one answer."""
+    """Whenever the process dies, the caller asks again with the same id and has one answer. A call
+    without effect is recorded together with the reply that asks for it."""
     wanted = question(
         run_id="mine",
         session_key="api:s",
@@ -387,7 +388,8 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
             assert known.message.options is not None
             assert known.message.options.max_iterations == 7
             assert await consuming(bot.journal).oldest_owed() is None
-    assert len(set(calls)) == 1
+    lost = (when, verb) == ("before", "record_reply")
+    assert len(set(calls)) == (2 if lost else 1)
 
 
 def _script() -> ScriptedProvider:
