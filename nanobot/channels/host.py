@@ -256,9 +256,7 @@ class ChannelHost:
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
         if isinstance(channel, Recalling):
-            self._missed = MissedReactions(
-                self.name, channel, intake, self._bus.journal, self.moved, self._clock
-            )
+            self._missed = MissedReactions(self.name, channel, intake, self.moved, self._clock)
             works["missed reactions"] = self._missed.run
         if self._menus is not None:
             works["commands"] = partial(self._show_menus, self._menus)

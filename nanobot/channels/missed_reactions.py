@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-
-from loguru import logger
+from collections.abc import Sequence
 
 from nanobot.boundary import boundary
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
-from nanobot.errors import ChannelError, DeliveryError, NotSent
 from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock, Recalling
-from nanobot.session.decisions import Decisions
-from nanobot.session.journal import Journal
 
-MOST_QUESTIONS = 50
-"""Maximum number of open questions, the latest, whose messages are checked."""
-LOOK_SECONDS = 1.0
-"""Pause between two of them."""
 AGAIN_SECONDS = 60.0
 """Even if a connection breaks repeatedly, checks are at least this far apart."""
-_LONGEST_WAIT = 60.0
 
 
 class MissedReactions:
-    """Checks one channel's open questions each time it comes up. The reactions found are handled
-    like new ones: those of people who may not decide have no effect."""
+    """Has one channel's open questions checked each time it comes up. The reactions found are
+    handled like new ones: those of people who may not decide have no effect."""
 
     def __init__(
-        self,
-        name: str,
-        channel: Recalling,
-        intake: ChannelIntake,
-        journal: Journal,
-        moved: MovedChats,
-        clock: Clock,
+        self, name: str, channel: Recalling, intake: ChannelIntake, moved: MovedChats, clock: Clock
     ) -> None:
         self._name = name
         self._channel = channel
         self._intake = intake
-        self._journal = journal
         self._moved = moved
         self._clock = clock
         self._up = asyncio.Event()
@@ -52,45 +35,14 @@ class MissedReactions:
 
     async def run(self) -> None:
         """Check until cancelled."""
+        decisions = self._intake.reception.decisions
         while True:
             await self._up.wait()
             self._up.clear()
             with boundary(f"missed reactions of {self._name}"):
-                await self._look()
+                if decisions is not None:
+                    await decisions.look(self._name, self._reactions, self._intake.admit)
             await self._clock.sleep(AGAIN_SECONDS)
 
-    async def _look(self) -> None:
-        decisions = self._intake.reception.decisions
-        if decisions is None:
-            return
-        for address, message_id in await self._questions(decisions):
-            with boundary(f"missed reactions in {address}"):
-                there = self._moved.there(address)
-                messages = await self._reactions(there, message_id, decisions.sign)
-                if messages:
-                    await self._intake.admit(messages)
-            await self._clock.sleep(LOOK_SECONDS)
-
-    async def _questions(self, decisions: Decisions) -> list[tuple[Address, str]]:
-        """The chats with open questions, and the ids of these messages."""
-        places: list[tuple[Address, str]] = []
-        for address, key in await decisions.asking(self._name, MOST_QUESTIONS):
-            with boundary(f"missed reactions to the message {key}"):
-                row = await self._journal.outbound(key)
-                parts = () if row is None else row.parts
-                places += [(address, part.receipt) for part in parts if part.receipt]
-        return places[:MOST_QUESTIONS]
-
-    async def _reactions(
-        self, there: Address, message_id: str, sign: Callable[[str], str]
-    ) -> Sequence[InboundMessage]:
-        """A no before every yes, because their order is unknown."""
-        try:
-            messages = await self._channel.reactions(there, message_id)
-        except (ChannelError, DeliveryError) as error:
-            logger.info("{}: reactions to {} cannot be read: {}", self._name, message_id, error)
-            if isinstance(error, NotSent) and error.retry_after:
-                await self._clock.sleep(min(error.retry_after, _LONGEST_WAIT))
-            return ()
-        decisive = [message for message in messages if sign(message.text)]
-        return sorted(decisive, key=lambda message: sign(message.text) != "deny")
+    async def _reactions(self, chat: Address, message_id: str) -> Sequence[InboundMessage]:
+        return await self._channel.reactions(self._moved.there(chat), message_id)

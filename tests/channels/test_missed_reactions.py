@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.channels.missed_reactions import LOOK_SECONDS, MOST_QUESTIONS
 from nanobot.errors import ChannelDown, NotSent, OutcomeUnknown, Refused
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.approvals.missed import LOOK_SECONDS, MOST_QUESTIONS
 from nanobot.ports import Recalling
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
