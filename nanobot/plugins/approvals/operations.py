@@ -29,6 +29,10 @@ def _person(caller: Caller) -> Approver:
     return Approver(role=caller.role, channel=channel, id=caller.by, name=caller.name)
 
 
+def _approvals(context: OperationContext) -> Approvals:
+    return context.of(Approvals)  # type: ignore[type-abstract]
+
+
 class ApprovalView(Approval, frozen=True, kw_only=True):
     """An approval or question, as one person sees it. `yours`: whether this person may answer it.
     `unseen`: the call does not fit into its question, so a person must have the whole call shown
@@ -49,7 +53,7 @@ def _view(row: Approval, person: Approver) -> ApprovalView:
 async def _decide(
     context: OperationContext, caller: Caller, number: int, answer: ApprovalAnswer
 ) -> Approval:
-    engine, approvals = context.engine, context.of(Approvals)
+    engine, approvals = context.engine, _approvals(context)
     approval = await approvals.approval(number)
     if approval is None:
         raise UnknownId(f"There is no approval #{number}; `approvals list` shows all.")
@@ -99,7 +103,7 @@ async def list_approvals(
     limit: Limit = 20,
 ) -> list[ApprovalView]:
     """List calls and questions that need an answer."""
-    records, person = context.of(Approvals), _person(caller)
+    records, person = _approvals(context), _person(caller)
     wanted = "" if state == "all" else state
     if caller.role is Role.OWNER:
         found = await records.approvals(session="", state=wanted, limit=limit)
@@ -132,7 +136,7 @@ async def show_approval(context: OperationContext, caller: Caller, id: _Number) 
 
     Only a person who was shown all of it can approve it.
     """
-    records, person = context.of(Approvals), _person(caller)
+    records, person = _approvals(context), _person(caller)
     approval = await records.approval(id)
     if approval is None:
         raise UnknownId(f"There is no approval #{id}; `approvals list` shows all.")
@@ -200,7 +204,7 @@ async def answer_question(
 @operation("policy rules", reads=True, shows=("approval_rules",))
 async def list_rules(context: OperationContext, _: Caller) -> list[RuleView]:
     """List permanent permissions."""
-    return await context.of(Approvals).rules()
+    return await _approvals(context).rules()
 
 
 @operation("policy forget", example="2")
@@ -208,7 +212,7 @@ async def forget_rule(
     context: OperationContext, _: Caller, id: Annotated[int, Meta(ge=1, description="The rule.")]
 ) -> Sentence:
     """Revoke a permanent permission."""
-    if not await context.of(Approvals).forget_rule(id):
+    if not await _approvals(context).forget_rule(id):
         raise UnknownId(f"There is no rule {id}; `policy rules` lists them.")
     return f"Revoked rule {id}: such calls ask again."
 
