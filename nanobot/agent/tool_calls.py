@@ -33,6 +33,8 @@ ANOTHER_TOOL = (
 )
 MOST_AT_ONCE = 8
 """Maximum number of calls without effect made in parallel."""
+_QUICK_SECONDS = 0.05
+"""Calls without effect that take longer are made with their reply on disk."""
 _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 _EACH = PolicyDecision(
@@ -94,12 +96,12 @@ class ToolExecutor:
         self._asker = asker
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
-        """Record the reply with the calls, then make them in order and record their results.
+        """Make the calls of a reply in order and record their results.
 
         Adjacent calls without effect are made in parallel. At the first call that needs a person's
         approval the run is parked, and this returns; that call and later ones wait.
         """
-        await active.record_answer()
+        active.note()
         batch = _Batch(self._clock)
         together: list[step.PendingCall] = []
         for requested in calls:
@@ -113,7 +115,7 @@ class ToolExecutor:
                 continue
             await self._side_by_side(active, together, batch)
             if decision.verdict is Verdict.ASK:
-                await self._record(active, batch)
+                await self._note(active, batch)
                 match await self._ask(active, pending, decision):
                     case Parked() as parked:
                         return parked
@@ -129,7 +131,7 @@ class ToolExecutor:
                 pending = msgspec.structs.replace(pending, approved=True)
             await self._call_one(active, pending, batch)
         await self._side_by_side(active, together, batch)
-        await self._record(active, batch)
+        await self._note(active, batch)
         return None
 
     def _as_approved(self, pending: step.PendingCall) -> step.PendingCall:
@@ -171,15 +173,17 @@ class ToolExecutor:
             call.name, call.arguments, _context(active, pending)
         )
         if touches_world:
-            await self._record(active, batch)
+            await self._note(active, batch)
             started = ToolStartedEntry(
                 call=pending.model_call, index=pending.index, name=pending.call.name
             )
             await active.start_tool(started)
+        elif pending.refusal is None:
+            await active.record()
         batch.begin()
         await self._perform(active, pending, batch)
         if touches_world or batch.effects:  # the next call may read data that this one stores
-            await self._record(active, batch)
+            await self._note(active, batch)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
         return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
@@ -197,14 +201,21 @@ class ToolExecutor:
                 await self._perform(active, pending, batch)
 
         async with asyncio.TaskGroup() as tasks:
-            for pending in together:
+            made = [
                 tasks.create_task(make(pending), name=f"call {pending.index} of {active.run.id}")
+                for pending in together
+            ]
+            if made and (await asyncio.wait(made, timeout=_QUICK_SECONDS))[1]:
+                await active.record()
         together.clear()
         batch.results[place:] = sorted(batch.results[place:], key=lambda result: result.index)
 
-    async def _record(self, active: ActiveRun, batch: _Batch) -> None:
-        if batch.results:
-            await active.record(*batch.taken())
+    async def _note(self, active: ActiveRun, batch: _Batch) -> None:
+        results, effects = batch.taken()
+        if effects:
+            await active.record(results, effects)
+        else:
+            active.note(results)
 
     async def _perform(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
         """Make one call. Every failure becomes a result for the model."""

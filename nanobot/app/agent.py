@@ -12,8 +12,7 @@ from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.service.accompanying import accompanied
-from nanobot.agent.service.requests import RunClient
-from nanobot.agent.service.run_service import RunService
+from nanobot.agent.service.programs import NO_PROGRAMS, PROGRAMS, Programs
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
@@ -22,6 +21,7 @@ from nanobot.channels.receipts import Receipts
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
+from nanobot.seam.installed import provided
 from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
@@ -58,7 +58,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """An agent; it is idle until its worker runs."""
 
     worker: Worker
-    run_service: RunService
+    run_service: Programs
     model_calls: ModelCaller
     tool_calls: ToolExecutor
 
@@ -92,12 +92,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         accompanied(dependencies.propagation),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
-    client = RunClient(bus, worker, clock, lambda: False)
-    return AgentParts(
-        worker=worker,
-        model_calls=models,
-        tool_calls=calls,
-        run_service=RunService(
-            client, bus.journal, tools, dependencies.received, clock, dependencies.ids
-        ),
-    )
+    programs, for_programs = provided(PROGRAMS), NO_PROGRAMS
+    if programs is not None:
+        for_programs = programs(bus, worker, tools, dependencies.received, clock, dependencies.ids)
+    return AgentParts(worker=worker, model_calls=models, tool_calls=calls, run_service=for_programs)

@@ -12,28 +12,28 @@ from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.gate import Strangers
+from nanobot.channels.companions import ChannelParts, Companion
+from nanobot.channels.loading import whole
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
-from nanobot.messages import EventKind, RunEvent
+from nanobot.messages import TERMINAL, WEB, EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding, LiveChanges
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
+from nanobot.ports import Channel
 from nanobot.providers.embedding import Embedder
-from nanobot.seam.faces import Deliveries
+from nanobot.seam.faces import Http
 from nanobot.seam.given import able, functions, listed, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.seam.offers import Contributions
 from nanobot.search.conversations import MessageSearch
-from nanobot.server.access import Credentials
 from nanobot.session.decisions import Decisions
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
@@ -46,13 +46,13 @@ from nanobot.store.unit import (
     StoreHooks,
     TaskEnds,
 )
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.plugins import offered
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
 from nanobot.triggers.base import Triggers
 from nanobot.triggers.service import JobService
+from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Transcriber
 from nanobot.workspace.shown_files import ShownFiles
 
@@ -70,7 +70,7 @@ def unfit(plugged: Plugged) -> list[Finding]:
             except ConfigError as error:
                 given = Finding(about="configuration", level="broken", text=str(error))
             findings += listed(given, Finding)
-    return findings
+    return list(dict.fromkeys(findings))  # of a key that several plugins read, one
 
 
 def unused(config: Config) -> Iterator[Finding]:
@@ -84,15 +84,6 @@ def unused(config: Config) -> Iterator[Finding]:
                 yield Finding(about="plugins", level="warning", text=text)
 
 
-def readers_of(plugged: Plugged) -> FileReaders:
-    """The readers of files of the plugins that are on, and of those that are off."""
-    on = [reader for found in plugged.on.values() for reader in found.plugin.readers]
-    rest = {
-        name: each for name, each in installed_plugins().found.items() if name not in plugged.on
-    }
-    return FileReaders(on, {name: each.plugin.readers for name, each in rest.items()})
-
-
 ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     LastingFacts,
     Summaries,
@@ -102,14 +93,14 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Triggers,
     MessageSearch,
     RunTypes,
-    TaskStarter,
     UnreadableRows,
     Care,
     Spending,
-    Credentials,
+    Http,
     LiveChanges,
     ShownFiles,
     Strangers,
+    LabelledFiles,
     Decisions,
 )
 """Types that nanobot asks for if a plugin offers them: each object has all their functions."""
@@ -121,8 +112,8 @@ continues without their changes."""
 
 
 def offer_objects(plugged: Plugged) -> None:
-    """Offer the objects of plugins to all their functions and to operations. None of it takes the
-    place of what is offered already."""
+    """Offer the objects of plugins to all their functions and to operations: first those that are
+    there also while their plugin is off. None of it takes the place of what is offered already."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
@@ -134,6 +125,10 @@ def offer_objects(plugged: Plugged) -> None:
                 able(thing, kind)
         plugged.offers.add(things)
 
+    for found in installed_plugins().found.values():
+        if found.plugin.always_objects is not None:
+            with plugged.failing(found, "always_objects"):
+                use(found, plugged.call(found, "always_objects"))
     plugged.each("objects", use)
 
 
@@ -240,18 +235,29 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     )
 
 
-def deliveries_of(plugged: Contributions) -> dict[str, Deliveries]:
-    """What takes deliveries of other services, by the beginning of its path: a built-in plugin has
-    its own, that of a package is below /plugins."""
-    taking: dict[str, Deliveries] = {}
+def companions_of(plugged: Plugged, parts: ChannelParts) -> list[Companion]:
+    """What plugins do for a channel besides receiving and delivering."""
+    every = plugged.each(
+        "companions", lambda _, given: listed(given, Companion), {ChannelParts: parts}
+    )
+    return [companion for each in every for companion in each]
+
+
+def channels_of(plugged: Plugged) -> dict[str, Channel]:
+    """The channels that plugins have without a table of the configuration, by name."""
+    channels: dict[str, Channel] = {}
+    configured = plugged.offers.get(Config).channels
 
     def use(found: FoundPlugin, given: Any) -> None:
-        able(given, Deliveries)
-        if given:
-            taking[f"/plugins/{found.name}" if found.package else f"/{found.name}"] = given
+        new = {name: whole(channel) for name, channel in dict(given or {}).items()}
+        # People of the terminal and of the page are owners.
+        reserved = (TERMINAL, WEB) if found.package else (TERMINAL,)
+        if taken := sorted(new.keys() & {*reserved, *configured, *channels}):
+            raise PluginBroken(f"the name {taken[0]} is taken")
+        channels.update(new)
 
-    plugged.each("deliveries", use)
-    return taking
+    plugged.each("channels", use)
+    return channels
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:

@@ -12,15 +12,9 @@ from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.tools.network.addresses import Addresses
-from nanobot.tools.policy import STEERING
-from nanobot.tools.walls import WALLS, NoWalls, Walls
 from nanobot.workspace.received import Transcriber
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import TaintMarks
 
 
 def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
@@ -40,14 +34,6 @@ async def warm_up(registry: ProviderRegistry) -> None:
             logger.warning("no model yet: {}", error)
 
 
-def walls_of(config: Config) -> Walls:
-    """The isolation of programs from the machine; it hides the home and the configuration."""
-    build = provided(WALLS)
-    if build is None:
-        return NoWalls()
-    return build((config.home, config.file), Addresses(config.tools.web.allow_private))
-
-
 def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
     """What transcribes recordings, if a plugin offers it."""
     transcriber: Transcriber | None = offers.find(Transcriber)
@@ -57,12 +43,6 @@ def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
             "`nanobot plugins on hearing` switches it on"
         )
     return transcriber
-
-
-def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:
-    """The record of workspace files with content from outside. File names that it creates itself,
-    to hide files from commands, do not count."""
-    return TaintedFiles(config.workspace, marks, expected=STEERING)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

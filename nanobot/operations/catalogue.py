@@ -10,9 +10,7 @@ from nanobot.operations import (
     channels,
     conversation,
     health,
-    help,
     plugins,
-    security,
     status,
     tools,
 )
@@ -23,11 +21,9 @@ from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
 _MODULES = (
-    help,
     conversation,
     status,
     tools,
-    security,
     channels,
     plugins,
     health,

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,12 +29,6 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True):
     session_key: str
 
 
-Reactions: TypeAlias = Callable[[Address, str], Awaitable[Sequence[InboundMessage]]]
-"""The reactions to a message in a chat, by its id on the platform; see ports.Recalling."""
-Admit: TypeAlias = Callable[[Sequence[InboundMessage]], Awaitable[None]]
-"""Takes messages like new ones."""
-
-
 class Decisions(Protocol):
     """Reads what people say and do as decisions on what they were asked."""
 
@@ -52,9 +46,13 @@ class Decisions(Protocol):
         """What a reaction to a message of ours decides; None if it decides nothing."""
         ...
 
-    async def look(self, channel: str, reactions: Reactions, admit: Admit) -> None:
-        """Look for reactions that decide open questions in a channel's chats and were not heard of,
-        and admit them."""
+    def sign(self, emoji: str) -> str:
+        """The operation that an emoji on a question means; empty for other emoji."""
+        ...
+
+    async def asking(self, channel: str, limit: int) -> Sequence[tuple[Address, str]]:
+        """The latest questions in a channel's chats that a reaction may decide: where each is, and
+        the key of its message."""
         ...
 
     async def pending(self, session_key: str, to: Address) -> Sequence[OutboundMessage]:

@@ -276,7 +276,8 @@ REPLY = {"message_id": 2, "chat": {"id": -9}, "from": {"id": 42, "is_bot": True}
         ("@nano_bots hello", {}, "@nano_bots hello", False),
         ("write to me@nano_bot.org", {}, "write to me@nano_bot.org", False),
         ("/stop@nano_bot now", {}, "/stop now", True),
-        ("/stop@other_bot", {}, "/stop@other_bot", False),
+        ("so /stop@other_bot helps", {}, "so /stop@other_bot helps", False),
+        ("/stop@other_bot or @nano_bot", {}, "/stop@other_bot or", True),
         ("/stop", {}, "/stop", False),
         ("thanks", {"reply_to_message": REPLY}, "thanks", True),
         ("thanks", {"reply_to_message": REPLY | {"from": {"id": 8}}}, "thanks", False),
@@ -324,6 +325,13 @@ def test_in_groups_everything_arrives_and_says_whether_the_bot_is_meant(
 ) -> None:
     message = in_group(text, **fields)
     assert (message.text, message.addressed, message.group) == (arrives, addressed, True)
+
+
+@pytest.mark.parametrize("text", ["/stop@other_bot", "/stop@nano_bots", "/new@Other_bot now"])
+def test_a_groups_command_to_another_bot_does_not_arrive(text: str) -> None:
+    """Where everything is heard (`groups = "all"`) it would be obeyed here, too."""
+    assert inbound(text=text, chat=GROUP, entities=entities_of(text)) is None
+    assert certain(text=text, entities=entities_of(text)).text == text
 
 
 def test_alone_with_the_bot_everything_is_for_it() -> None:

@@ -77,13 +77,15 @@ GIVING = {
 }
 """The fields whose functions are called while a message is handled, and how they give them."""
 ELSEWHERE = {
-    *("objects", "ledger", "policy", "sharing", "run_types"),  # checked when given
+    *("objects", "always_objects", "ledger"),  # checked when given
+    *("policy", "sharing", "run_types"),
     *("operations", "commands", "tools"),  # fail for whoever calls them
     *("routes", "deliveries", "page", "serve", "metrics"),  # fail for whoever asks over HTTP
     *("checks", "fits", "exposures"),  # fail for whoever looks
     *("triggers", "start", "every_process", "one_process", "around_runs"),  # live by themselves
     "store_hooks",  # tests/plugins/test_store_hooks.py
     *("before_channels", "draining"),  # tests/plugins/test_moments.py
+    *("companions", "channels", "listening"),  # tests/plugins/test_seam.py
 }
 NOT_ASKED = {"outgoing", "remarks", "propagation"}  # of this message: no part of its answer
 WAYS = {

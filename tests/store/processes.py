@@ -14,13 +14,13 @@ from pathlib import Path
 from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
 from nanobot.plugins.approvals.port import ApprovalAnswer
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED
@@ -46,7 +46,7 @@ from tests.store.making import (
     told,
     with_file,
 )
-from tests.stored import approvals_of
+from tests.stored import approvals_of, consuming
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
@@ -176,7 +176,7 @@ async def _live(store: Store) -> None:
     given_back = await begun(journal, "r2")
     await journal.release(given_back.lane, given_back.run)
     await admit(journal, said("for a program"), session_key="program")
-    await journal.take_inbound(None)
+    await consuming(journal).take_inbound(None)
     (photo,) = await admit(journal, with_file("photo"), session_key="files")
     await journal.fetched(photo.inbound_id, [Attachment("image", ref="photo", error="gone")])
     (command,) = await admit(journal, performing(session_key="commands"))

@@ -40,6 +40,7 @@ from tests.store.making import (
     said,
     told,
 )
+from tests.stored import consuming
 
 THREAD = Address("telegram", "7", "1")
 T = TypeVar("T")
@@ -194,7 +195,7 @@ async def test_a_run_given_back_can_be_claimed_at_once_by_anybody(home: Home) ->
     assert (await claim(home.journal("them"))).run.id == "r1"
 
 
-@pytest.mark.parametrize("progress", ["record_reply", "record_result"])
+@pytest.mark.parametrize("progress", ["record_reply", "record_result", "start_model"])
 async def test_progress_makes_earlier_attempts_forgotten(home: Home, progress: str) -> None:
     await begun(home.doomed())
     doomed = home.doomed()
@@ -203,6 +204,8 @@ async def test_progress_makes_earlier_attempts_forgotten(home: Home, progress: s
     await asked(doomed, claimed)
     if progress == "record_reply":
         await doomed.record_reply(claimed.lane, claimed.run, reply())
+    elif progress == "start_model":
+        await doomed.start_model(claimed.lane, claimed.run, [RESULT, call(2)], None)
     else:
         await doomed.record_result(claimed.lane, claimed.run, [RESULT])
     assert (await claim(home.journal())).run.attempts == 2
@@ -332,8 +335,8 @@ async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home, journal: S
 
 async def test_a_lane_whose_consumer_was_cancelled_is_free(journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
-    await cancelled(journal.take_inbound(None))
-    taken = await journal.take_inbound(None)
+    await cancelled(consuming(journal).take_inbound(None))
+    taken = await consuming(journal).take_inbound(None)
     assert taken is not None
     assert taken.message.text == "hello"
 

@@ -7,6 +7,7 @@ import msgspec
 from nanobot.messages import Attachment, InboundMessage
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Busy
+from nanobot.session.said import notice
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import (
@@ -183,3 +184,24 @@ async def test_another_file_in_its_place_is_fetched(journal: SqlJournal) -> None
     claimed = await claim(journal)
     (entry,) = [e.body for e in claimed.entries if isinstance(e.body, UserEntry)]
     assert entry.attachments == (here,)
+
+
+async def test_what_was_corrected_into_a_command_waits_no_longer(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("stauts"), said("second"))
+    command = let_in(edited("/status", "stauts"))
+    answer = notice(command.message, "All is well.")
+    await journal.admit("telegram", [msgspec.structs.replace(command, answer=answer)], None, 50)
+    await claim(journal)
+    assert await texts(home) == [("second", False)]
+    assert await states(home) == ["settled", "taken", "settled"]
+
+
+async def test_somebody_elses_words_are_not_withdrawn_by_a_command(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("mine"))
+    command = let_in(edited("/status", "mine", BEN))
+    answer = notice(command.message, "All is well.")
+    await journal.admit("telegram", [msgspec.structs.replace(command, answer=answer)], None, 50)
+    await claim(journal)
+    assert await texts(home) == [("mine", False)]

@@ -16,6 +16,7 @@ import nanobot.store
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
 from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.common.store import named_files
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.fork.plan import ForkRequest
@@ -24,9 +25,8 @@ from nanobot.plugins.metrics.meter import Ended
 from nanobot.plugins.proof.store.log_rows import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
-from nanobot.store.repositories import blob_references
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import reading_verbs
+from nanobot.store.verbs import CRASH_POINTS
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.empty import create_tables
 from tests.store.home import Home, in_memory
@@ -88,15 +88,16 @@ GIVEN: dict[str, Any] = {
     "request": ForkRequest(),
     "first": 0,
     "end": 1_000,
+    "of": lambda name: [name],
 }
 """What a reading verb is asked for, by the names of its parameters. A new name needs a line."""
 APART: dict[str, dict[str, Any]] = {
     "SqlJobs.find": {"which": "no such job"},
     "LogPages.following": {"place": Place(0, b"")},
     "SqlJobs._some_listed": {"state": "others"},
-    "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
+    "NamedFiles._is_named": {"place": named_files.Place(), "chat": "7"},
     "SqlEraser._erase_quotes": {"names": []},
-    "SqlEraser._search": {"place": blob_references.Place()},
+    "SqlEraser._search": {"place": named_files.Place()},
     "LogSearch._find": {"wanted": parsed("word long"), "keys": None, "before": 0},
     "LogIndexing._behind": {"after": ""},
     "Retention._due": {"after": ""},
@@ -129,10 +130,16 @@ def every_store() -> Iterator[type]:
                 yield value
 
 
+def verbs_of(store: type, *, writing: bool) -> list[str]:
+    """The names of a class's verbs that write, or of those that do not."""
+    verbs = {id(verb) for verb, crash_point in CRASH_POINTS.items() if bool(crash_point) is writing}
+    return [name for name, method in vars(store).items() if id(method) in verbs]
+
+
 VERBS = sorted(
     (f"{store.__name__}.{name}", store, name)
     for store in every_store()
-    for name in reading_verbs(store)
+    for name in verbs_of(store, writing=False)
 )
 ELSEWHERE = {"SqlJournal.ready"}
 """What has tests of its own."""

@@ -42,6 +42,17 @@ def means(message: Message, me: BotUser) -> bool:
     ) or any(_names(text, entities, me))
 
 
+def commands_another(message: Message, me: BotUser) -> bool:
+    """Whether the message is a command with the name of another bot, as people write it in groups
+    that have several.
+    """
+    text, entities = _text(message)
+    return any(
+        entity.type == "bot_command" and entity.offset == 0 and "@" in _slice(text, entity)
+        for entity in entities
+    ) and not means(message, me)
+
+
 def _text(message: Message) -> tuple[str, Sequence[Entity]]:
     if message.text:
         return message.text, message.entities

@@ -10,7 +10,7 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels.common.numbers import moment
 from nanobot_channels.common.text import clean, clipped, label
 from nanobot_channels.telegram.content import attachments, described, forwarded, person
-from nanobot_channels.telegram.text import means, message_text
+from nanobot_channels.telegram.text import commands_another, means, message_text
 from nanobot_channels.telegram.types import (
     BotUser,
     Message,
@@ -88,7 +88,8 @@ def to_inbound(
     update: object, channel: str, me: BotUser | None, now: float
 ) -> InboundMessage | None:
     """The message in an update, None if it contains none: other kinds of updates, service messages,
-    other bots' messages, automatic forwards from a group's channel, live location updates.
+    other bots' messages, a group's commands to another bot, automatic forwards from a group's
+    channel, live location updates.
 
     In groups `addressed` are mentions of the bot, replies to it and commands with its name. `now`
     is the time for updates without one, such as presses. Raises BadUpdate.
@@ -206,6 +207,9 @@ def _from_message(
     sender = _sender(message)
     if sender is None or message.is_automatic_forward:
         return None
+    group = message.chat.type in _GROUPS
+    if group and me is not None and commands_another(message, me):
+        return None
     files = attachments(message)
     lines = described(message)
     if not (message.text or message.caption or files or lines):
@@ -213,7 +217,6 @@ def _from_message(
     if message.forward_origin:
         lines.insert(0, forwarded(message.forward_origin))
     text = clean("\n".join([*lines, message_text(message, me)])).strip()
-    group = message.chat.type in _GROUPS
     unseen = message.ephemeral_message_id > 0
     reply_to, quote = _answered(message)
     return InboundMessage(

@@ -12,14 +12,13 @@ from typing import Any
 
 from nanobot.errors import UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.plugins.approvals.missed import MissedSigns
 from nanobot.plugins.approvals.port import Approvals
 from nanobot.plugins.approvals.question import message as question_in
 from nanobot.plugins.approvals.verdict import numbered, reaction, verdict
 from nanobot.plugins.common.approvals import Approver, may_answer
 from nanobot.ports import Clock
 from nanobot.session.approvals import Approval
-from nanobot.session.decisions import Admit, Meant, Reactions, Sign
+from nanobot.session.decisions import Meant, Sign
 from nanobot.session.entries import DecisionEntry, Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.keys import APPROVALS
@@ -47,7 +46,6 @@ class ChatDecisions:
         self._journal = journal
         self._records = records
         self._clock = clock
-        self._missed = MissedSigns(approvals, journal, clock)
 
     async def meant(self, said: Said, order: Order) -> Meant | None:
         """What the words decide; None if they are no yes or no, or one that answers nothing that
@@ -96,8 +94,17 @@ class ChatDecisions:
             return None
         return Sign(operation=name, arguments={"id": approval.id}, session_key=approval.session_key)
 
-    async def look(self, channel: str, reactions: Reactions, admit: Admit) -> None:
-        await self._missed.look(channel, reactions, admit)
+    def sign(self, emoji: str) -> str:
+        return reaction(emoji)
+
+    async def asking(self, channel: str, limit: int) -> list[tuple[Address, str]]:
+        still_open = await self._approvals.approvals(session="", state="open", limit=limit)
+        return [
+            (address, APPROVALS.of(approval.id, address))
+            for approval in still_open
+            for address in approval.asked_in
+            if address.channel == channel and not approval.question
+        ]
 
     async def pending(self, session_key: str, to: Address) -> list[OutboundMessage]:
         waiting = await self._approvals.approvals(
@@ -166,7 +173,7 @@ class ChatDecisions:
         question = APPROVALS.of(approval.id, said.message.address)
         if await self._journal.outbound(question) is None:
             return False
-        session = await self._records.session(said.session_key)
+        session = await self._journal.session(said.session_key)
         return session is None or session.updated_at <= approval.asked_at
 
     async def _was_shown(self, approval: Approval, message: InboundMessage, order: Order) -> bool:

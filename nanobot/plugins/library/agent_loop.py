@@ -14,11 +14,9 @@ from nanobot.agent.askers import ASKER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.service.log_ids import begin_log_of
-from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES
-from nanobot.agent.tasks.service import SUBAGENTS, Subagents
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
@@ -37,6 +35,8 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
+from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper

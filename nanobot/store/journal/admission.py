@@ -188,14 +188,14 @@ def _verdict(
     limits: _Limits,
     account: int,
 ) -> _Verdict:
-    if not admission.for_run:
-        return _Verdict(waits=False, answer=admission.answer)
     original = admission.message.edit_of
     if original is not None:
         that = {**asked.that, "d": original, "a": account}
         waits, answer = _edit(connection, admission, that)
-        if not waits:
+        if admission.for_run and not waits:
             return _Verdict(waits=False, answer=answer)
+    if not admission.for_run:
+        return _Verdict(waits=False, answer=admission.answer)
     waiting = asked.others.scalar() or 0
     if waiting >= limits.lane:
         full = _too_many(admission, waiting, account)
@@ -210,8 +210,8 @@ def _edit(
 ) -> tuple[bool, OutboundMessage | None]:
     """Handle a new version of a message: whether it waits, and the notice to its sender. It waits
     like any other while a run answers the original, or if a group's original was not admitted (it
-    did not mention the assistant). It replaces an original that no run has taken. If the original
-    is answered it is not answered again, and the sender is told once."""
+    did not mention the assistant). It replaces an original that no run has taken; a command does
+    so, too. If the original is answered it is not answered again, and the sender is told once."""
     message = admission.message
     lanes.lock(connection, admission.session_key)  # a claim may be reading the original
     row = connection.execute(_ORIGINAL, original).first()
@@ -220,7 +220,9 @@ def _edit(
     if row.sender_id != message.sender.id:
         return False, None
     old = msgspec.json.decode(row.body, type=InboundMessage)
-    if row.state == "pending":
+    if row.state == "pending" and not admission.for_run:
+        inbox.settle_one(connection, row.id)
+    elif row.state == "pending":
         fetched = {file.ref: file for file in old.attachments if file.ref}
         files = [fetched.get(file.ref, file) for file in message.attachments]
         new = msgspec.structs.replace(old, text=message.text, command=message.command)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
-from nanobot.session.inbox import Admission, Admitted, Busy, Consumed
-from nanobot.session.runs import Claim, Lane, NewRun
+from nanobot.session.entries import Body, Entry, ModelCallEntry, PromptEntry, ReplyEntry
+from nanobot.session.inbox import Admission, Admitted, Busy
+from nanobot.session.runs import Claim, Lane, NewRun, PromptSnapshot, Run
 from nanobot.store.journal import (
     accounts,
     admission,
@@ -17,7 +18,6 @@ from nanobot.store.journal import (
     claiming,
     direct,
     inbox,
-    lanes,
     log,
     outbox,
     previews,
@@ -41,30 +41,23 @@ class SqlJournal(SqlStore):
     ready = verb(claiming.ready)
     held = verb(claiming.held)
     take_pending = verb(claiming.take_pending, "take_pending")
-    start_model = verb(runs.start_model, "start_model")
     start_auxiliary = verb(start_auxiliary, "start_auxiliary")
     start_retry = verb(start_retry, "start_retry")
-    record_reply = verb(runs.record_reply, "record_reply")
     start_tool = verb(runs.start_tool, "start_tool")
     record_result = verb(runs.record_result, "record_result")
     park = verb(waiting.park, "park")
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
-    renew = verb(lanes.renew)
     post = verb(outbox.post, "post")
     outcome = bare_verb(direct.outcome)
     abort = verb(direct.abort, "abort")
-    oldest_owed = bare_verb(outbox.oldest_owed)
     history = bare_verb(direct.history)
     snapshot = bare_verb(runs.snapshot)
     session = bare_verb(runs.session)
     set_model = verb(log.set_model, "set_model")
     owed_chats = verb(outbox.owed_chats)
     next_outbound = bare_verb(outbox.next_outbound)
-    take_chat = verb(outbox.take_chat)
-    renew_chats = verb(outbox.renew_chats)
-    leave_chats = verb(outbox.leave_chats)
     outbound = bare_verb(outbox.find)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
@@ -74,9 +67,13 @@ class SqlJournal(SqlStore):
     move_chat = bare_verb(chats.move, "move_chat")
     chat_moves = bare_verb(chats.moves)
 
+    _start_model = verb(runs.start_model, "start_model")
+    _start_with_results = verb(runs.start_model, "record_result+start_model")
+    _start_with_reply = verb(runs.start_model, "record_reply+record_result+start_model")
+    _record_reply = verb(runs.record_reply, "record_reply")
+    _record_reply_starting = verb(runs.record_reply, "record_reply+start_tool")
     _claim = verb(claiming.claim, "claim")
     _admit_claiming = verb(admission.admit_claiming, "admit+claim")
-    _take_inbound = verb(direct.take_inbound, "take_inbound")
 
     def on_abandoned(self, call: Callable[[], None]) -> None:
         self.writer.on_abandoned.append(call)
@@ -103,18 +100,23 @@ class SqlJournal(SqlStore):
         (admitted,) = await self.admit(channel, [admission], cursor, lane_limit, busy)
         return admitted
 
+    async def start_model(
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
+    ) -> tuple[Entry, ...]:
+        first = type(bodies[0])
+        start = self._start_with_reply if first is ReplyEntry else self._start_with_results
+        if first is PromptEntry or first is ModelCallEntry:
+            start = self._start_model
+        return await start(lane, run, bodies, prompt)
+
+    async def record_reply(self, lane: Lane, run: Run, *bodies: Body) -> tuple[Entry, ...]:
+        record = self._record_reply if len(bodies) == 1 else self._record_reply_starting
+        return await record(lane, run, *bodies)
+
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """The caller holds the lane from the claim on, unless it never learns of the claim."""
         with self.writer.held.taking() as hold:
             return await self._claim(hold, session_key, run_id, zone)
-
-    async def take_inbound(self, done: Consumed | None) -> Consumed | None:
-        """Like `claim`; the lane of the settled message is released."""
-        with self.writer.held.taking() as hold:
-            taken = await self._take_inbound(hold, done)
-        if done is not None:
-            self.let_go(done.lane)
-        return taken
 
     def let_go(self, lane: Lane) -> None:
         self.writer.held.let_go(lane)

@@ -30,7 +30,7 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder
 from tests.server.housing import house
 from tests.store.empty import with_empty_store
-from tests.stored import asked_of
+from tests.stored import asked_of, runs_of
 
 CHANNEL = """
 [channels.udp]
@@ -101,7 +101,7 @@ async def until(parts: Parts, state: str, count: int = 1) -> None:
     """The conversation has so many runs, and the latest is in that state."""
     async with asyncio.timeout(30):
         while True:
-            runs = await parts.engine.records.runs(session=KEY, state="", limit=9)
+            runs = await runs_of(parts.engine.records).listed(session=KEY, state="", limit=9)
             if len(runs) == count and runs[0].state == state:
                 return
             await asyncio.sleep(0.02)

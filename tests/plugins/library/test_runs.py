@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.service.run_service import WHERE, RunService
+from nanobot.agent.service.programs import WHERE, Programs
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
@@ -34,7 +34,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
-from tests.stored import asked_of, outbox_of
+from tests.stored import asked_of, consuming, outbox_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
@@ -91,7 +91,7 @@ def question(text: str = "hello", **more: Any) -> RunInput:
     return RunInput(messages=[{"role": "user", "content": text}], **more)
 
 
-async def ended(programs: RunService, request: RunInput) -> RunResult:
+async def ended(programs: Programs, request: RunInput) -> RunResult:
     *_, last = [item async for item in programs.stream(request)]
     assert isinstance(last, RunResult)
     return last
@@ -386,7 +386,7 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
             assert known is not None
             assert known.message.options is not None
             assert known.message.options.max_iterations == 7
-            assert await bot.journal.oldest_owed() is None
+            assert await consuming(bot.journal).oldest_owed() is None
     assert len(set(calls)) == 1
 
 
