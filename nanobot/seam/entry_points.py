@@ -58,6 +58,7 @@ BUILT_IN = (
     "library",
     "lifecycle",
     "litellm",
+    "logs",
     "maintenance",
     "mcp",
     "memory",
