@@ -24,6 +24,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
     "nanobot.session.erasing": "the port that docs/plugins.md offers to plugins of packages",
+    "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": "the interface to tools for files, for plugins of packages too",
     "nanobot.tools.parsing.job": "what the function of a `FileReader` gets, as the seam says",

@@ -1,4 +1,4 @@
-"""What plugins say of the answers of runs: checks before they are given, and remarks afterwards."""
+"""What plugins say of the answers of runs before they are given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.runner import Check
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
-from nanobot.operations.remarks import Remarking, Remarks
 from nanobot.seam.given import functions, of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
@@ -24,17 +23,6 @@ _CHARS = 2_000
 Looking: TypeAlias = Callable[[Sequence[Entry]], str | Awaitable[str | None] | None]
 """What is wrong with the answer at the end of a run's entries, as the model is told; nothing if it
 is fine."""
-
-
-def remarks_of(plugged: Plugged) -> Remarks:
-    """The remarks of the plugins that are on."""
-    remarking: list[tuple[str, Remarking]] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        remarking.extend((found.name, function) for function in functions(given))
-
-    plugged.each("remarks", use)
-    return Remarks(remarking)
 
 
 def check_of(plugged: Plugged) -> Check | None:

@@ -267,7 +267,6 @@ class _Assembly:
             clock=clock,
             zone=known_zone(self.machine.zone),
             began=self.machine.began,
-            remarks=answers.remarks_of(self.plugged),
             partial_elsewhere=self.peer_state.partial,
         )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     zone: str
     began: float
-    remarks: Remarks = NO_REMARKS
     spending: Spending | None = None
     partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 

@@ -27,6 +27,7 @@ from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.common.declared_keys import keys_of
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.remarks import remarks_of
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
 from nanobot.plugins.setup.doctor.plugins import broken
@@ -316,7 +317,7 @@ async def test_what_it_needs_is_looked_for(site: Site, home: Home) -> None:
 ASKED_LATER = frozenset(
     {
         *("checks", "commands", "fits"),  # by commands, each with a test of its own
-        *("exposures", "metrics"),  # when somebody looks
+        *("exposures", "metrics", "remarks"),  # when somebody looks
         *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
         "sharing",  # where processes share a store
         "results",  # closes: the next test
@@ -345,6 +346,15 @@ async def test_a_part_that_fails_is_named_and_everything_else_works(
         assert view(parts, "odd").why.startswith(f"{field}: ")
         assert view(parts, "birds").state == "on"
         assert (await called(parts, "sing", {})) == "tweet at True"
+
+
+async def test_remarks_that_fail_are_named_once_somebody_looks(site: Site, home: Home) -> None:
+    site.bring("odd", BASE.format(fields="remarks=fail"))
+    home.write("")
+    async with home.serving() as parts:
+        assert view(parts, "odd").state == "on"
+        assert await remarks_of(parts.plugged).on("run", ()) == ()
+        assert view(parts, "odd").why.startswith("remarks: ")
 
 
 @pytest.mark.parametrize("function", ["fail", "lambda: [object()]", "'no_such_module:thing'"])

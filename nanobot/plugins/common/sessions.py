@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
-from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, cell
+from nanobot.plugins.common.remarks import remark_lines, remarks_of
+from nanobot.seam.offers import Contributions
 from nanobot.session.views import EntryView, Remark, SessionPage, SessionView
 from nanobot.text import Sentence
 
@@ -66,8 +67,10 @@ async def log_page(
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await log_of(context).entries(row.key, after=after, limit=limit)
-    remarks = await context.engine.remarks.on_answers(context.engine.records, entries)
-    return SessionPage(session=row, entries=entries, remarks=remarks)
+    contributions = context.offered(Contributions)  # type: ignore[type-abstract]
+    remarks = remarks_of(contributions)
+    said = await remarks.on_answers(context.engine.records, entries)
+    return SessionPage(session=row, entries=entries, remarks=said)
 
 
 def log_lines(remarks: Sequence[Remark], entries: Sequence[EntryView], now: Now) -> list[Sentence]:

@@ -27,6 +27,7 @@ from nanobot.plugins.http_api.socket import Socket
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
 from nanobot.seam.faces import Frontend, Http
+from nanobot.seam.offers import Contributions
 from nanobot.server.admission import Admission
 from nanobot.server.application import Route
 from nanobot.server.current_runs import CurrentRuns
@@ -47,13 +48,14 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     admission: Admission,
     described: Described,
     store: Store,
+    contributions: Contributions,
     shown: ShownFiles | None = None,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, store)
+    watching = Watching(operations.engine, current, store, contributions)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

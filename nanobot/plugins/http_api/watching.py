@@ -9,9 +9,11 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.remarks import remarks_of
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
+from nanobot.seam.offers import Contributions
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
@@ -50,10 +52,13 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns, store: Store) -> None:
+    def __init__(
+        self, engine: Engine, current: CurrentRuns, store: Store, contributions: Contributions
+    ) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
+        self._remarks = remarks_of(contributions)
         self._log = SqlSessionLog(store.database, store.writer)
         self._lists = SessionLists(store.database, store.writer)
 
@@ -129,5 +134,5 @@ class Watching:
             events=(),
             partial=None,
             approvals=tuple(approvals),
-            remarks=await self._engine.remarks.on_answers(records, entries),
+            remarks=await self._remarks.on_answers(records, entries),
         )

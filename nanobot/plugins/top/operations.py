@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.operations.remarks import as_entry
+from nanobot.plugins.common.remarks import as_entry
 from nanobot.plugins.common.timeline import Times, timeline_of, words
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
