@@ -19,6 +19,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -50,7 +51,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.triggers.jobs import Plan
 from tests.stored import lists_of, log_of, marks_of, outbox_of
 
 EXEC = '{"command": "ls -l"}'

@@ -33,6 +33,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.agent.loop": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
+    "nanobot.triggers.": _PROMISED,
+    "nanobot.operations.spending": _PROMISED,
     "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 

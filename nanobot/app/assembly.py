@@ -28,13 +28,14 @@ from nanobot.app.parts import (
     transcriber_of,
     walls_of,
 )
-from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
+from nanobot.app.peers import PeerState, ServedChannels, SharedJobs, peers_of, sharing_of
 from nanobot.app.plugged import Plugged, PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
+from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
@@ -44,7 +45,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
 from nanobot.operations.security import UntrustedFiles
-from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -77,8 +77,6 @@ from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.walls import Walls
-from nanobot.triggers.clocks import known_zone
-from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
@@ -136,7 +134,7 @@ class _Assembly:
         self.received = Received(self.blobs, self.files, taint=self.taint)
         self.records = SqlRecords(store.database, store.writer)
         self.conversations = SqlConversations(store.database, store.writer)
-        self.jobs: JobService | None = None
+        self.jobs: SharedJobs | None = None
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
         self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
@@ -180,7 +178,6 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             received=self.received,
-            jobs=self.jobs,
             http=http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
@@ -205,7 +202,7 @@ class _Assembly:
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
-        self.jobs = offers.find(JobService)
+        self.jobs = offers.find(SharedJobs)
         if self.jobs is not None:
             self.jobs.on_announced = self.peer_state.jobs_changed
         self.received.transcriber = transcriber_of(self.config, offers)
@@ -252,8 +249,6 @@ class _Assembly:
             models=self.models,
             records=self.records,
             conversations=self.conversations,
-            spending=self.plugged.offers.find(Spending),
-            jobs=self.jobs,
             tools=self.tools,
             home=LocalHome(
                 self.live,
@@ -265,7 +260,7 @@ class _Assembly:
             ),
             facts=facts,
             clock=clock,
-            zone=known_zone(self.machine.zone),
+            zone=shown_zone(self.machine.zone),
             began=self.machine.began,
             partial_elsewhere=self.peer_state.partial,
         )

@@ -16,7 +16,6 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.server.http import HttpService
-from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
 
@@ -29,7 +28,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: ProviderRegistry
     received: Received
-    jobs: JobService | None
     http: HttpService
     channels: HostedChannels
     starter: ChannelStarter

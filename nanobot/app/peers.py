@@ -21,7 +21,6 @@ from nanobot.session.entries import ReplyEntry
 from nanobot.session.states import RunState
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.triggers.service import JobService
 
 _ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.ABORTED})
 
@@ -103,6 +102,17 @@ class NoOtherProcesses:
         pass
 
 
+class SharedJobs(Protocol):
+    """What does jobs that other processes change, too. A plugin offers it."""
+
+    on_announced: Callable[[], None] | None
+    """Called when this process changed jobs, because another process may have to do them."""
+
+    def look_at_all(self) -> None:
+        """Another process changed jobs: look at them now, and soon after at what it started."""
+        ...
+
+
 class PeerState:
     """The state of the other processes, for parts that are built before them."""
 
@@ -168,7 +178,7 @@ def peers_of(
     bus: Bus,
     roles: Roles,
     worker: Worker,
-    given: tuple[Records, HostedChannels, Scheduler, JobService | None],
+    given: tuple[Records, HostedChannels, Scheduler, SharedJobs | None],
 ) -> OtherProcesses:
     """The other processes over the store."""
     if sharing is None:

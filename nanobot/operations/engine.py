@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
     from nanobot.operations.home import HomeAdmin
-    from nanobot.operations.spending import Spending
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.search.conversations import Conversations
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.service import JobService
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,21 +43,19 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
     monotonic clock. `zone`: the one whose clocks people see. `partial_elsewhere`: what a run of
-    another process has said so far. `spending`: what counts the model calls, if anything does."""
+    another process has said so far."""
 
     bus: Bus
     worker: Worker
     models: Models
     records: Records
     conversations: Conversations
-    jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock
     zone: str
     began: float
-    spending: Spending | None = None
     partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property

@@ -22,7 +22,7 @@ from nanobot.server.routes import deliveries_route, health
 from nanobot.server.web_server import WebServer
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0

@@ -37,7 +37,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.operation import Operation
-from nanobot.operations.spending import Spending
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
@@ -140,7 +140,7 @@ class FakeGateway:
         self.starter: TaskStarter = background.starter
         self.brought = options.brings(self)
         store = Store(process, process.writer, None)
-        self.offers = Offers({Store: store, **self.brought.offers})
+        self.offers = Offers({Store: store, JobService: self.cron, **self.brought.offers})
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
@@ -198,8 +198,6 @@ class FakeGateway:
             models=self.provider,
             records=self.records,
             conversations=self.process.conversations,
-            spending=self.offers.find(Spending),
-            jobs=self.cron,
             tools=self.tools,
             home=LocalHome(
                 live,

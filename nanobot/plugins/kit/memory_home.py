@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
 from nanobot.ports import Clock, Ids
@@ -24,7 +25,6 @@ from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.service import JOB_STORE, Jobs
 
 T = TypeVar("T")
 

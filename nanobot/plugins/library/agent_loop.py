@@ -36,6 +36,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
+from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper
@@ -51,7 +52,6 @@ from nanobot.seam.installed import provided
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import CRON_SERVICE, JobService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender(OWNER_ID, THE_OWNER)

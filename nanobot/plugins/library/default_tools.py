@@ -8,6 +8,7 @@ from pathlib import Path
 from nanobot.agent.tasks.service import SPAWNING
 from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.session.tasks import TaskStarter
@@ -17,7 +18,6 @@ from nanobot.tools.commands import COMMANDS, CommandPlace
 from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received

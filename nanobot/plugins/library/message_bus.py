@@ -11,6 +11,7 @@ from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
 from nanobot.ports import OutboundPart
 from nanobot.seam.installed import provided
 from nanobot.session.inbox import Admission, Consumed
@@ -24,7 +25,6 @@ from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.service import JOB_STORE, Jobs
 from nanobot.visible import blank
 
 _LOOK_SECONDS = 2.0
