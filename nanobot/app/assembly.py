@@ -15,7 +15,6 @@ from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
-from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
@@ -200,6 +199,7 @@ class _Assembly:
         offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
+        offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
         self.jobs = offers.find(SharedJobs)
@@ -278,8 +278,7 @@ class _Assembly:
             self.tools.register(added)
 
     def _agent(self) -> AgentParts:
-        settings, machine, models = self.config.agent, self.machine, self.models
-        tools = self.tools
+        settings = self.config.agent
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
@@ -312,6 +311,5 @@ class _Assembly:
                 propagation=self.propagation,
             )
         )
-        following = (machine, models, tools, prompt, agent, self.bus)
-        follow_all(self.live, FollowingParts(*following))
+        offers.add_by_type(agent)
         return agent

@@ -14,7 +14,6 @@ from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, unfit, unused
 from nanobot.app.channel_doors import ChannelDoors
-from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.ledgers import unlimited
@@ -200,7 +199,6 @@ class Gateway:
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
-        follow_plugins(plugged, parts.live)
         return parts
 
     def _store(self, command: str, plugged: Plugged) -> Store:

@@ -52,7 +52,8 @@ class Plugged:
 
     def __init__(self, config: Config) -> None:
         self._switched: Switched = switched(config)
-        self._tables: Mapping[str, Any] = config.tables
+        self.tables: Mapping[str, Any] = config.tables
+        """The settings for functions that are called from now on."""
         self.failures: dict[str, dict[str, str]] = {}
         """Why which field of which plugin failed."""
         self.offers = Offers({Config: config})
@@ -97,25 +98,11 @@ class Plugged:
         """The result of the function in a field. Raises any error of the function."""
         own: dict[Any, Any] = dict(more)
         own[Follow] = self.follows[found.name]
-        if found.table in self._tables:
+        if found.table in self.tables:
             kind: Any = found.plugin.settings
             asked = Mapping[str, kind] if found.plugin.named else kind
-            own[asked] = self._tables[found.table]
+            own[asked] = self.tables[found.table]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
-
-    def take_table(self, table: str, config: Config) -> None:
-        """Give the functions that are called from now on this configuration's settings there."""
-        self._tables = {**self._tables, table: config.tables[table]}
-
-    def with_settings(self, config: Config) -> Plugged:
-        """The plugins that take over changes of their keys, as they were with that
-        configuration; for checks only."""
-        other = Plugged(config)
-        other.offers = self.offers.with_these({Config: config})
-        followed = {name for name, follow in self.follows.items() if follow.takes}
-        for name in set(other.on) - followed:
-            other.drop(name)
-        return other
 
     def _one(self, found: FoundPlugin, field: str, use: Use[T], more: Things) -> list[T]:
         with self.failing(found, field):

@@ -4,6 +4,7 @@ commands, and as what an intake asks."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from nanobot.channels.catching_up import CatchingUp
@@ -12,18 +13,23 @@ from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.translations import in_other_languages
+from nanobot.operations.operation import Operation
 from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
 from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins, check_opener
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 
+MENU_TEXTS: Interface[Callable[[Operation], tuple[tuple[str, str], ...]]] = Interface("menu_texts")
+"""The help of an operation behind each language that there is a translation into."""
 _METHODS = ("run", "render", "send", "find", "typing", "close")
 
 
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     """The commands for a person with this role, for a platform's menu: first the one that explains
     the others."""
+    texts = provided(MENU_TEXTS) or (lambda _: ())
     return tuple(
-        MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
+        MenuCommand(operation.name, operation.help, operation.usage, texts(operation))
         for operation in sorted(operations.listed, key=lambda each: each.name != "help")
         if operation.listed and operation.may(role) and " " not in operation.name
     )

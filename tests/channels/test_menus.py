@@ -12,7 +12,7 @@ from nanobot.channels.menus import MenuSettings
 from nanobot.errors import ChannelDown
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.operations.translations import CHINESE
+from nanobot.plugins.language.menus import CHINESE
 from nanobot.ports import MenuCommand
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options
