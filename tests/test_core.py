@@ -24,6 +24,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
     "nanobot.session.erasing": "the port that docs/plugins.md offers to plugins of packages",
+    "nanobot.providers.embedding": "a port that docs/plugins.md offers, as above",
+    "nanobot.workspace.shown_files": "a port that docs/plugins.md offers, as above",
     "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": "the interface to tools for files, for plugins of packages too",

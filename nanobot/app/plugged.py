@@ -25,6 +25,7 @@ from nanobot.operations.catalogue import plugin_with
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
 from nanobot.seam.faces import Metric
+from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import Plugin, resolved
@@ -76,6 +77,18 @@ class Plugged:
             if getattr(found.plugin, field) is not None:
                 used += self._one(found, field, use, more)
         return used
+
+    def functions(self, field: str) -> list[tuple[FoundPlugin, Any]]:
+        """The functions that plugins give in that field, in order, each with its plugin."""
+        return self._several(field, functions)
+
+    def listed(self, field: str, kind: type[T]) -> list[tuple[FoundPlugin, T]]:
+        """The same of things of a type."""
+        return self._several(field, lambda given: listed(given, kind))
+
+    def _several(self, field: str, read: Callable[[Any], list[T]]) -> list[tuple[FoundPlugin, T]]:
+        several = self.each(field, lambda found, given: [(found, each) for each in read(given)])
+        return [each for some in several for each in some]
 
     async def each_awaited(
         self, field: str, use: Use[T], seconds: float, more: Things = NOTHING
