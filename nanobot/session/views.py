@@ -48,25 +48,6 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True):
     body: Annotated[dict[str, Any], Meta(extra={SHAPE: Body})] | None
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plugin remarks on a run. `by`: the plugin. `entry`: the entry that it is about; 0: the
-    run. `failed`: the plugin could not look, and why."""
-
-    by: str
-    run_id: str
-    text: Sentence
-    entry: int = 0
-    failed: bool = False
-
-
-class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with entries of its log, in order. `remarks`: on the answers among them."""
-
-    session: SessionView
-    entries: tuple[EntryView, ...]
-    remarks: tuple[Remark, ...] = ()
-
-
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """A run. `usage`: set after it ended. `inbound_ids`: the messages that it answers. Background
     runs have a `type`, a `title` and a `parent_session`, where their end is reported; `parent` is

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.server.application import Route
 from nanobot.server.encoding import encoded, is_large, pieces
 from nanobot.server.wire import answer
-from nanobot.session.views import EntryView, SessionPage, SessionView
+from nanobot.session.views import EntryView, SessionView
 from tests.server.serving import Bench
 
 

@@ -16,7 +16,7 @@ from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.session.entries import Body, Entry
-from nanobot.session.views import EntryView, Remark
+from nanobot.session.views import EntryView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -28,6 +28,17 @@ MOST_RUNS = 50
 """A page of a conversation has remarks on so many runs, the latest."""
 _MOST = 20
 _CHARS = 500
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plugin remarks on a run. `by`: the plugin. `entry`: the entry that it is about; 0: the
+    run. `failed`: the plugin could not look, and why."""
+
+    by: str
+    run_id: str
+    text: Sentence
+    entry: int = 0
+    failed: bool = False
 
 
 Remarking: TypeAlias = Callable[

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.rendering import Now, cell
-from nanobot.plugins.common.remarks import remark_lines, remarks_of
+from nanobot.plugins.common.remarks import Remark, remark_lines, remarks_of
 from nanobot.seam.offers import Contributions
-from nanobot.session.views import EntryView, Remark, SessionPage, SessionView
+from nanobot.session.views import EntryView, SessionView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
     from nanobot.plugins.common.store.session_log import SqlSessionLog
 
 _QUOTED = 2_000
+
+
+class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with entries of its log, in order. `remarks`: on the answers among them."""
+
+    session: SessionView
+    entries: tuple[EntryView, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 def check_sight(caller: Caller, key: str) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.plugins.common.notices import NoticeView
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
 from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
@@ -28,7 +29,6 @@ from nanobot.server.route_description import (
     RouteDescription,
     json_of,
 )
-from nanobot.session.views import SessionPage
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.plugins.common import sessions
 from nanobot.plugins.common.notices import NoticeView, notices_of
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.server.admission import principal_of
@@ -27,7 +28,6 @@ from nanobot.server.refusals import refusing
 from nanobot.server.requests import allowed, caller_of, query_of, sent
 from nanobot.server.wire import answer, named_language, wanted
 from nanobot.session.inbox import Admitted
-from nanobot.session.views import SessionPage
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.visible import blank
 from nanobot.workspace.received import FOLDER

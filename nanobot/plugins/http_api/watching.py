@@ -9,7 +9,7 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
-from nanobot.plugins.common.remarks import remarks_of
+from nanobot.plugins.common.remarks import Remark, remarks_of
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
@@ -17,7 +17,7 @@ from nanobot.seam.offers import Contributions
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.views import EntryView, Remark, RunView, SessionView
+from nanobot.session.views import EntryView, RunView, SessionView
 from nanobot.store.opening import Store
 
 _ENTRIES = 30

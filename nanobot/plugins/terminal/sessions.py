@@ -18,10 +18,11 @@ from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.operations.page_link import PageLink
 from nanobot.operations.rendering import Now, cell
 from nanobot.plugins.common.questions import choose
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
 from nanobot.session.keys import ONCE
-from nanobot.session.views import SessionPage, SessionView
+from nanobot.session.views import SessionView
 
 _LOOKED_AT, _OFFERED = 500, 9
 _LAST_ENTRIES, _LINE = 40, 70

@@ -16,11 +16,11 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.conversations.logs import page_text as session_text
 from nanobot.plugins.runs.runs import page_text
 from nanobot.providers.one_provider import OneProvider
-from nanobot.session.views import SessionPage
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
