@@ -22,6 +22,7 @@ from nanobot.plugins.approvals.port import ApprovalAnswer
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -52,7 +53,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.triggers.jobs import Plan
 from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, runs_of
 
 EXEC = '{"command": "ls -l"}'

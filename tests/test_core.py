@@ -24,6 +24,9 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
     "nanobot.session.erasing": _PROMISED,
+    "nanobot.providers.embedding": "a port that docs/plugins.md offers to plugins of packages",
+    "nanobot.workspace.shown_files": "a port that docs/plugins.md offers, as above",
+    "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": _PROMISED,
     "nanobot.workspace.taint": _PROMISED,
@@ -40,6 +43,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.server.admission": _PROMISED,
     "nanobot.server.application": _PROMISED,
     "nanobot.server.plugin_routes": _PROMISED,
+    "nanobot.triggers.": _PROMISED,
+    "nanobot.operations.spending": _PROMISED,
     "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from nanobot.agent.summarizers import Summaries
 from nanobot.app.ledgers import ledger_of
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
-from nanobot.bus.gate import Strangers
 from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.loading import whole
 from nanobot.config.loader import Config
@@ -20,21 +18,12 @@ from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
 from nanobot.messages import TERMINAL, WEB, EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
-from nanobot.operations.home import Finding, LiveChanges
+from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
-from nanobot.operations.spending import Spending
 from nanobot.ports import Channel
-from nanobot.providers.embedding import Embedder
-from nanobot.seam.faces import Http
 from nanobot.seam.given import able, functions, listed, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.search.conversations import MessageSearch
-from nanobot.session.decisions import Decisions
-from nanobot.session.lasting import LastingFacts
-from nanobot.session.quarantine import UnreadableRows
-from nanobot.session.run_types import RunTypes
-from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,
@@ -51,10 +40,6 @@ from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
 from nanobot.triggers.base import Triggers
-from nanobot.triggers.service import JobService
-from nanobot.workspace.labelled_files import LabelledFiles
-from nanobot.workspace.received import Transcriber
-from nanobot.workspace.shown_files import ShownFiles
 
 
 def unfit(plugged: Plugged) -> list[Finding]:
@@ -84,27 +69,6 @@ def unused(config: Config) -> Iterator[Finding]:
                 yield Finding(about="plugins", level="warning", text=text)
 
 
-ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
-    LastingFacts,
-    Summaries,
-    Embedder,
-    Transcriber,
-    JobService,
-    Triggers,
-    MessageSearch,
-    RunTypes,
-    UnreadableRows,
-    Care,
-    Spending,
-    Http,
-    LiveChanges,
-    ShownFiles,
-    Strangers,
-    LabelledFiles,
-    Decisions,
-)
-"""Types that nanobot asks for if a plugin offers them: each object has all their functions."""
-
 _CONTAINED = (EndHook, ArrivalHook, EraseHook, NotificationLimiter)
 _HOOKS: tuple[type[Any], ...] = (*_CONTAINED, TaskEnds, HumanWaits)
 """What may take part in transactions. If `_CONTAINED` ones of a package fail, the transaction
@@ -121,7 +85,7 @@ def offer_objects(plugged: Plugged) -> None:
             name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
                 raise PluginBroken(f"{name} is offered already")
-            if kind in ASKED_BY_THE_CORE:
+            if getattr(kind, "_is_protocol", False):  # who asks for it calls all its functions
                 able(thing, kind)
         plugged.offers.add(things)
 

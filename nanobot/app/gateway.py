@@ -14,7 +14,6 @@ from loguru import logger
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
-from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.hosting import ChannelStarter
@@ -195,7 +194,6 @@ class Gateway:
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
-        follow_plugins(plugged, parts.live)
         return parts
 
     def _store(self, command: str, plugged: Plugged) -> Store:

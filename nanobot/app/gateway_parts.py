@@ -16,7 +16,6 @@ from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.faces import Http
 from nanobot.supervision import Work
-from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
 
@@ -30,7 +29,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     worker: Worker
     models: ProviderRegistry
     received: Received
-    jobs: JobService | None
     http: Http
     channels: HostedChannels
     starter: ChannelStarter

@@ -63,6 +63,7 @@ BUILT_IN = (
     "library",
     "lifecycle",
     "litellm",
+    "logs",
     "maintenance",
     "mcp",
     "memory",

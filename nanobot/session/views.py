@@ -14,7 +14,7 @@ from msgspec import Meta
 from nanobot.messages import Address
 from nanobot.session.entries import Body
 from nanobot.session.runs import Ending, Run
-from nanobot.text import SHAPE, Sentence
+from nanobot.text import SHAPE
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,17 +25,6 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     kind: str
     body: Annotated[dict[str, Any], Meta(extra={SHAPE: Body})] | None
-
-
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plugin remarks on a run. `by`: the plugin. `entry`: the entry that it is about; 0: the
-    run. `failed`: the plugin could not look, and why."""
-
-    by: str
-    run_id: str
-    text: Sentence
-    entry: int = 0
-    failed: bool = False
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0

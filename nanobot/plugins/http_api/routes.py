@@ -32,6 +32,7 @@ from nanobot.plugins.http_api.socket import Socket
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
 from nanobot.seam.faces import Http
+from nanobot.seam.offers import Contributions
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
@@ -49,6 +50,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     admission: Admission,
     described: Described,
     store: Store,
+    contributions: Contributions,
     shown: ShownFiles | None = None,
     approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[Route]:
@@ -56,7 +58,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, store, approvals)
+    watching = Watching(operations.engine, current, store, approvals, contributions)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

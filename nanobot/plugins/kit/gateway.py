@@ -37,9 +37,9 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.operation import Operation
-from nanobot.operations.spending import Spending
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.run_types import AnyRunType
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
@@ -147,7 +147,7 @@ class FakeGateway:
         self.brought = options.brings(self)
         store = Store(process, process.writer, None)
         self.offers = Offers({Store: store, Journal: self.journal, Records: self.records})
-        self.offers.add({Clock: home.clock, **self.brought.offers})
+        self.offers.add({Clock: home.clock, JobService: self.cron, **self.brought.offers})
         asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
@@ -214,8 +214,6 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            spending=self.offers.find(Spending),
-            jobs=self.cron,
             tools=self.tools,
             home=LocalHome(
                 live,

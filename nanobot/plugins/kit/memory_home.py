@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from nanobot.errors import StoreError
 from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
@@ -22,7 +23,6 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.service import JOB_STORE, Jobs
 
 T = TypeVar("T")
 

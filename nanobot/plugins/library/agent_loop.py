@@ -36,6 +36,7 @@ from nanobot.messages import (
 )
 from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
 from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
@@ -52,7 +53,6 @@ from nanobot.seam.installed import provided
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import CRON_SERVICE, JobService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender(OWNER_ID, THE_OWNER)

@@ -12,6 +12,7 @@ from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.library.store import Consumed, Consuming
 from nanobot.ports import OutboundPart
@@ -26,7 +27,6 @@ from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.verbs import SqlStore
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.service import JOB_STORE, Jobs
 from nanobot.visible import blank
 
 _LOOK_SECONDS = 2.0

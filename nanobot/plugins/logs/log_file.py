@@ -12,11 +12,6 @@ _MOST_BYTES = 5_000_000
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
-def log_file_of(home: Path) -> Path:
-    """Its path, if it exists."""
-    return home / "logs" / "gateway.log"
-
-
 def kept_elsewhere(environ: Mapping[str, str], file: Path) -> bool:
     """Whether standard error is stored already: by journald, or in this very file."""
     if environ.get("JOURNAL_STREAM"):

@@ -29,8 +29,6 @@ Status: TypeAlias = Literal[
 ]
 Misfire: TypeAlias = Literal["skip", "run_once", "run_all"]
 Overlap: TypeAlias = Literal["skip", "queue", "replace"]
-Taken: TypeAlias = Literal["taken", "known", "full"]
-"""The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
 
 _TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 

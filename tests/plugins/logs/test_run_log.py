@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from loguru import logger
 
-from nanobot.cli.run_log import line_of, log_runs
 from nanobot.errors import ModelRefused
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.logs.run_log import line_of, log_runs
 from nanobot.testing import gateway
 from nanobot.testing.model import ScriptedProvider
 from tests.cli.running import environ_of, run

@@ -28,7 +28,7 @@ CHINESE = {
 _BY_LANGUAGE = {"zh": CHINESE}
 
 
-def in_other_languages(operation: Operation) -> tuple[tuple[str, str], ...]:
+def menu_texts(operation: Operation) -> tuple[tuple[str, str], ...]:
     """The help of an operation behind each language that there is a translation into."""
     name = operation.name
     return tuple(

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MOST_WORDS = 3
@@ -87,34 +86,12 @@ def _depth(path: str) -> int:
     return len(path.split())
 
 
-def refusal(
-    words: Sequence[str], paths: Sequence[str], *, talks: bool = True, left_out: Sequence[str] = ()
-) -> str:
-    """The reply, without calling a model. `talks`: a command takes messages. `left_out`: the
-    plugins that could not be loaded."""
+def suggestions(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """What is said to a person whose words are more likely a mistyped command than a message;
+    nothing if they are a message. `paths`: the commands that there are."""
+    if not looks_like_a_command(words, paths):
+        return []
     what = " ".join(word for word in words if not word.startswith("-"))
-    near = nearest(words, paths)
-    lines = [f"No such command '{what}'."]
-    if near:
-        lines.append(f"Did you mean {', '.join(f'`nanobot {path}`' for path in near)}?")
-    if left_out:
-        lines.append(
-            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
-            "`nanobot plugins` says why."
-        )
-    if talks:
-        lines.append(f'To send it to the assistant: nanobot agent -m "{what}"')
-    lines.append("All commands: nanobot --help")
-    return "\n".join(lines)
-
-
-def paths_of(commands: Mapping[str, Any], *path: str) -> Iterator[str]:
-    """The commands by their full names, without unlisted ones."""
-    for name, command in commands.items():
-        if command.hidden:
-            continue
-        below = getattr(command, "commands", None)
-        if below is None:
-            yield " ".join((*path, name))
-        else:
-            yield from paths_of(below, *path, name)
+    near = [f"`nanobot {path}`" for path in nearest(words, paths)]
+    meant = [f"Did you mean {', '.join(near)}?"] if near else []
+    return [*meant, f'To send it to the assistant: nanobot agent -m "{what}"']
