@@ -22,7 +22,6 @@ from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.doubles.telegram_rules import Params
 from tests.doubles.telegram_server import TelegramServer
 
-READ = ("read_file", json.dumps({"path": "notes.txt"}))
 LINE_LIMIT = 1 << 24
 
 
@@ -146,7 +145,8 @@ class People:
                 await asyncio.sleep(pause)
 
     def _script(self, body: Body) -> Answer | None:
-        """Keep no request (there are thousands), and ask for a file while `rounds:N` says so."""
+        """Keep no request (there are thousands), and ask for a file while `rounds:N` says so: each
+        time for another one, because the same call a fourth time would be refused."""
         self._model.requests.clear()
         self._model.raw_requests.clear()
         self._model.headers.clear()
@@ -157,9 +157,14 @@ class People:
             if message["role"] == "user":
                 _, _, wanted = str(message["content"]).partition("rounds:")
                 more = wanted and given < int(wanted.split()[0])
-                return Answer(tool_calls=[READ]) if more else None
+                return Answer(tool_calls=[_read(given)]) if more else None
             given += message["role"] == "tool"
         return None
+
+
+def _read(number: int) -> tuple[str, str]:
+    """The call that reads one of the files in a workspace of stage.home."""
+    return "read_file", json.dumps({"path": f"notes-{number}.txt"})
 
 
 async def obey(people: People, lines: asyncio.StreamReader) -> None:

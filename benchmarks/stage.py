@@ -275,7 +275,9 @@ class Stage:
         self._homes += 1
         home = self.folder / f"home-{self._homes}"
         (home / "workspace").mkdir(parents=True)
-        (home / "workspace" / "notes.txt").write_text("A line of notes.\n" * 20, "utf-8")
+        for number in range(self.effort.rounds):
+            notes = home / "workspace" / f"notes-{number}.txt"
+            notes.write_text(f"{number}: a line of notes.\n" * 20, "utf-8")
         (home / "config.toml").write_text(
             f"""\
 [agent]

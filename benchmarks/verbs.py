@@ -19,6 +19,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -44,14 +45,13 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.triggers.jobs import Plan
-from tests.stored import lists_of, log_of, marks_of, outbox_of
+from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, runs_of
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -234,9 +234,9 @@ class Verbs:
         await timed.named("sessions list --unread", lists_of(records).newest(limit=50, unread=True))
         await timed.named("sessions show", log_of(records).entries(key, after=0, limit=200))
         for state in ("", "live", "failed"):
-            rows = records.runs(session="", state=state, limit=50)
+            rows = runs_of(records).listed(session="", state=state, limit=50)
             await timed.named(f"runs list {state}".strip(), rows)
-        own = records.runs(session=key, state="", limit=50)
+        own = runs_of(records).listed(session=key, state="", limit=50)
         await timed.named("runs list --session", own)
         await timed.named("outbox list", outbox_of(records).listed(state="", limit=50))
         await timed.named("outbox list dead", outbox_of(records).listed(state="dead", limit=50))
@@ -249,8 +249,8 @@ class Verbs:
         await timed.named("remember: due", self._remembering.due(60.0))
         await timed.named("mark_read", marks_of(records).mark_read(key))
         await timed.named("unfetched", self._journal.unfetched(CHANNEL))
-        await timed.named("oldest_owed", self._journal.oldest_owed())
-        await timed.named("take_inbound", self._journal.take_inbound(None))
+        await timed.named("oldest_owed", consuming(self._journal).oldest_owed())
+        await timed.named("take_inbound", consuming(self._journal).take_inbound(None))
 
     async def schedule(self, number: int) -> None:
         """Jobs."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from nanobot.plugins.common.store.outbox import SqlOutbox
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
+from nanobot.plugins.library.store import Consuming
+from nanobot.session.journal import Journal
 from nanobot.session.views import Records
+from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
 
 
@@ -24,6 +28,17 @@ def marks_of(records: Records) -> SqlConversationList:
 def log_of(records: Records) -> SqlSessionLog:
     assert isinstance(records, SqlRecords)
     return SqlSessionLog(records.database, records.writer)
+
+
+def runs_of(records: Records) -> StoredRuns:
+    assert isinstance(records, SqlRecords)
+    return StoredRuns(records.database, records.writer)
+
+
+def consuming(journal: Journal) -> Consuming:
+    """What a program takes."""
+    assert isinstance(journal, SqlJournal)
+    return Consuming(journal.database, journal.writer)
 
 
 def lists_of(records: Records) -> SessionLists:

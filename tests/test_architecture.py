@@ -47,7 +47,6 @@ ROOMS = frozenset(
             "trace_ids.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
-        "translations.py",
         "troubles.py",
         "visible.py",
     }
@@ -82,7 +81,7 @@ NOT_AT_START = (
     "nanobot.config.file",
     *("nanobot.plugins.hooks.webhook", "nanobot.plugins.claims.claims"),
     *("nanobot.providers.openai_compat", "nanobot.providers.plugins"),
-    "nanobot.server.application_factory",
+    "nanobot.plugins.http.application_factory",
     "nanobot.plugins.http_api.watching",
     *("nanobot.plugins.events.store", "nanobot.store.database.migrations"),
     *PLUGIN_PARTS,
@@ -265,7 +264,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("aioimaplib", "channels/nanobot_channels/email/"),
         ("aiosmtplib", "channels/nanobot_channels/email/"),
         ("typer", "nanobot/cli"),
-        ("tomllib", ("nanobot/config/values.py", "nanobot/texts/files.py")),
+        ("tomllib", ("nanobot/config/values.py", "nanobot/plugins/common/translation/files.py")),
     ],
 )
 def test_a_heavy_dependency_has_one_door(module: str, folder: str | tuple[str, ...]) -> None:

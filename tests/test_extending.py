@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.tasks.types import installed
 from nanobot.channels.loading import open_channel
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import RunType
 from nanobot.messages import Address
+from nanobot.plugins.common.run_types import installed
 from nanobot.plugins.jobs.packages import opened
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.setup.doctor.plugins import broken

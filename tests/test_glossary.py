@@ -11,13 +11,13 @@ from pathlib import Path
 import nanobot
 from nanobot import __version__
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.common.http.descriptions import DOORS, delivering
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.hooks.webhook import Webhooks
 from nanobot.plugins.http_api import openapi
 from nanobot.plugins.http_api.descriptions import SERVED_WITH_OTHERS
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS as OPENAI
 from nanobot.plugins.page.descriptions import DESCRIPTIONS as PAGE
-from nanobot.server.descriptions import DOORS, delivering
 from nanobot.session import entries
 from nanobot.store.database.schema import metadata
 

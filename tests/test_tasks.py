@@ -53,7 +53,7 @@ HANDLED = {
     "plugins/evals/evaluation.py:evals: attempt": "the caller's operation fails",
     "plugins/events/trigger.py:events: wait": "it sleeps",
     "plugins/events/trigger.py:events: news": "it waits",
-    "server/web_server.py:web: a connection": "its first statement is a boundary",
+    "plugins/common/http/web_server.py:web: a connection": "its first statement is a boundary",
     "channels/delivery.py:*: its chats": "each renewal is within a boundary",
     "plugins/progress/drafts.py:draft *": "each look is within a boundary",
     "plugins/progress/previews.py:preview *": "each look is within a boundary",

@@ -18,6 +18,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.plugins.common.http.access import Access
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
 
@@ -57,7 +58,7 @@ async def page(stage: Stage, _: Subject) -> Sample:
         running = await playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         try:
             tab = await (await running.new_context()).new_page()
-            await tab.goto(parts.http.access.link().url)
+            await tab.goto(parts.plugged.offers.get(Access).link().url)
             await tab.locator(".conversations li").first.wait_for()
             await tab.add_init_script(_LOOKING)
             session = await tab.context.new_cdp_session(tab)

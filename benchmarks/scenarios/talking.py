@@ -9,7 +9,7 @@ import time
 import aiohttp
 
 from benchmarks.figures import Measure, Sample, Scenario
-from benchmarks.stage import PLAIN, Stage, Subject
+from benchmarks.stage import PLAIN, Gateway, Stage, Subject, Talk
 
 WARM, TALKER, WORKER = 1, 2, 3
 PAUSE = 0.02
@@ -25,10 +25,7 @@ async def turn(stage: Stage, subject: Subject) -> Sample:
     the gateway; calls are all calls of the Bot API, polls too.
     """
     async with stage.gateway(subject) as gateway:
-        await stage.converse([WARM], 5, pause=PAUSE)
-        before = gateway.cpu()
-        talk = await stage.converse([TALKER], stage.effort.turns, pause=PAUSE)
-        cpu = gateway.cpu().since(before)
+        talk, cpu = await one_person(stage, gateway)
     stage.notes[f"calls of {subject}"] = dict(talk.calls)
     return {
         "p50": talk.median,
@@ -36,6 +33,14 @@ async def turn(stage: Stage, subject: Subject) -> Sample:
         "cpu": cpu / talk.turns,
         "calls": sum(talk.calls.values()) / talk.turns,
     }
+
+
+async def one_person(stage: Stage, gateway: Gateway) -> tuple[Talk, float]:
+    """Somebody talks alone; with the CPU milliseconds of it."""
+    await stage.converse([WARM], 5, pause=PAUSE)
+    before = gateway.cpu()
+    talk = await stage.converse([TALKER], stage.effort.turns, pause=PAUSE)
+    return talk, gateway.cpu().since(before)
 
 
 TURN = Scenario(
@@ -52,24 +57,29 @@ TURN = Scenario(
 
 
 async def tools(stage: Stage, subject: Subject) -> Sample:
-    """The model reads a file ten times before it answers. A turn without tools is subtracted, and
+    """The model reads ten files before it answers. A turn without tools is subtracted, and
     the rest divided by ten: one round of a model call, a tool call and their log entries.
 
     Work is made of such rounds, so this is what a gateway adds to every step of it.
     """
-    turns, rounds = stage.effort.tool_turns, stage.effort.rounds
     async with stage.gateway(subject) as gateway:
-        await stage.converse([WARM], 3, f"rounds:{rounds} \n{PLAIN}", PAUSE)
-        begin = gateway.cpu()
-        plain = await stage.converse([TALKER], turns, pause=PAUSE)
-        middle = gateway.cpu()
-        working = await stage.converse([WORKER], turns, f"rounds:{rounds} \n{PLAIN}", PAUSE)
-        cpu = gateway.cpu().since(middle) - middle.since(begin)
-    if len(working.prompts) != turns * (rounds + 1):
-        stage.notes[f"model calls of {subject}, not as asked"] = len(working.prompts)
+        return await rounds(stage, gateway, subject)
+
+
+async def rounds(stage: Stage, gateway: Gateway, whose: str) -> Sample:
+    """Somebody has work done; a tool round of it."""
+    turns, each = stage.effort.tool_turns, stage.effort.rounds
+    await stage.converse([WARM], 3, f"rounds:{each} \n{PLAIN}", PAUSE)
+    begin = gateway.cpu()
+    plain = await stage.converse([TALKER], turns, pause=PAUSE)
+    middle = gateway.cpu()
+    working = await stage.converse([WORKER], turns, f"rounds:{each} \n{PLAIN}", PAUSE)
+    cpu = gateway.cpu().since(middle) - middle.since(begin)
+    if len(working.prompts) != turns * (each + 1):
+        stage.notes[f"model calls of {whose}, not as asked"] = len(working.prompts)
     return {
-        "round": (working.median - plain.median) / rounds,
-        "cpu": cpu / turns / rounds,
+        "round": (working.median - plain.median) / each,
+        "cpu": cpu / turns / each,
     }
 
 
@@ -117,12 +127,17 @@ async def flood(stage: Stage, subject: Subject) -> Sample:
     The gateway is never idle here, so this is what one machine can serve. How busy the doubles
     were is shown beside it: at 100 % it would be them who were measured.
     """
-    effort = stage.effort
     async with stage.gateway(subject) as gateway:
-        await stage.converse([WARM], 5, pause=PAUSE)
-        before = gateway.cpu()
-        talk = await stage.converse(range(100, 100 + effort.crowd), effort.crowd_says)
-        cpu = gateway.cpu().since(before)
+        return await crowd(stage, gateway)
+
+
+async def crowd(stage: Stage, gateway: Gateway) -> Sample:
+    """Many talk at once, none of them ever pausing."""
+    effort = stage.effort
+    await stage.converse([WARM], 5, pause=PAUSE)
+    before = gateway.cpu()
+    talk = await stage.converse(range(100, 100 + effort.crowd), effort.crowd_says)
+    cpu = gateway.cpu().since(before)
     return {
         "rate": talk.turns / talk.seconds,
         "cpu": cpu / talk.turns,

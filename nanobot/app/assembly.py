@@ -23,27 +23,25 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
 from nanobot.app.parts import (
+    labels_of,
     prompt_of,
-    taint_of,
     transcriber_of,
     walls_of,
 )
-from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
-from nanobot.app.plugged import Plugged, PluginMetrics
+from nanobot.app.peers import SCHEDULER, ServedChannels, sharing_of
+from nanobot.app.plugged import Plugged
+from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
-from nanobot.operations.security import UntrustedFiles
 from nanobot.operations.spending import Spending
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -52,13 +50,10 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import CurrentMetrics, Environment, Frontend, Http
-from nanobot.seam.installed import provided
+from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
-from nanobot.server.access import Credentials
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.http import HttpService
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
@@ -66,11 +61,9 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.repositories.tainted_files import SqlTaintMarks
-from nanobot.supervision import side_by_side
+from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
@@ -113,14 +106,14 @@ class _Assembly:
         self.plugged = plugged
         self.config, self.store, self.machine = config, store, machine
         self.live = LiveSettings(config)
-        self.program, self.roles, self.peer_state = program, roles, PeerState()
+        self.program, self.roles = program, roles
         self.channels, self.propagation = HostedChannels(), Propagation()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.bus.arrivals.append(with_kept)
         self.bus.drives = roles.worker
-        self.chats = ServedChannels(config.addressed, self.peer_state)
+        self.chats = ServedChannels(config.addressed, self.bus)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,
@@ -132,46 +125,35 @@ class _Assembly:
         )
         self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.taint = taint_of(config, SqlTaintMarks(store.database, store.writer))
-        self.received = Received(self.blobs, self.files, taint=self.taint)
+        self.labels = labels_of(config, store)
+        self.received = Received(self.blobs, self.files, labels=self.labels)
         self.records = SqlRecords(store.database, store.writer)
-        self.conversations = SqlConversations(store.database, store.writer)
         self.jobs: JobService | None = None
+        self.http = Http()
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
         self.tools = ToolRegistry(policy=policy, redact=machine.redact, log_calls=logged)
         self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
-        config, clock, bus = self.config, self.machine.clock, self.bus
+        config = self.config
         self._offer()
         self.sharing = sharing_of(self.store, self.plugged)
-        if self.sharing is not None:
-            self.plugged.offers.add({Sharing: self.sharing})
+        self.plugged.offers.add({Sharing: self.sharing})
         self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
         self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
-        credentials: Credentials | None = self.plugged.offers.find(Credentials)
-        taking = partial(bringing.deliveries_of, self.plugged)
-        about = (credentials, self.propagation, str(self.roles))
-        http = HttpService(config, clock, self.machine.redact, taking, *about)
-        self.plugged.offers.add({Http: http, Frontend: http.frontend})
-        self.plugged.offers.add_by_type(http.access, http.channel, CurrentRuns())
-        scheduler = self._scheduler()
-        met = (self.records, channels, scheduler, self.jobs)
-        others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
-        self.peer_state.peers = others
+        self.plugged.offers.add_by_type(agent.worker)
         engine = self._engine(
             agent,
-            http,
-            lambda: facts_of(config, channels, http.url, seen(), self.roles),
+            lambda: facts_of(config, channels, self.http.url, seen(), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.worker)
+        self.plugged.offers.add_by_type(operations)
         self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
@@ -181,11 +163,11 @@ class _Assembly:
             models=self.models,
             received=self.received,
             jobs=self.jobs,
-            http=http,
+            http=self.http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
-            scheduler=scheduler,
-            peers=others,
+            one_process=self._one_process(),
+            peers=self.sharing.processes(self.plugged.offers),
             live=self.live,
             plugged=self.plugged,
             moments=Moments(self.plugged),
@@ -199,15 +181,20 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(self.taint, bringing.readers_of(self.plugged))
-        offers.add({Walls: walls_of(self.config), UntrustedFiles: self.taint})
+        offers.add_by_type(bringing.readers_of(self.plugged))
+        if self.labels is not None:
+            offers.add_by_type(self.labels)
+        offers.add_by_type(self.propagation, CurrentRuns())
+        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
+        self.http = offers.find(Http) or self.http
+        offers.add({Http: self.http})
         self.jobs = offers.find(JobService)
         if self.jobs is not None:
-            self.jobs.on_announced = self.peer_state.jobs_changed
+            self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)
@@ -216,7 +203,7 @@ class _Assembly:
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
             text = worker.text_so_far(run_id)
-            return self.peer_state.text_so_far(run_id) if text is None else text
+            return self.bus.peers.text_so_far(run_id) if text is None else text
 
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
@@ -226,23 +213,22 @@ class _Assembly:
             bus=self.bus,
             text_of=text_of,
             operations=operations,
-            adapters=Adapters(self.hosted, self.plugins),
+            adapters=Adapters(self.hosted, self.plugins, self.http),
             received=self.received,
             clock=self.machine.clock,
             sharing=self.sharing,
             strangers=strangers,
-            showing=provided(SHOWING, self.plugged.on),
+            companions=partial(bringing.companions_of, self.plugged),
         )
 
-    def _scheduler(self) -> Scheduler:
+    def _one_process(self) -> Work:
         clock = self.machine.clock
         work = partial(side_by_side, self.plugged.works("one_process", clock), clock)
-        return scheduler_over(self.sharing, work)
+        return partial(self.sharing.alone, SCHEDULER, work)
 
     def _engine(
         self,
         agent: AgentParts,
-        http: HttpService,
         facts: Callable[[], Facts],
     ) -> Engine:
         clock = self.machine.clock
@@ -251,14 +237,13 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            conversations=self.conversations,
             spending=self.plugged.offers.find(Spending),
             jobs=self.jobs,
             tools=self.tools,
             home=LocalHome(
                 self.live,
                 self.machine.environ,
-                states=lambda: facts().channels,
+                facts=facts,
                 restart=self.machine.restart,
                 changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
@@ -268,7 +253,6 @@ class _Assembly:
             zone=known_zone(self.machine.zone),
             began=self.machine.began,
             remarks=answers.remarks_of(self.plugged),
-            partial_elsewhere=self.peer_state.partial,
         )
 
     def _register_tools(self) -> None:
@@ -295,7 +279,7 @@ class _Assembly:
         summarizing = None if summaries is None else summaries.keeping(lasting)
 
         def serves(channel: str) -> bool:
-            return self.channels.is_up(channel) or channel in self.peer_state.served()
+            return self.channels.is_up(channel) or channel in self.bus.peers.served()
 
         agent = assemble_agent(
             AgentDependencies(
@@ -313,7 +297,7 @@ class _Assembly:
                 check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
-                capacity=capacity(settings, shared=self.store.shared),
+                capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
             )

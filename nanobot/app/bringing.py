@@ -12,27 +12,27 @@ from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.bus.gate import Strangers
+from nanobot.channels.companions import ChannelParts, Companion
+from nanobot.channels.loading import whole
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, PluginBroken, UsageError
-from nanobot.messages import EventKind, RunEvent
+from nanobot.messages import TERMINAL, WEB, EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding, LiveChanges
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
+from nanobot.ports import Channel
 from nanobot.providers.embedding import Embedder
-from nanobot.seam.faces import Deliveries
+from nanobot.seam.faces import Http
 from nanobot.seam.given import able, functions, listed, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.seam.offers import Contributions
 from nanobot.search.conversations import MessageSearch
-from nanobot.server.access import Credentials
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.quarantine import UnreadableRows
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
@@ -100,11 +100,10 @@ ASKED_BY_THE_CORE: tuple[type[Any], ...] = (
     Triggers,
     MessageSearch,
     RunTypes,
-    TaskStarter,
     UnreadableRows,
     Care,
     Spending,
-    Credentials,
+    Http,
     LiveChanges,
     ShownFiles,
     Strangers,
@@ -233,18 +232,29 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     )
 
 
-def deliveries_of(plugged: Contributions) -> dict[str, Deliveries]:
-    """What takes deliveries of other services, by the beginning of its path: a built-in plugin has
-    its own, that of a package is below /plugins."""
-    taking: dict[str, Deliveries] = {}
+def companions_of(plugged: Plugged, parts: ChannelParts) -> list[Companion]:
+    """What plugins do for a channel besides receiving and delivering."""
+    every = plugged.each(
+        "companions", lambda _, given: listed(given, Companion), {ChannelParts: parts}
+    )
+    return [companion for each in every for companion in each]
+
+
+def channels_of(plugged: Plugged) -> dict[str, Channel]:
+    """The channels that plugins have without a table of the configuration, by name."""
+    channels: dict[str, Channel] = {}
+    configured = plugged.offers.get(Config).channels
 
     def use(found: FoundPlugin, given: Any) -> None:
-        able(given, Deliveries)
-        if given:
-            taking[f"/plugins/{found.name}" if found.package else f"/{found.name}"] = given
+        new = {name: whole(channel) for name, channel in dict(given or {}).items()}
+        # People of the terminal and of the page are owners.
+        reserved = (TERMINAL, WEB) if found.package else (TERMINAL,)
+        if taken := sorted(new.keys() & {*reserved, *configured, *channels}):
+            raise PluginBroken(f"the name {taken[0]} is taken")
+        channels.update(new)
 
-    plugged.each("deliveries", use)
-    return taking
+    plugged.each("channels", use)
+    return channels
 
 
 def rules_of(plugged: Plugged) -> list[RuleSettings]:

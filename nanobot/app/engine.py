@@ -24,6 +24,7 @@ def facts_of(
         pid=os.getpid(),
         serving=channels.serving,
         channels=dict.fromkeys(chats, "off") | channels.states(),
+        lacks=channels.lacks,
         addressed=config.addressed,
         web=url,
         watches=watches,

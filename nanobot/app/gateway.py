@@ -7,16 +7,17 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Any
 
 from loguru import logger
 
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.bringing import brought_hooks, unfit, unused
-from nanobot.app.channel_doors import ChannelDoors
+from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
 from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
+from nanobot.app.hosting import ChannelStarter
 from nanobot.app.ledgers import unlimited
 from nanobot.app.machine import Machine
 from nanobot.app.parts import warm_up
@@ -32,8 +33,8 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.from_plugins import FromPlugins
 from nanobot.server.protocol import Hello
+from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
 from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
@@ -131,13 +132,13 @@ class Gateway:
             async with asyncio.TaskGroup() as tasks:
                 agent = begin_all(tasks, self._agent(parts), self._machine.clock)
                 hosting = [parts.starter.start_terminal(tasks, terminal)]
-                if parts.http.with_api:
-                    hosting.append(parts.starter.start_web(tasks, parts.http.channel))
+                hosting += parts.starter.start_brought(tasks, channels_of(parts.plugged))
                 starting = [
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
                 ]
-                fields = {"every_process": True, "start": bool(agent), "serve": parts.http.with_api}
+                served = bool(parts.http.api_url)
+                fields = {"every_process": True, "start": bool(agent), "serve": served}
                 plugins = [
                     task
                     for field, here in fields.items()
@@ -156,30 +157,23 @@ class Gateway:
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Enter everything that serves for the whole lifetime, and recover."""
         if self._with_page:
-            doors = ChannelDoors(parts.starter)
-            stack.push_async_callback(doors.close)
-            told = self._with_channels
-            http = (
-                parts.http.serving(
-                    FromPlugins(each=parts.plugged.each_awaited, absent=parts.plugged.absent),
-                    with_deliveries=told,
-                    doors=doors if told else None,
-                )
-                if self._roles.web
-                else parts.http.health_only()
-            )
-            await stack.enter_async_context(http)
+            more: dict[type[Any], Any] = {Roles: self._roles}
+            if self._with_channels:  # otherwise, nothing is taken for them
+                more[ChannelStarter] = parts.starter
+            await stack.enter_async_context(parts.plugged.around("listening", more, ConfigError))
+            if not (self._roles.channels or self._roles.worker) and parts.http.lacks:
+                logger.warning("{}", parts.http.lacks)
         if self._roles.worker:
             await parts.worker.recover()
         await stack.enter_async_context(parts.peers.serving())
         if self._roles.worker:
-            await stack.enter_async_context(parts.plugged.around_runs())
+            await stack.enter_async_context(parts.plugged.around("around_runs"))
 
     def _agent(self, parts: Parts) -> Mapping[str, Work]:
         """The tasks of a worker: first the one that drains, then those that end at once."""
         if not self._roles.worker:
             return {}
-        return {"agent": parts.worker.run, "jobs and triggers": parts.scheduler.run}
+        return {"agent": parts.worker.run, "jobs and triggers": parts.one_process}
 
     async def _opened(self, stack: AsyncExitStack, command: str) -> Parts:
         config, machine = self.config, self._machine
@@ -289,8 +283,8 @@ async def _say_what_waits(parts: Parts) -> None:
     """Log how many background runs wait because no plugin does them."""
     if parts.plugged.offers.find(RunTypes) is not None:
         return
-    live = await parts.engine.records.runs(session="", state="live", limit=1_000, kind="task")
-    if waiting := sum(run.type is not None for run in live):
+    ready = await parts.engine.journal.ready()
+    if waiting := sum(TASKS.is_of(lane.session_key) for lane in ready):
         logger.warning(
             "{} background run(s) wait for the plugin tasks, which is not on: "
             "`nanobot plugins on tasks` switches it on",

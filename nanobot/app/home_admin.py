@@ -13,13 +13,14 @@ import msgspec
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
 from nanobot.errors import UnknownId, UsageError
+from nanobot.operations.engine import Facts
 from nanobot.operations.home import ChangedSettings, ChannelView, LiveChanges, PluginView
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
 
 class LocalHome:
-    """The operations.home.HomeAdmin of one process. `live`: its current configuration; `states`:
+    """The operations.home.HomeAdmin of one process. `live`: its current configuration; `facts`:
     returns the states of its channels; `restart`: begins its end, None if it cannot start again;
     `changes`: applies what is written, None if it takes effect at the next start."""
 
@@ -28,14 +29,14 @@ class LocalHome:
         live: LiveSettings,
         environ: Mapping[str, str],
         *,
-        states: Callable[[], Mapping[str, str]],
+        facts: Callable[[], Facts],
         restart: Callable[[], None] | None,
         changes: LiveChanges | None = None,
         plugins: Callable[[], list[PluginView]] = list,
     ) -> None:
         self._live = live
         self._environ = environ
-        self._states = states
+        self._facts = facts
         self._restart = restart
         self._changes = changes
         self.plugins = plugins
@@ -81,18 +82,19 @@ class LocalHome:
     # Channels
 
     def channels(self) -> list[ChannelView]:
-        states, graded = self._states(), provided(GRADES)
+        facts, graded = self._facts(), provided(GRADES)
         kinds = [settings.type or name for name, settings in self._live.config.channels.items()]
         grades: Mapping[str, str] = {} if graded is None else graded(kinds)
         return [
             ChannelView(
                 name=name,
                 type=settings.type or name,
-                state=states.get(name, "off"),
+                state=facts.channels.get(name, "off"),
                 enabled=settings.enabled,
                 owners=[str(owner) for owner in settings.owners],
                 members=[str(member) for member in settings.members],
                 grade=grades.get(settings.type or name, ""),
+                lacks=facts.lacks.get(name, ""),
             )
             for name, settings in self._live.config.channels.items()
         ]

@@ -15,37 +15,36 @@ from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.loading import menu, open_channel, reception
-from nanobot.channels.menus import MenuSettings
+from nanobot.channels.loading import open_channel, reception
 from nanobot.channels.reception import Reception
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import Showing, ShowingParts
 from nanobot.channels.terminal import Terminal
-from nanobot.channels.web import WebChannel
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
-from nanobot.messages import TERMINAL, WEB, Role
+from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import (
     Capabilities,
     Channel,
     Clock,
-    CommandingByChat,
     Fetching,
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
+from nanobot.seam.faces import Http
 from nanobot.store.repositories.current_owners import ChannelOwners
 from nanobot.supervision import supervised
+from nanobot.text import Sentence
 from nanobot.workspace.received import Received
 
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
 _ASKING_SECONDS = 0.05
 _AT_THE_TERMINAL = Gate((OWNER_ID,), ())
-_AT_THE_PAGE = Gate((), ())
+_NOBODY = Gate((), ())
 
 
 class HostedChannels:
@@ -54,33 +53,34 @@ class HostedChannels:
     def __init__(self) -> None:
         self._hosts: list[ChannelHost] = []
         self._broken: list[str] = []
+        self._unlisted: set[str] = set()
+        self.lacks: dict[str, Sentence] = {}
+        """What some of them cannot do, and why."""
 
     @property
     def serving(self) -> bool:
         """Whether any was started; at rest none is."""
         return bool(self._hosts)
 
-    def add(self, host: ChannelHost) -> None:
+    def add(self, host: ChannelHost, *, listed: bool = True) -> None:
         self._hosts.append(host)
+        if not listed:
+            self._unlisted.add(host.name)
 
     def add_broken(self, name: str) -> None:
         """Its adapter cannot be used; its state is "failed"."""
         self._broken.append(name)
 
     def states(self) -> dict[str, str]:
-        """The state of each channel, except the terminal and the page."""
+        """The state of each channel of the configuration."""
         states = dict.fromkeys(self._broken, "failed")
-        own = (TERMINAL, WEB)
-        return states | {host.name: host.state for host in self._hosts if host.name not in own}
+        listed = [host for host in self._hosts if host.name not in self._unlisted]
+        return states | {host.name: host.state for host in listed}
 
     def serves(self) -> list[str]:
         """The channels that no other process can serve now."""
         ours = ("up", "down", "wedged")
         return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
-
-    def speaks(self) -> list[str]:
-        """The shared channels whose chats this process sends to."""
-        return [host.name for host in self._hosts if host.shares and host.speaks]
 
     def is_up(self, channel: str) -> bool:
         """Whether receipts from it can be expected."""
@@ -122,9 +122,11 @@ class HostedChannels:
 
 
 class Adapters:
-    """The adapters of the configured channels, each opened once."""
+    """The adapters of the configured channels, each opened once. `http` takes the requests of their
+    platforms."""
 
-    def __init__(self, config: Config, plugins: Plugins) -> None:
+    def __init__(self, config: Config, plugins: Plugins, http: Http) -> None:
+        self.http = http
         self._config = config
         self._plugins = plugins
         self._opened: dict[str, Channel] = {}
@@ -141,7 +143,7 @@ class Adapters:
                 self._broken[name] = broken
                 raise
             if isinstance(channel, Receiving):
-                channel.reached_at(self._config.web.channel_url(name))
+                channel.reached_at(self.http.channel_url(name))
             self._opened[name] = channel
         return self._opened[name]
 
@@ -162,9 +164,9 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
-    the same store. `text_of`: a run's text so far, in whichever process it is driven. `strangers`:
-    what gates ask about people who are not in the configuration. `showing`: see Hosting."""
+    """Starts channels as tasks and adds them to `channels`. `text_of`: a run's text so far, in
+    whichever process it is driven. `strangers`: what gates ask about people who are not in the
+    configuration. `sharing`, `companions`: see Hosting."""
 
     config: Config
     channels: HostedChannels
@@ -174,9 +176,9 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters
     received: Received
     clock: Clock
-    sharing: Sharing | None = None
+    sharing: Sharing = Sharing()
     strangers: Strangers | None = None
-    showing: Callable[[ShowingParts], Sequence[Showing]] | None = None
+    companions: Callable[[ChannelParts], Sequence[Companion]]
 
     @property
     def reception(self) -> Reception:
@@ -196,10 +198,16 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         hosting = Hosting(sharing=self.sharing, attended=terminal.attended)
         return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
 
-    def start_web(self, tasks: asyncio.TaskGroup, channel: WebChannel) -> asyncio.Task[None]:
+    def start_brought(
+        self, tasks: asyncio.TaskGroup, channels: Mapping[str, Channel]
+    ) -> list[asyncio.Task[None]]:
+        """Start the channels that plugins bring, which let their people in themselves."""
         # Every process shows what it sends to its own pages; pages opened later read the log.
         hosting = Hosting(sharing=self.sharing, attended=lambda _chat: True)
-        return self._start(tasks, WEB, channel, _AT_THE_PAGE, hosting)
+        return [
+            self._start(tasks, name, channel, _NOBODY, hosting)
+            for name, channel in channels.items()
+        ]
 
     def start_configured(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Start the configured channels, except broken ones. Raises ConfigError."""
@@ -218,6 +226,10 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         except PluginBroken:
             self.channels.add_broken(name)
             return []
+        lacks = self.adapters.http.lacks
+        if lacks and isinstance(channel, Receiving):
+            self.channels.lacks[name] = lacks
+            logger.warning("{}: {}", name, lacks)
         gate = gate_of(settings, channel.capabilities, self.strangers)
         return [self._start(tasks, name, channel, gate, self._hosting(name, channel, settings))]
 
@@ -227,30 +239,13 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
             limit = settings.max_attachment_mb * 1_000_000
             fetcher = AttachmentFetcher(name, channel, self.bus, self.clock, self.received, limit)
         return Hosting(
-            showing=self.showing,
-            preview=settings.preview,
-            show_tools=settings.show_tools,
-            marks=settings.marks,
+            settings=settings,
+            companions=self.companions,
             text_of=self.text_of,
             blobs=self.received.blobs,
             fetcher=fetcher,
             arrived=self.operations.engine.records.arrived,
             sharing=self.sharing,
-            menus=self._menus(channel, settings),
-        )
-
-    def _menus(self, channel: Channel, settings: ChannelSettings) -> MenuSettings:
-        everybody = Role.MEMBER if settings.members else Role.OWNER
-        if isinstance(channel, CommandingByChat) and not settings.members:
-            everybody = Role.GUEST  # of those who are let in, and of strangers
-        return MenuSettings(
-            by_role={role: menu(self.operations, role) for role in Role},
-            everybody=everybody,
-            persons={
-                **dict.fromkeys(settings.guests, Role.GUEST),
-                **dict.fromkeys(settings.members, Role.MEMBER),
-                **dict.fromkeys(settings.owners, Role.OWNER),
-            },
         )
 
     def _start(
@@ -263,7 +258,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     ) -> asyncio.Task[None]:
         rng = random.Random()  # noqa: S311 - jitter, nothing secret
         host = ChannelHost(name, channel, self.bus, self.clock, rng, hosting)
-        self.channels.add(host)
+        self.channels.add(host, listed=name in self.config.channels)
         serving = partial(host.run, self.intake(name, gate, host))
         work = supervised(f"channel {name}", serving, self.clock)
         return tasks.create_task(work, name=f"channel {name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from loguru import logger
@@ -12,15 +12,14 @@ from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.tools.network.addresses import Addresses
-from nanobot.tools.policy import STEERING
+from nanobot.store.opening import Store
 from nanobot.tools.walls import WALLS, NoWalls, Walls
+from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Transcriber
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import TaintMarks
 
 
 def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
@@ -45,7 +44,7 @@ def walls_of(config: Config) -> Walls:
     build = provided(WALLS)
     if build is None:
         return NoWalls()
-    return build((config.home, config.file), Addresses(config.tools.web.allow_private))
+    return build((config.home, config.file), config.tools.web.allow_private)
 
 
 def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
@@ -59,10 +58,14 @@ def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
     return transcriber
 
 
-def taint_of(config: Config, marks: TaintMarks) -> TaintedFiles:
-    """The record of workspace files with content from outside. File names that it creates itself,
-    to hide files from commands, do not count."""
-    return TaintedFiles(config.workspace, marks, expected=STEERING)
+FILE_LABELS: Interface[Callable[[Path, Store], LabelledFiles]] = Interface(name="file_labels")
+"""Opens the labels of the files of a workspace, which a store keeps."""
+
+
+def labels_of(config: Config, store: Store) -> LabelledFiles | None:
+    """The labels of the workspace's files; None if no plugin keeps any."""
+    keep = provided(FILE_LABELS)
+    return None if keep is None else keep(config.workspace, store)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -21,15 +21,12 @@ from nanobot.boundary import boundary, ungrouped
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
-from nanobot.operations.catalogue import plugin_with
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
-from nanobot.seam.faces import Metric
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
-from nanobot.seam.plugin import Plugin, resolved
+from nanobot.seam.plugin import resolved
 from nanobot.seam.works import Follow, Works
-from nanobot.server.plugin_metrics import metrics_of_plugins
 from nanobot.supervision import Work, begin_all
 from nanobot.text import Sentence
 
@@ -61,6 +58,10 @@ class Plugged:
     @property
     def on(self) -> Mapping[str, FoundPlugin]:
         return self._switched.on
+
+    @property
+    def off(self) -> Mapping[str, Sentence]:
+        return self._switched.off
 
     @property
     def switched(self) -> Switched:
@@ -123,14 +124,21 @@ class Plugged:
         return []
 
     @contextmanager
-    def failing(self, found: FoundPlugin, field: str) -> Iterator[None]:
-        """Catch a failure while inside, and note it as the plugin's."""
-        why = ""
+    def failing(
+        self, found: FoundPlugin, field: str, *passing: type[NanobotError]
+    ) -> Iterator[None]:
+        """Catch a failure while inside, and note it as the plugin's, unless it is a `passing` one,
+        which is raised."""
+        why, passed = "", list[Exception]()
         with boundary(f"{field} of the plugin {found.name}") as caught:
             try:
                 yield
+            except passing as error:
+                passed.append(error)
             except NanobotError as error:
                 why = str(error)
+        if passed:
+            raise passed[0]
         if caught.error is not None:
             why = f"{type(caught.error).__name__}: {caught.error}"
         if why:
@@ -197,19 +205,24 @@ class Plugged:
                 await manager.__aexit__(None, None, None)
 
     @asynccontextmanager
-    async def around_runs(self) -> AsyncIterator[None]:
-        """Enter what plugins have around all runs. If one fails, the others are entered."""
+    async def around(
+        self, field: str, more: Things = NOTHING, *passing: type[NanobotError]
+    ) -> AsyncIterator[None]:
+        """Enter what plugins have in that field, offering `more` in addition. If one fails, the
+        others are entered. Raises `passing` errors."""
         async with AsyncExitStack() as stack:
             for found in self.on.values():
-                if found.plugin.around_runs is not None:
-                    await stack.enter_async_context(self._around_runs(found))
+                if getattr(found.plugin, field) is not None:
+                    await stack.enter_async_context(self._around(found, field, more, *passing))
             yield
 
     @asynccontextmanager
-    async def _around_runs(self, found: FoundPlugin) -> AsyncIterator[None]:
-        field, entered = "around_runs", []
-        with self.failing(found, field):
-            manager = _manager(self.call(found, field))
+    async def _around(
+        self, found: FoundPlugin, field: str, more: Things, *passing: type[NanobotError]
+    ) -> AsyncIterator[None]:
+        entered = []
+        with self.failing(found, field, *passing):
+            manager = _manager(self.call(found, field, more))
             async with asyncio.timeout(getattr(manager, "seconds", START_SECONDS)):
                 await manager.__aenter__()
             entered.append(manager)
@@ -226,26 +239,6 @@ class Plugged:
     def views(self) -> list[PluginView]:
         """Every plugin that is installed, with those that could not be loaded."""
         return views(self._switched, self.failures)
-
-    def absent(self, path: str) -> Sentence:
-        """Why nothing is served at a path that belongs to a plugin which is not on, or which
-        failed; else ""."""
-        api = path.removeprefix("/api/")
-        owner = "" if api == path else plugin_with(api.replace("/", " "))
-        for name, found in installed().found.items():
-            if name != owner and not _serves(found.plugin, path):
-                continue
-            if why := self._switched.off.get(name):
-                return f"This belongs to the plugin {name}. {why}"
-            if self.failures.get(name):
-                return f"This belongs to the plugin {name}, which failed: `plugins list` says why."
-        return ""
-
-
-def _serves(plugin: Plugin, path: str) -> bool:
-    places = (f"/plugins/{plugin.name}/", *plugin.paths)
-    below = tuple(each for each in places if len(each) > 1 and each.endswith("/"))
-    return path in places or path.startswith(below)
 
 
 def _manager(given: Any) -> AbstractAsyncContextManager[Any]:
@@ -275,13 +268,3 @@ def views(which: Switched, failures: Mapping[str, Mapping[str, str]]) -> list[Pl
         for each in plugins.left_out
     ]
     return sorted(shown, key=lambda view: (view.package, view.name))
-
-
-class PluginMetrics:
-    """See nanobot.seam.faces.CurrentMetrics."""
-
-    def __init__(self, plugged: Plugged) -> None:
-        self._plugged = plugged
-
-    async def collect(self) -> Sequence[Metric]:
-        return await metrics_of_plugins(self._plugged.each_awaited)

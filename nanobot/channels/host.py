@@ -1,10 +1,10 @@
-"""The host of one channel: supervises its intake, delivers its messages, and shows "typing"."""
+"""The host of one channel: supervises its intake, and delivers its messages."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -13,40 +13,24 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
-from nanobot.channels.activity import Activity, RunEnded, RunInProgress
 from nanobot.channels.attachments import AttachmentFetcher
-from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.commands import CommandsInProgress
+from nanobot.channels.companions import ChannelParts, Companion, Companions
 from nanobot.channels.delivery import Delivery
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.menus import Menus, MenuSettings, menus_of
-from nanobot.channels.missed_reactions import MissedReactions
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.sender import Arrived, PartSender
-from nanobot.channels.shared_chats import SharedChats
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import Showing, ShowingParts
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
-from nanobot.ports import (
-    BlobReader,
-    Channel,
-    Clock,
-    Filing,
-    Recalling,
-    Receiving,
-    Telling,
-)
+from nanobot.ports import BlobReader, Channel, Clock, Filing
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
 from nanobot.session.said import Waiting
 from nanobot.supervision import Work, begin_all
 
-TYPING_AFTER = 1.0
-"""Seconds until typing is shown, so that a quick answer needs no extra call."""
-TYPING_EVERY = 4.0
-"""Platforms hide the sign after about five seconds."""
 MISSED_HEARTBEATS = 2
 """After this many missed signs of life a channel that is up is restarted."""
 
@@ -60,23 +44,18 @@ class _Silent(ChannelDown):
 
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a channel is hosted. `showing`: gives the ways to show runs that work. `text_of` returns
-    a run's text so far (None: it is not driven here); `blobs` has the contents of files; `fetcher`
-    gets the files of messages; `menus` sets the platform's command menus; `arrived` tells which
-    messages of a platform are known to be ours. `sharing`: set if other processes use the same
-    store. `attended`: set if they serve this channel too; tells whether a client is attached here
-    to the chat with that id."""
+    """How a channel is hosted. `companions`: gives what plugins do for it. `text_of` returns a
+    run's text so far (None: it is not driven here); `blobs` has the contents of files; `fetcher`
+    gets the files of messages; `arrived` tells which messages of a platform are known to be ours.
+    `sharing`: what other processes over the same store do. `attended`: see Sharing.chats."""
 
-    showing: Callable[[ShowingParts], Sequence[Showing]] | None = None
-    preview: bool = True
-    show_tools: bool = False
-    marks: bool = False
+    settings: ChannelSettings = ChannelSettings(type="")
+    companions: Callable[[ChannelParts], Sequence[Companion]] = lambda _parts: ()
     text_of: Callable[[str], str | None] = lambda _run_id: None
     blobs: BlobReader | None = None
     fetcher: AttachmentFetcher | None = None
-    menus: MenuSettings = MenuSettings()
     arrived: Arrived | None = None
-    sharing: Sharing | None = None
+    sharing: Sharing = Sharing()
     attended: Callable[[str], bool] | None = None
 
 
@@ -104,7 +83,6 @@ class ChannelHost:
         self._backoff = Backoff(1.0, _LONGEST_BACKOFF, rng=rng)
         self._hosting = hosting
         self._bus = bus
-        self._activity = Activity(name, bus, clock)
         self.moved = MovedChats(name, bus.journal, clock)
         self._commands = CommandsInProgress(name, bus, clock)
         self.commands: Waiting = self._commands
@@ -117,56 +95,39 @@ class ChannelHost:
         )
         self.confides, self.is_after = sender.confides, sender.is_after
         bus.on_slowed(name, sender.rates.heard)
-        self._leases = ChatLeases(bus.journal)
-        if hosting.sharing is not None and not channel.capabilities.waits:
-            self._leases = hosting.sharing.chats(name, bus.journal)
-        self._showing = () if hosting.showing is None else hosting.showing(self._showing_parts())
-        self._menus = menus_of(name, channel, hosting.menus)
-        self._missed: MissedReactions | None = None
-        chats = None
-        if hosting.sharing is not None and hosting.attended is not None:
-            chats = SharedChats(clock, hosting.attended)
+        self._leases = hosting.sharing.chats(name, channel, bus, hosting.attended)
+        self._companions = Companions(name, hosting.companions(self._parts()))
+        sender.shaped = self._companions.shaped
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
-            *(self._release, self._may_depart, self._leases, chats),
+            *(self._companions.release, self._may_depart, self._leases),
         )
-        self._first_up = asyncio.Event()
+        self._intake: ChannelIntake | None = None
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
         self._scope: asyncio.Timeout | None = None
 
-    def _showing_parts(self) -> ShowingParts:
-        return ShowingParts(
+    def _parts(self) -> ChannelParts:
+        return ChannelParts(
             name=self.name,
             channel=self._channel,
             sender=self._sender,
-            journal=self._bus.journal,
-            clock=self._clock,
-            activity=self._activity,
             leases=self._leases,
             moved=self.moved,
             text_of=self._hosting.text_of,
-            preview=self._hosting.preview,
-            show_tools=self._hosting.show_tools,
-            marks=self._hosting.marks,
+            settings=self._hosting.settings,
         )
 
     def alive(self) -> None:
         self._heard = self._clock.monotonic()
         if self.state != "up":
             self._settle("up")
-            self._first_up.set()
-            if self._missed is not None:
-                self._missed.up()
+            self._companions.up()
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
         """A message is in the journal."""
-        if self._menus is not None:
-            self._menus.heard(message, role)
-        if self._commands.admitted(message, outcome):
-            return  # no run will answer it
-        for showing in self._showing:
-            showing.received(message, outcome)
+        performing = self._commands.admitted(message, outcome)
+        self._companions.admitted(message, outcome, role, performing=performing)
 
     @property
     def takes_files(self) -> bool:
@@ -178,52 +139,30 @@ class ChannelHost:
         self._bus.peers.here_changed()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive, deliver and show work until cancelled. If processes share a store, only the one
-        with the channel's lease does; if the channel is `shared`, only that one receives."""
+        """Receive and deliver until cancelled, as far as this process does."""
+        self._intake = intake
         try:
-            if self._hosting.sharing is None or self._channel.capabilities.waits:
-                await self._serve(intake)
-            elif not self.shares:
-                await self._in_turn(self._hosting.sharing, partial(self._serve, intake))
-            else:
-                await self.moved.load()
-                async with asyncio.TaskGroup() as tasks:
-                    self._leases.helping = True
-                    self._begin(tasks, self._speaking())
-                    await self._in_turn(self._hosting.sharing, partial(self._listening, intake))
+            await self._leases.serve(self)
         finally:
             await self._leases.leave()
 
-    @property
-    def shares(self) -> bool:
-        """Whether several processes send for it, each in different chats."""
-        return self._hosting.sharing is not None and self._channel.capabilities.shared
+    def standby(self) -> None:
+        """Another process receives for it."""
+        self._settle("standby")
 
     @property
     def speaks(self) -> bool:
         """Whether this process sends to the channel's chats."""
-        return self.state in _SERVED or (self.shares and self.state == "standby")
+        return self.state in _SERVED or (self._leases.helping and self.state == "standby")
 
-    async def _in_turn(self, sharing: Sharing, serve: Callable[[], Awaitable[None]]) -> None:
-        """Serve while this process has the channel's lease, and wait for it in between."""
-        lease = sharing.turn(self.name, shares=self.shares)
-        while True:
-            self._leases.helping = self.shares
-            if not await lease.take():
-                self._settle("standby")
-                logger.info("{}: another process serves it; waiting", self.name)
-                await lease.wait()
-            self._leases.helping = False
-            await lease.holding(serve)
-
-    async def _serve(self, intake: ChannelIntake) -> None:
+    async def work(self, *, speaks: bool = True, receives: bool = True) -> None:
+        """Send to the chats, receive from the platform, or both, until cancelled."""
         await self.moved.load()
+        works = self._speaking() if speaks else {}
+        if receives and self._intake is not None:
+            works |= self._receiving_works(self._intake)
         async with asyncio.TaskGroup() as tasks:
-            self._begin(tasks, self._speaking() | self._receiving_works(intake))
-
-    async def _listening(self, intake: ChannelIntake) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            self._begin(tasks, self._receiving_works(intake))
+            self._begin(tasks, works)
 
     def _begin(self, tasks: asyncio.TaskGroup, works: Mapping[str, Work]) -> None:
         named = {f"{self.name}: {name}": work for name, work in works.items()}
@@ -231,66 +170,31 @@ class ChannelHost:
         self._receiving = begun.get(_INTAKE, self._receiving)
 
     def _speaking(self) -> dict[str, Work]:
-        """The tasks that deliver and show work, by name."""
-        works: dict[str, Work] = {"delivery": self._delivery.run}
-        if (sharing := self._hosting.sharing) is not None:
-            works["outbox of other processes"] = partial(sharing.outbox, self.name, self._bus)
-        typing = self._channel.capabilities.typing
-        if typing or self._showing:
-            works["activity"] = partial(self._activity.watch, self._ended)
-        if typing:
-            works["typing"] = self._show_typing
-        for showing in self._showing:
-            works[type(showing).__name__.lower()] = showing.run
-        return works
+        """The tasks that deliver, by name."""
+        return {"delivery": self._delivery.run, **self._companions.speaking()}
 
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
         """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
         if self._hosting.fetcher is not None:
             works["files"] = self._hosting.fetcher.run
-            if (sharing := self._hosting.sharing) is not None and isinstance(channel, Receiving):
-                works["files of other processes"] = partial(sharing.files, self.name, self._bus)
         works["commands in progress"] = self._commands.run
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:
             works["heartbeat"] = partial(self._watch_heart, channel.capabilities.heartbeat)
-        if isinstance(channel, Recalling):
-            self._missed = MissedReactions(
-                self.name, channel, intake, self._bus.journal, self.moved, self._clock
-            )
-            works["missed reactions"] = self._missed.run
-        if self._menus is not None:
-            works["commands"] = partial(self._show_menus, self._menus)
-        return works
+        return works | self._companions.receiving(intake)
 
     def drafted(self, address: Address) -> str:
         """The text of the chat's draft; see intake.Host."""
-        for showing in self._showing:
-            text = showing.draft(address)
-            if text is not None:
-                return text or self._bus.peers.draft_in(address)
-        return ""
-
-    async def _release(self, key: str) -> None:
-        for showing in self._showing:
-            await showing.release(key)
+        text = self._companions.draft(address)
+        return "" if text is None else text or self._bus.peers.draft_in(address)
 
     def _may_depart(self, message: OutboundMessage) -> bool:
         """Whether the chat shows nothing that the message must replace, or wait for. Clients that
         attach see that a run ended before they see its answer."""
         if self._channel.capabilities.waits:
             return False
-        return not any(showing.holds(message.key) for showing in self._showing)
-
-    def _ended(self, ended: RunEnded) -> None:
-        for showing in self._showing:
-            showing.ended(ended)
-
-    async def _show_menus(self, menus: Menus) -> None:
-        """Set the platform's command menus when it is reachable."""
-        await self._first_up.wait()
-        await menus.run()
+        return not self._companions.holds(message.key)
 
     def stop_intake(self) -> None:
         """Stop receiving; delivery continues."""
@@ -301,8 +205,7 @@ class ChannelHost:
         """Wait at most `seconds` for sends in progress. No new preview begins."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                for showing in self._showing:
-                    await showing.rest()
+                await self._companions.rest()
         await self._delivery.flush(seconds)
 
     async def close(self) -> None:
@@ -358,31 +261,3 @@ class ChannelHost:
                 self._settle("wedged")
                 self._scope.reschedule(asyncio.get_running_loop().time())
                 self._scope = None
-
-    async def _show_typing(self) -> None:
-        shown: dict[str, float] = {}
-        while True:
-            await self._activity.any()
-            await self._clock.sleep(TYPING_AFTER)
-            now = self._clock.monotonic()
-            runs = list(self._activity.runs.values())
-            shown = {run.run_id: shown[run.run_id] for run in runs if run.run_id in shown}
-            for run in runs:
-                due = shown.get(run.run_id, run.since + TYPING_AFTER)
-                if due > now or any(showing.shows(run) for showing in self._showing):
-                    continue
-                if self._sender.rates.free(run.address.chat_id):
-                    shown[run.run_id] = now + TYPING_EVERY
-                    with boundary(f"typing in {run.address}"):
-                        await self._typing(run)
-
-    async def _typing(self, run: RunInProgress) -> None:
-        channel, there = self._channel, self.moved.there(run.address)
-        try:
-            async with asyncio.timeout(5):
-                if run.tool and isinstance(channel, Telling):
-                    await channel.tell(there, run.tool)
-                else:
-                    await channel.typing(there)
-        except (ChannelError, TimeoutError) as error:
-            logger.debug("{}: typing could not be shown: {}", run.address, error)

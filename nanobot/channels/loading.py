@@ -1,31 +1,18 @@
-"""Loads channel adapters by their entry points, and gives their hosts the operations: as menus of
-commands, and as what an intake asks."""
+"""Loads channel adapters by their entry points, and gives their intakes the operations."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from nanobot.channels.catching_up import CatchingUp
 from nanobot.channels.reception import Reception
 from nanobot.config.loader import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
-from nanobot.messages import Role
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.translations import in_other_languages
-from nanobot.ports import Capabilities, Channel, MenuCommand, Setup
-from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins, check_opener
+from nanobot.ports import Capabilities, Channel
+from nanobot.seam.entry_points import CHANNELS, Plugins
 
 _METHODS = ("run", "render", "send", "find", "typing", "close")
-
-
-def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
-    """The commands for a person with this role, for a platform's menu."""
-    return tuple(
-        MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
-        for operation in operations.listed
-        if operation.listed and operation.may(role) and " " not in operation.name
-    )
 
 
 def reception(operations: Dispatcher) -> Reception:
@@ -54,7 +41,7 @@ def open_channel(name: str, settings: ChannelSettings, plugins: Plugins | None =
             f"installed are {', '.join(sorted(types)) or 'none'}"
         )
     keys = {**settings.settings, **_shared(settings)}
-    return plugins.opened(CHANNELS, settings.type, lambda opener: _whole(opener(name, keys)))
+    return plugins.opened(CHANNELS, settings.type, lambda opener: whole(opener(name, keys)))
 
 
 def _shared(settings: ChannelSettings) -> dict[str, object]:
@@ -70,22 +57,9 @@ def _shared(settings: ChannelSettings) -> dict[str, object]:
     return shared | ({"link_previews": True} if settings.link_previews else {})
 
 
-def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
-    """What to ask before a channel of that type can be opened; without questions if the adapter
-    defines none. Raises PluginBroken, and KeyError for an unknown type."""
-
-    def read(plugin: LoadedPlugin[Any]) -> Setup:
-        check_opener(plugin.what, "a channel")
-        setup = getattr(sys.modules.get(plugin.what.__module__), "SETUP", None)
-        if setup is not None and not isinstance(setup, Setup):
-            raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
-        return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
-
-    return (plugins or Plugins()).one(CHANNELS, kind, read).what
-
-
-def _whole(opened: Any) -> Channel:
-    """Raises PluginBroken, which names the missing parts of nanobot.ports.Channel."""
+def whole(opened: Any) -> Channel:
+    """The thing itself. Raises PluginBroken, which names the missing parts of
+    nanobot.ports.Channel."""
     lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import typer
@@ -11,8 +10,6 @@ from typer.core import TyperGroup
 from nanobot.cli.translated_help import translate
 
 _WHOLE = 1_000
-_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
-_LANGUAGES = ("zh",)
 _LISTING = frozenset({"plugins"})
 """Groups that list their contents if no command is named."""
 _PREFIX = "Value error, "
@@ -29,8 +26,7 @@ class Group(TyperGroup):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        if _may_need_translation():
-            translate(self)
+        translate(self)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each with its whole sentence, wrapped to the next line if it is long."""
@@ -54,12 +50,6 @@ class Group(TyperGroup):
         except typer.BadParameter as error:
             error.message = in_words(error.message)
             raise
-
-
-def _may_need_translation() -> bool:
-    """Whether the environment names a language that there are texts in."""
-    named = (os.environ.get(name, "") for name in _VARIABLES)  # noqa: TID251 - before it is read
-    return any(each.lower().startswith(_LANGUAGES) for each in named)
 
 
 def in_words(message: str) -> str:

@@ -115,15 +115,14 @@ async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
     never in a stored log.
     """
     await is_ready.wait()
-    access = parts.http.access
-    if not access.url or access.credentials is None or not parts.operations.has("web link"):
+    url = parts.http.api_url
+    if not url or not parts.operations.has("web link"):
         return
     if sys.stderr.isatty():
-        warn(f"The page: {access.link().url}")
+        link = await parts.operations.call("web link", {})
+        warn(f"The page: {link.url}")
     else:
-        logger.info(
-            "the page is at {}; `nanobot dashboard` gives a link to it", parts.http.public_url
-        )
+        logger.info("the page is at {}; `nanobot dashboard` gives a link to it", url)
 
 
 def _ready(line: str) -> None:

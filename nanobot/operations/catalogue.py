@@ -11,9 +11,7 @@ from nanobot.operations import (
     channels,
     conversation,
     health,
-    help,
     plugins,
-    security,
     status,
     tools,
 )
@@ -24,12 +22,10 @@ from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
 _MODULES = (
-    help,
     conversation,
     status,
     approvals,
     tools,
-    security,
     channels,
     plugins,
     health,

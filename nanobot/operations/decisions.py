@@ -135,7 +135,7 @@ class Decisions:
         question = APPROVALS.of(approval.id, said.message.address)
         if await self._engine.journal.outbound(question) is None:
             return False
-        session = await self._engine.records.session(said.session_key)
+        session = await self._engine.journal.session(said.session_key)
         return session is None or session.updated_at <= approval.asked_at
 
     async def _was_shown(self, approval: Approval, message: InboundMessage, order: Order) -> bool:

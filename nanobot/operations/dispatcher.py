@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,9 +32,10 @@ from nanobot.operations.conversation import cancel_children
 from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
-from nanobot.operations.own_words import data_of, own_words
 from nanobot.operations.unreadable import below
 from nanobot.operations.verdict import reaction
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session import keys
 from nanobot.session.inbox import Admission
@@ -42,7 +43,7 @@ from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
 from nanobot.session.said import Order, Said, Waiting, notice
 from nanobot.session.states import RunState
-from nanobot.text import Sentence, pattern
+from nanobot.text import Sentence, Spans, pattern
 
 _AT_ONCE = AtOnce()
 _MOST_UNREADABLE = 1_000
@@ -53,6 +54,8 @@ _NOTHING_RUNS = {
 }
 
 
+OWN_WORDS: Interface[Callable[[Operation, str, object], Spans]] = Interface("own_words")
+"""The parts of a rendered result that are nanobot's own words; none if nothing translates them."""
 AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
 """Whoever may open the control socket."""
 
@@ -107,7 +110,7 @@ class Dispatcher:
             longer = self._by_alias.get(several) or self._by_alias.get(f"{several} list")
             if words and longer is not None:
                 return longer, "".join(words[count:])
-        if name == "start":  # what stands behind it is a link's
+        if name == "start" and name in self._by_name:  # what stands behind it is a link's
             return self._by_name[name], ""
         operation = self._by_name.get(name) or self._by_name.get(f"{name} list")
         if operation is None or (argument and self._of_plugin_off(text)):
@@ -129,13 +132,16 @@ class Dispatcher:
         name, alone = match[1].lower(), match.end() == len(text.rstrip())
         names = dict.fromkeys(operation.split()[0] for operation in self._by_alias)
         if name in names:
-            return f"/{name} needs another word: /help {name} lists them."
+            words = {each.split()[1] for each in self._by_alias if each.startswith(f"{name} ")}
+            return f"/{name} needs another word: {', '.join(sorted(words))}."
         if plugin := plugin_with_word(name):
             return off_here(f"/{name}", plugin)
         near = difflib.get_close_matches(name, names, 1)
-        if near:
-            return f"There is no /{name}. Did you mean /{near[0]}? /help lists the commands."
-        return f"There is no /{name}; /help lists the commands." if alone else ""
+        if not near and not alone:
+            return ""
+        meant: Sentence = f"Did you mean /{near[0]}?" if near else ""
+        listed: Sentence = "/help lists the commands." if self.has("help") else ""
+        return " ".join(filter(None, (f"There is no /{name}.", meant, listed)))
 
     def _of_plugin_off(self, text: str) -> str:
         """The operation that a command asks for, if its plugin is off; otherwise empty."""
@@ -255,7 +261,8 @@ class Dispatcher:
             result, text = await _contained(operation, act(), seconds)
         except NanobotError as error:
             return invocation.answered(str(error), refused=True)
-        own = own_words(operation, text, data_of(operation, result))
+        words = provided(OWN_WORDS)
+        own = () if words is None else words(operation, text, result)
         admission = invocation.answered(text, choices=operation.choices(result), own=own)
         if operation.quiet and message.pressed and admission.answer is not None:
             alone = {"only_for": message.sender.id, "discreet": True}

@@ -66,7 +66,7 @@ class PluginView(msgspec.Struct, frozen=True, kw_only=True):
 
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
-    type on the quality scale; "": none."""
+    type on the quality scale; "": none. `lacks`: what it cannot do here, and why; "": nothing."""
 
     name: str
     type: str
@@ -75,6 +75,7 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     owners: list[str]
     members: list[str]
     grade: str = ""
+    lacks: Sentence = ""
 
 
 class LiveChanges(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -15,13 +15,8 @@ from nanobot.session.entries import Body, Entry
 from nanobot.session.views import EntryView, Remark
 from nanobot.text import Sentence
 
-if TYPE_CHECKING:
-    from nanobot.session.views import Records
-
 REMARK_SECONDS = 5.0
 """Time limit for the remarks of a plugin on one run."""
-MOST_RUNS = 50
-"""A page of a conversation has remarks on so many runs, the latest."""
 _MOST = 20
 _CHARS = 500
 
@@ -46,9 +41,13 @@ class Remarks:
     def __init__(self, functions: Sequence[tuple[str, Remarking]] = ()) -> None:
         self._functions = tuple(functions)
 
+    def __bool__(self) -> bool:
+        """Whether any plugin remarks on runs."""
+        return bool(self._functions)
+
     async def on(self, run_id: str, views: Sequence[EntryView]) -> tuple[Remark, ...]:
         """The remarks on a run with these entries."""
-        if not self._functions:
+        if not self:
             return ()
         entries = [as_entry(view) for view in views if view.run_id == run_id]
         remarks: list[Remark] = []
@@ -61,32 +60,8 @@ class Remarks:
                 remarks.append(Remark(by=name, run_id=run_id, text=text, failed=True))
         return tuple(remarks)
 
-    async def on_answers(
-        self, records: Records, entries: Sequence[EntryView]
-    ) -> tuple[Remark, ...]:
-        """The remarks on the runs that have a reply among these entries."""
-        if not self._functions:
-            return ()
-        replied = dict.fromkeys(e.run_id for e in entries if e.kind == "reply" and e.run_id)
-        remarks: list[Remark] = []
-        for run_id in list(replied)[-MOST_RUNS:]:
-            own = _whole(run_id, entries)
-            if own is None:
-                own = await records.run_entries(run_id)
-            remarks += await self.on(run_id, own)
-        return tuple(remarks)
-
 
 NO_REMARKS = Remarks()
-
-
-def _whole(run_id: str, entries: Sequence[EntryView]) -> Sequence[EntryView] | None:
-    """All entries of a run, if they are certainly among these: it begins with a message, and
-    something follows it."""
-    own = [entry for entry in entries if entry.run_id == run_id]
-    first = own[0]
-    begins = first.kind == "user" and first.body is not None and not first.body.get("steered")
-    return own if begins and own[-1].seq != entries[-1].seq else None
 
 
 def as_entry(view: EntryView) -> Entry:
@@ -112,13 +87,3 @@ async def _called(
         Remark(by=name, run_id=run_id, text=note.text[:_CHARS], entry=note.entry)
         for note in notes[:_MOST]
     ]
-
-
-def remark_lines(remarks: Sequence[Remark]) -> list[Sentence]:
-    """Remarks as lines of text."""
-    pairs = ((f"! {remark.by}: {remark.text}", _where(remark)) for remark in remarks)
-    return [" ".join(filter(None, pair)) for pair in pairs]
-
-
-def _where(remark: Remark) -> Sentence:
-    return f"(entry {remark.entry})" if remark.entry else ""

@@ -14,18 +14,11 @@ import msgspec
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval
 from nanobot.session.states import RunState, as_people_see
-from nanobot.session.views import RunView, SessionView, ToolCallView
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
 SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {
     Approval: ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
-    SessionView: (
-        *("key", "title", "updated_at", "has_unread", "pinned", "archived"),
-        *("waiting", "run", "found"),
-    ),
-    RunView: ("id", "state", "session_key", "created_at", "about", "error"),
-    ToolCallView: ("at", "name", "ok", "arguments", "text"),
 }
 """What a list shows of the rows of rooms on the way of a message, which do not think of lists."""
 _LONG = frozenset(

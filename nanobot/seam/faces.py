@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, NewType, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from nanobot.text import Sentence
+from nanobot.texts import Translate
 
 T = TypeVar("T")
 
@@ -48,31 +49,6 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     order: int = 100
     needs: str = ""
     whole: bool = False
-
-
-class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a plugin adds to the page; `script` is the path of its module, `style` that of
-    its stylesheet ("": it has none), `texts` those of the modules with its texts, by language.
-    `place`: where it is shown; `order`: its place in the menu; `needs`: the operation that a person
-    must be allowed to use (empty: it is for owners)."""
-
-    name: str
-    title: Sentence
-    icon: str
-    script: str
-    style: str = ""
-    texts: dict[str, str] = {}
-    place: Place = "menu"
-    needs: str = ""
-    order: int = 100
-
-
-class Frontend:
-    """What GET /api/me says of the page that a plugin serves: the version of its files, and the
-    views that plugins add. It is empty while none is served."""
-
-    version: str = ""
-    views: Sequence[PluginPage] = ()
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +118,8 @@ class Interface(msgspec.Struct, Generic[T], frozen=True):
 SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
 """The command that prints the log of the service of a home, from its environment; empty if nothing
 keeps one."""
+TRANSLATED: Interface[Translate] = Interface("translated")
+"""Says texts of nanobot's in other languages."""
 EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
 """Whether the embedded model can run in a home."""
 
@@ -190,11 +168,19 @@ class CurrentMetrics(Protocol):
 
 
 class Http:
-    """What this process serves over HTTP; as long as it serves nothing, all of it is empty."""
+    """What this process serves over HTTP, as a plugin offers it. This one serves nothing."""
+
+    lacks: Sentence = (
+        "nothing is received over HTTP: that needs the plugin http, which is not on: "
+        "`nanobot plugins on http` switches it on"
+    )
+    """What is said of a thing that needs a server for HTTP; empty if there is one."""
+    ready = False
+    """Whether all of the gateway is up, which sets this."""
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Where it listens; "" while it serves nothing."""
         return ""
 
     @property
@@ -202,8 +188,21 @@ class Http:
         """The same as this machine may ask it."""
         return ""
 
+    @property
+    def api_url(self) -> str:
+        """Where people reach the page and the HTTP API, without a / at its end; "" while these are
+        not served."""
+        return ""
+
+    def channel_url(self, name: str) -> str:
+        """Where the platform of a channel reaches it with requests; "" without a public address."""
+        return ""
+
     def on_drain(self, call: Callable[[], None]) -> None:
         """Call `call` when nothing new is accepted any more, so that long responses end."""
+
+    async def drain(self) -> None:
+        """Accept nothing new; active requests may finish."""
 
 
 class DeliveryReply(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from nanobot import translations
+from nanobot import texts
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
-from nanobot.seam.faces import FileReader, Guidance, Interface
+from nanobot.seam.faces import TRANSLATED, FileReader, Guidance, Interface
 from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.text import pattern
 
@@ -123,7 +123,8 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
     loader.each(PLUGINS, use)
     ordered = _in_order(found)
     folders = {name: each.plugin.texts for name, each in ordered.items()}
-    translations.use({name: folder for name, folder in folders.items() if folder is not None})
+    known = {name: folder for name, folder in folders.items() if folder is not None}
+    texts.use(known, partial(provided, TRANSLATED, ordered))
     return Installed(ordered, loader.left_out)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
 
 from nanobot.errors import PluginBroken
 from nanobot.seam.installed import FoundPlugin
+from nanobot.text import Sentence
 
 T = TypeVar("T")
 Things = Mapping[Any, Any]
@@ -24,15 +25,30 @@ class Contributions(Protocol):
         """Those plugins, by name."""
         ...
 
+    @property
+    def off(self) -> Mapping[str, Sentence]:
+        """Why each other one is off."""
+        ...
+
+    @property
+    def failures(self) -> Mapping[str, Mapping[str, str]]:
+        """Why which field of a plugin failed."""
+        ...
+
     def each(self, field: str, use: Callable[[FoundPlugin, Any], T]) -> list[T]:
         """Call the function in that field of each, and pass its result to `use`, which raises
         PluginBroken for an invalid one. Such a plugin is named, and the others are used."""
         ...
 
     async def each_awaited(
-        self, field: str, use: Callable[[FoundPlugin, Any], T], seconds: float
+        self,
+        field: str,
+        use: Callable[[FoundPlugin, Any], T],
+        seconds: float,
+        more: Things = NOTHING,
     ) -> list[T]:
-        """As `each`, of functions that may be asynchronous; each has so many seconds."""
+        """As `each`, of functions that may be asynchronous; each has so many seconds. They are
+        offered `more` in addition."""
         ...
 
 

@@ -36,11 +36,12 @@ FUNCTIONS = (
         "ledger",
         "arrivals",
         "outgoing",
+        "companions",
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
     *("propagation", "objects", "prompt", "around_runs", "serve", "sharing"),
-    *("before_channels", "draining"),
+    *("listening", "channels", "before_channels", "draining"),
     *("every_process", "one_process"),
 )
 """The fields that hold a Part."""
@@ -67,7 +68,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """The plugins that come before it, if they are installed."""
     texts: Path | None = None
     """The folder with translations of its texts: `zh.toml` for Chinese; see
-    `nanobot.texts.files`."""
+    `nanobot.plugins.common.translation.files`."""
     settings: type[msgspec.Struct] | None = None
     """Its table `[NAME]`: a subclass of nanobot.config.settings.base.Settings, every key with a
     default."""
@@ -115,6 +116,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     outgoing: Part | None = None
     """Gives functions that change messages with nanobot's own words (`OutboundMessage.own_words`)
     before they are rendered for a chat; log and outbox keep the original."""
+    companions: Part | None = None
+    """Gives what accompanies a channel besides receiving and delivering. Called for each configured
+    channel, with its `nanobot.channels.companions.ChannelParts`."""
     results: Part | None = None
     """Gives functions that change the results of tool calls before they are recorded."""
     policy: Part | None = None
@@ -169,6 +173,13 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""
+    listening: Part | None = None
+    """Gives an asynchronous context manager that is entered before a gateway recovers its runs, and
+    left after its channels are closed: a server, whose address may be taken. If it raises
+    ConfigError, the gateway does not start."""
+    channels: Part | None = None
+    """Gives channels by name that need no table in `channels`, as nanobot.ports.Channel. It lets
+    their people in itself. Called when everything listens."""
     before_channels: Part | None = None
     """Gives asynchronous functions for which the channels of a gateway wait when it starts."""
     draining: Part | None = None

@@ -232,7 +232,7 @@ class ControlServer:
         own = session.startswith(f"{TERMINAL}:")
         chat = session.removeprefix(f"{TERMINAL}:") if own else session
         attached = _Attached(writer, session, chat, request.language)
-        row = await self._engine.records.session(session)
+        row = await self._engine.journal.session(session)
         hello = self._hello(session)
         if row is not None:
             hello = msgspec.structs.replace(hello, entries=row.entries, changed_at=row.updated_at)

@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.runs import Claim, Ending, Lane, Run
+from nanobot.session.runs import Claim, Ending, Run
 from nanobot.session.states import RunKind
 
 
@@ -70,14 +70,6 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
     stopped: Run | None = None
     held: float = 0.0
     claim: Claim | None = None
-
-
-class Consumed(msgspec.Struct, frozen=True):
-    """A message that a program answers itself. Its lane is held until then."""
-
-    inbound_id: int
-    lane: Lane
-    message: InboundMessage
 
 
 FETCHING_SECONDS = 300.0

@@ -16,8 +16,8 @@ from nanobot.providers.base import Usage
 from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
-from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Consumed, Unfetched
-from nanobot.session.outbox import BuryScope, OutboundRow, Taken
+from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Unfetched
+from nanobot.session.outbox import BuryScope, OutboundRow
 from nanobot.session.runs import (
     Claim,
     Ending,
@@ -87,20 +87,6 @@ class Outgoing(Protocol):
 
     async def next_outbound(self, address: Address) -> OutboundRow | None:
         """The oldest unsent message of a chat, with its parts."""
-        ...
-
-    async def take_chat(self, address: Address, *, helping: bool) -> Taken:
-        """Acquire or renew the lease of a chat, unless another process has it. After another
-        process takes over, the verbs of the chat's messages raise Fenced. `helping`: this process
-        does not receive for the channel, and may send only if the process that does shares it."""
-        ...
-
-    async def renew_chats(self, addresses: Sequence[Address]) -> list[Address]:
-        """Renew these leases. Returns the chats that this process still has."""
-        ...
-
-    async def leave_chats(self, addresses: Sequence[Address]) -> None:
-        """Release these chats at once. No send to them may be in progress."""
         ...
 
     async def outbound(self, key: str) -> OutboundRow | None:
@@ -270,18 +256,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         """Return a live run unfinished at a clean shutdown. This does not count as an attempt."""
         ...
 
-    async def renew(self) -> None:
-        """Renew the lease of every lane that this process drives. The run of a lost lane gets
-        Fenced at its next verb."""
-        ...
-
     async def post(self, session_key: str, message: OutboundMessage) -> None:
         """Send a message unasked: create its entry and its outbound row."""
-        ...
-
-    async def take_inbound(self, done: Consumed | None) -> Consumed | None:
-        """Settle the message taken before, and take the oldest free one without a run. Its lane is
-        held until it is settled. If the process dies, the message becomes free again."""
         ...
 
     async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
@@ -290,10 +266,6 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
 
     async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:
         """End that run and return it, or withdraw its message if there is no run yet."""
-        ...
-
-    async def oldest_owed(self) -> OutboundRow | None:
-        """The oldest unsent message of all chats, with its parts."""
         ...
 
     async def history(self, session_key: str) -> tuple[Entry, ...]:

@@ -22,10 +22,14 @@ class Keys(NamedTuple):
     def id_of(self, key: str) -> str:
         return key.removeprefix(f"{self.word}:").partition(":")[0]
 
+    def is_of(self, key: str) -> bool:
+        """Whether a key is of this kind."""
+        return key.startswith(f"{self.word}:")
+
     def number_of(self, key: str) -> int | None:
         """The row id in the key; None for a key of another kind."""
         text = self.id_of(key)
-        whose = key.startswith(f"{self.word}:") and text.isascii() and text.isdecimal()
+        whose = self.is_of(key) and text.isascii() and text.isdecimal()
         return int(text) if whose and len(text) <= _DIGITS else None
 
 
@@ -56,7 +60,7 @@ GREETINGS = Keys("greeting")
 
 def is_fork(session_key: str) -> bool:
     """Whether a session is a fork. Nothing that happens there may have an effect elsewhere."""
-    return session_key.startswith("fork:")
+    return FORKS.is_of(session_key)
 
 
 ONCE = "once"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Unpack
+from typing import Literal, Protocol, TypeAlias, Unpack
 
 import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.messages import EventKind, RunOptions, RunPayload
 from nanobot.session.runs import Run
+
+Report: TypeAlias = Literal["post", "follow_up"]
+"""How the end of a background run reaches its parent."""
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,28 +14,8 @@ from msgspec import Meta
 from nanobot.messages import Address
 from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import Body
-from nanobot.session.runs import Ending, Run, RunUsage
-from nanobot.session.states import RunKind, RunState
+from nanobot.session.runs import Ending, Run
 from nanobot.text import SHAPE, Sentence
-
-
-class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `has_unread`: it changed since it was read; a chat's is read when a message
-    arrives there, one of the page when a person views it. `run`: live run; `waiting`: messages
-    without a run; `found`: matching text."""
-
-    key: str
-    title: str
-    has_unread: bool
-    updated_at: float
-    created_at: float
-    model: str | None
-    entries: int
-    waiting: int
-    run: str | None
-    pinned: bool = False
-    archived: bool = False
-    found: str = ""
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,54 +39,6 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with entries of its log, in order. `remarks`: on the answers among them."""
-
-    session: SessionView
-    entries: tuple[EntryView, ...]
-    remarks: tuple[Remark, ...] = ()
-
-
-class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `usage`: set after it ended. `inbound_ids`: the messages that it answers. Background
-    runs have a `type`, a `title` and a `parent_session`, where their end is reported; `parent` is
-    the run that started it. `about`: its title, or the first sentence of the message that it
-    answers."""
-
-    id: str
-    session_key: str
-    kind: RunKind
-    state: RunState
-    parent: str | None
-    inbound_ids: tuple[int, ...]
-    usage: RunUsage | None
-    error: Sentence | None
-    origin: str
-    address: str
-    attempts: int
-    created_at: float
-    ended_at: float | None
-    type: str | None = None
-    title: str | None = None
-    parent_session: str | None = None
-    about: str = ""
-
-
-class ToolCallView(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call of a run. `arguments`: the model's text, unchanged. `message`: the latest request
-    to the run before the call."""
-
-    run_id: str
-    session_key: str
-    at: float
-    name: str
-    arguments: str
-    ok: bool
-    text: str
-    ms: int
-    message: str = ""
-
-
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Number of sessions, messages waiting for a run, unsent messages, failed messages, and rows
     that could not be read."""
@@ -128,31 +60,8 @@ class Records(Protocol):
         """How many rows of each kind there are."""
         ...
 
-    async def session(self, key: str) -> SessionView | None:
-        """One session."""
-        ...
-
-    async def forget_prompts(self) -> int:
-        """Give every session a new prompt at its next run. Returns how many had one."""
-        ...
-
     async def chats(self, channel: str) -> list[Address]:
         """The addresses where a channel's runs were requested, latest first; at most a thousand."""
-        ...
-
-    async def runs(
-        self, *, session: str, state: str, limit: int, kind: str = "", find: str = ""
-    ) -> list[RunView]:
-        """Runs of a session and the runs it started ("": of all), by state ("": any, "live": not
-        ended) and kind ("": any). `find`: words in the session's name, the title or the error."""
-        ...
-
-    async def run(self, run_id: str) -> RunView | None:
-        """One run."""
-        ...
-
-    async def run_entries(self, run_id: str) -> tuple[EntryView, ...]:
-        """The entries of one run, in order."""
         ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:

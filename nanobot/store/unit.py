@@ -237,26 +237,12 @@ class ChatClaims:
     without it, so a process that lost a chat writes nothing about its messages.
     """
 
-    def take(
-        self, connection: sa.Connection, address: Address, *, helping: bool
-    ) -> Callable[[], str | None]:
-        """Take a free chat. The returned function, called after the queries ran, gives the other
-        holder ("": unknown), or None if this process has the chat."""
-        return lambda: None
-
     def fence(self, connection: sa.Connection, address: Address) -> None:
         """Renew the claim and keep it until the transaction ends. Raises Fenced."""
 
     def renewed(self, connection: sa.Connection, address: Address) -> Callable[[], bool]:
         """As `fence`, but the returned function, called after the queries ran, tells the result."""
         return lambda: True
-
-    def renew(self, connection: sa.Connection, addresses: Sequence[Address]) -> list[Address]:
-        """Renew the claims; returns the chats that this process still has."""
-        return list(addresses)
-
-    def leave(self, connection: sa.Connection, addresses: Sequence[Address]) -> None:
-        """Release these chats."""
 
     def others(
         self, connection: sa.Connection, addresses: Sequence[Address]

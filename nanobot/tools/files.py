@@ -1,27 +1,7 @@
-"""What a plugin provides for the files of a workspace, on or off: the tools that read, write and
-search them."""
+"""The documented import path of what makes the tools for files of other places."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from nanobot.seam.promised import from_plugin
 
-import msgspec
-
-from nanobot.seam.faces import Interface
-from nanobot.tools.base import AnyTool
-from nanobot.tools.parsing.kinds import FileReaders
-from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import TaintedFiles
-
-
-class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that `roots` reaches. `taint` tracks those with untrusted content (None: only those
-    that these tools write). `readers` read documents (None: those of all installed plugins)."""
-
-    roots: ConfinedFiles
-    taint: TaintedFiles | None = None
-    readers: FileReaders | None = None
-
-
-FILE_TOOLS: Interface[Callable[[FilePlace], list[AnyTool]]] = Interface(name="file_tools")
-"""Makes the tools for a place."""
+__getattr__ = from_plugin(__name__, "", "nanobot.plugins.common.places")

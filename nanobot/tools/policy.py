@@ -5,7 +5,7 @@ It is a pure function: the first match decides in a table of configured rules, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from posixpath import normpath
@@ -16,10 +16,10 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence, pattern
-from nanobot.tools.commands import ESCAPES
-from nanobot.tools.network.host_patterns import among
+from nanobot.tools.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.globs import Glob
 
@@ -31,6 +31,9 @@ PROMPT_FILES = (
 # Ends a shell command, or runs another one within it.
 _SEPARATORS = pattern(r"[;&|<>`\n\r\\]|\$\(|\$\{|<\(|>\(")
 _PARTS = pattern(r"[;&|`\n\r(){}]+")
+
+ESCAPES: Interface[Callable[[str, str], bool]] = Interface(name="escapes")
+"""Whether a command that matches a pattern does more than it says."""
 
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):

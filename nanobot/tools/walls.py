@@ -4,12 +4,9 @@ reaches. A plugin builds them.
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -18,10 +15,6 @@ import msgspec
 from nanobot.errors import ToolError
 from nanobot.seam.faces import Interface
 from nanobot.text import Sentence
-from nanobot.tools.network.addresses import Addresses
-
-DYING_SECONDS = 5.0
-"""For so long the end of a killed program is waited for."""
 
 
 class NetworkAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,27 +148,6 @@ class NoWalls:
         return []
 
 
-WALLS: Interface[Callable[[Sequence[Path], Addresses], Walls]] = Interface(name="walls")
-"""Builds walls that hide these paths and let programs reach only addresses that pass the checks."""
-
-
-def kill(process: Process) -> None:
-    """Kill a program with its process group. If that is bwrap, the kernel then kills its process
-    namespace, whatever signals its members ignore.
-    """
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-async def end(process: Process) -> None:
-    """Kill a program with its process group, close our ends of its pipes, and wait until it is
-    gone. (Not forever: a process stuck in the kernel does not die.)
-    """
-    kill(process)
-    # The pipes are closed first: a process that left the group may hold their other ends open, and
-    # the wait would then not end. asyncio offers no public way to close them all.
-    process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DYING_SECONDS):
-            await process.wait()
+WALLS: Interface[Callable[[Sequence[Path], Sequence[str]], Walls]] = Interface(name="walls")
+"""Builds walls that hide these paths. Programs reach the public internet only, and the private
+hosts and networks that are named (`tools.web.allow_private`)."""

@@ -23,8 +23,7 @@ from nanobot.text import pattern
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.images import MAX_BYTES, look, too_large
-from nanobot.workspace.taint import TaintedFiles, digest_of_bytes
-from nanobot.workspace.taint_marks import MemoryMarks
+from nanobot.workspace.labelled_files import LabelledFiles
 
 FOLDER = "received"
 SPOKEN_FOLDER = "spoken"
@@ -56,7 +55,8 @@ _PASSED_ON = of(Speaker.PASSED_ON, privacy=Privacy.CONVERSATION)
 
 class Received:
     """Stores files received with messages: in `blobs`, and in the workspace within `roots`.
-    `transcriber` transcribes recordings.
+    `transcriber` transcribes recordings. Without `labels`, no content from outside is put into the
+    workspace: nothing could tell later where it came from.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class Received:
         blobs: Blobs | MemoryBlobs,
         roots: ConfinedFiles,
         transcriber: Transcriber | None = None,
-        taint: TaintedFiles | None = None,
+        labels: LabelledFiles | None = None,
     ) -> None:
         self.blobs = blobs
-        self._taint = taint or TaintedFiles(roots.workspace, MemoryMarks())
+        self._labels = labels
         self._roots = roots
         self.transcriber = transcriber
 
@@ -79,21 +79,22 @@ class Received:
 
         `at` (unix seconds) determines the folder. The same file under the same name is stored once,
         and no file is ever overwritten. Failures are described in `error`. `outside`: the content
-        is untrusted, and its file is marked so.
+        is untrusted, and its file is labelled so.
         """
         kept = _recognized(attachment, content)
         try:
-            # before the write: a crash between the two must not leave the file unmarked
-            if outside:
-                await self._taint.mark_content(digest_of_bytes(content), _PASSED_ON)
+            # before the write: a crash between the two must not leave the file without a label
+            if outside and self._labels is not None:
+                await self._labels.expect(content, _PASSED_ON)
             digest = await self.blobs.write(content)
             kept = msgspec.structs.replace(kept, blob=digest)
+            if outside and self._labels is None:
+                return await self._with_words(kept, content)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(kept.name, kept.kind, kept.mime)
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
-            if outside:
-                await self._taint.mark(path, "", _PASSED_ON)
-                await self._taint.mark_name(PurePosixPath(path).name)
+            if outside and self._labels is not None:
+                await self._labels.received(path, _PASSED_ON)
         except StoreUnwritable as error:
             return msgspec.structs.replace(kept, error=str(error))
         except ToolError as error:
@@ -121,7 +122,7 @@ class Received:
 
     async def is_outside(self, paths: Iterable[str]) -> bool:
         """Whether one of the files at these absolute paths is known to contain untrusted content,
-        by its path or its content.
+        by its path or its content. Without labels, every file counts as one.
         """
         for path in paths:
             try:
@@ -129,9 +130,7 @@ class Received:
             except UsageError:
                 continue
             place = Path(path).resolve()  # noqa: ASYNC240 - a look at a few links
-            top = self._taint.workspace
-            inner = str(place.relative_to(top)) if place.is_relative_to(top) else "/"
-            if await self._taint.is_marked(inner, digest_of_bytes(content)):
+            if self._labels is None or await self._labels.is_outside(place, content):
                 return True
         return False
 

@@ -30,6 +30,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, gateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder
 from tests.plugins.budgets.ledgers import ledger
+from tests.stored import runs_of
 
 KEY = "fake:1"
 WHY = "you did not send it"
@@ -121,7 +122,7 @@ async def test_if_the_model_fails_then_the_first_answer_is_given() -> None:
     async with gateway(model, options=checked()) as bot:
         await bot.channel.push("send it")
         assert (await bot.channel.pop()).text == "I sent it"
-        (run,) = await bot.records.runs(session=KEY, state="", limit=5)
+        (run,) = await runs_of(bot.records).listed(session=KEY, state="", limit=5)
         assert (run.state, run.error) == ("completed", None)
 
 

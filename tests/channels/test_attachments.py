@@ -13,6 +13,8 @@ import pytest
 
 from nanobot.errors import BadCredentials, ChannelDown, Refused, StoreUnwritable
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest, TextPart
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
@@ -32,7 +34,9 @@ LIMIT = 1_000
 
 
 def received(folder: Path) -> Received:
-    return Received(Blobs(folder / "blobs"), ConfinedFiles(folder / "workspace"))
+    files = ConfinedFiles(folder / "workspace")
+    labels = TaintedFiles(files.workspace, MemoryMarks())
+    return Received(Blobs(folder / "blobs"), files, labels=labels)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from nanobot.channels import commands
 from nanobot.channels.host import Hosting
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import StoreError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
@@ -98,7 +99,10 @@ async def test_other_chats_and_its_own_go_on_and_it_is_answered_when_it_ends() -
 
 
 async def test_its_message_gets_no_mark_that_nothing_would_change() -> None:
-    platform, options = FakePlatform(), replace(OPTIONS, hosting=Hosting(marks=True))
+    platform, options = (
+        FakePlatform(),
+        replace(OPTIONS, hosting=Hosting(settings=ChannelSettings(type="fake", marks=True))),
+    )
     async with gateway(channel=platform, options=options) as bot, asyncio.timeout(10):
         await begun(bot)
         READY[0].set()

@@ -11,11 +11,11 @@ from io import BytesIO
 import aiohttp
 import pytest
 
-from nanobot.channels.doors import Door
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.http.channel_routes import MAX_BODY, channel_routes
+from nanobot.plugins.http.doors import Door
 from nanobot.ports import Intake, PlatformReply, PlatformRequest
-from nanobot.server.channel_routes import MAX_BODY, channel_routes
 from nanobot.testing.machine import ManualClock
 from tests.doubles.fake_intake import FakeIntake
 from tests.server.serving import serve

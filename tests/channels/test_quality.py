@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.channels.loading import setup_of
 from nanobot.plugins.kit.manifests import grades_of, manifest_of
 from nanobot.plugins.kit.scale import RULES, Grade, Manifest
+from nanobot.plugins.setup.new_channel import setup_of
 from nanobot.seam.entry_points import CHANNELS, Plugins
 from nanobot.testing.quality import check_manifest, quality_table
 from tests.channels.test_contract import PLATFORMS

@@ -32,7 +32,9 @@ from nanobot.plugins.conversations.operations import operations as of_conversati
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
 from nanobot.plugins.feedback.operations import operations as of_feedback
+from nanobot.plugins.help.operations import operations as of_help
 from nanobot.plugins.memory.operations import operations as of_memory
+from nanobot.plugins.models.operations import operations as of_models
 from nanobot.server.client import call
 from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
@@ -74,7 +76,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*EVERY, *of_conversations(), greet)
+LISTED = (*EVERY, *of_conversations(), *of_help(), greet)
 
 
 @asynccontextmanager
@@ -249,7 +251,16 @@ def test_names_are_used_once() -> None:
 def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     """Who may decide about an approval is decided by the approval; a member's own conversations,
     runs, jobs, memory and use are theirs, which the operations see to."""
-    every = (*OPERATIONS, *of_memory(), *of_jobs(), *of_erasure(), *of_budgets(), *of_feedback())
+    every = (
+        *OPERATIONS,
+        *of_help(),
+        *of_models(),
+        *of_memory(),
+        *of_jobs(),
+        *of_erasure(),
+        *of_budgets(),
+        *of_feedback(),
+    )
     for_members = {o.name for o in every if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}
     words = ("list", "show", "search", "accept", "reject", "correct", "forget")

@@ -16,9 +16,10 @@ from nanobot.cli.widths import columns
 from nanobot.operations import rendering
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text, fields_shown, short_ids
+from nanobot.plugins.common.views import SessionView
 from nanobot.plugins.memory.port import MemoryView
+from nanobot.plugins.runs.views import ToolCallView
 from nanobot.session.provenance import Provenance
-from nanobot.session.views import SessionView, ToolCallView
 from tests.texts.faces import operations
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)

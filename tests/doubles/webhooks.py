@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from nanobot.channels.doors import Door
 from nanobot.config.settings.channels import WebSettings
+from nanobot.plugins.http.channel_routes import channel_routes
+from nanobot.plugins.http.doors import Door
 from nanobot.ports import Intake, Receiving
-from nanobot.server.channel_routes import channel_routes
 from nanobot.system import SystemClock
 from tests.server.serving import serve
 

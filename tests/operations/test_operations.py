@@ -59,8 +59,8 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
             "- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task"
         )
         assert max(map(len, lines)) < 100
-        lines = (await answer(bot, "/help security")).splitlines()
-        assert lines[2].startswith("→ `/security ")
+        lines = (await answer(bot, "/help policy")).splitlines()
+        assert lines[2].startswith("→ `/policy ")
         lines = (await answer(bot, "/help approvals list")).splitlines()
         assert "- `limit`: Maximum number of results (default: 20)" in lines
 
@@ -101,8 +101,7 @@ async def test_what_is_no_command_goes_to_the_model(text: str, bot: FakeGateway)
     [
         ("/stauts", "There is no /stauts. Did you mean /status? /help lists the commands."),
         ("/modle gpt-5", "There is no /modle. Did you mean /model? /help lists the commands."),
-        ("/xyzzy", "There is no /xyzzy; /help lists the commands."),
-        ("/policy", "/policy needs another word: /help policy lists them."),
+        ("/xyzzy", "There is no /xyzzy. /help lists the commands."),
         (
             "/runs fork 01m80b2c4d at=3",
             "/runs fork belongs to the plugin fork, which is off here: `plugins list` says why, "

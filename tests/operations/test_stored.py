@@ -7,22 +7,18 @@ from typing import Any
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.tools import ToolView
 from nanobot.plugins.common.outbox import OutboxView
-from nanobot.session.views import (
-    RunView,
-    SessionView,
-)
+from nanobot.plugins.common.views import RunView, SessionView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.tooling import Recorder
-from tests.stored import outbox_of
+from tests.stored import outbox_of, runs_of
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
-    return await Dispatcher(bot.engine).call(operation, arguments)
+    return await bot.operations.call(operation, arguments)
 
 
 async def talk(bot: FakeGateway, *texts: str, chat: str = "1") -> list[str]:
@@ -64,7 +60,7 @@ async def test_a_session_is_stopped_by_a_call(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hang")
         await held.reached.wait()
-        (live,) = await bot.records.runs(session="", state="live", limit=2)
+        (live,) = await runs_of(bot.records).listed(session="", state="live", limit=2)
         stopped = await call(bot, "stop", session="fake:1")
         assert stopped.run == live.id
         assert (await bot.channel.pop()).text == "Stopped."

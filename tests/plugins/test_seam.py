@@ -26,6 +26,7 @@ from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.common.declared_keys import keys_of
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
@@ -131,11 +132,11 @@ class Home:
 
     @asynccontextmanager
     async def serving(
-        self, *, page: bool = False, answers: tuple[Any, ...] = ()
+        self, *, channels: bool = False, page: bool = False, answers: tuple[Any, ...] = ()
     ) -> AsyncIterator[Parts]:
         program = Program(provider=OneProvider(ScriptedProvider(*answers)))
         gateway = Gateway(
-            load(self.environ), self.environ, channels=False, page=page, program=program
+            load(self.environ), self.environ, channels=channels, page=page, program=program
         )
         async with gateway.serving("a test", lambda _line: None) as parts:
             yield parts
@@ -318,6 +319,7 @@ ASKED_LATER = frozenset(
         *("checks", "commands", "fits"),  # by commands, each with a test of its own
         *("exposures", "metrics"),  # when somebody looks
         *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
+        *("companions", "listening", "channels"),  # where channels or the page are: the test after
         "sharing",  # where processes share a store
         "results",  # closes: the next test
         "ledger",  # ends the start: tests/plugins/budgets/test_switched.py
@@ -345,6 +347,21 @@ async def test_a_part_that_fails_is_named_and_everything_else_works(
         assert view(parts, "odd").why.startswith(f"{field}: ")
         assert view(parts, "birds").state == "on"
         assert (await called(parts, "sing", {})) == "tweet at True"
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("field", ["companions", "listening", "channels"])
+async def test_a_part_of_channels_or_the_page_that_fails_is_named_and_everything_else_works(
+    field: str, how: str, site: Site, home: Home
+) -> None:
+    site.bring("odd", BASE.format(fields=f"{field}={WAYS[how]}"))
+    home.write('[channels.udp]\nport = 0\ntoken = "long enough"\n')
+    async with home.serving(channels=True, page=True) as parts:
+        await eventually(lambda: view(parts, "odd").state == "failed")
+        assert view(parts, "odd").why.startswith(f"{field}: ")
+        await eventually(lambda: parts.channels.is_up("udp"))
+        async with aiohttp.ClientSession() as client, client.get(parts.http.url) as answer:
+            assert answer.status == 200
 
 
 @pytest.mark.parametrize("function", ["fail", "lambda: [object()]", "'no_such_module:thing'"])
@@ -420,7 +437,7 @@ SERVED = """
     from nanobot.errors import UsageError
     from nanobot.seam.faces import Metric, PageView
     from nanobot.seam.plugin import Plugin
-    from nanobot.server.application import Route
+    from nanobot.plugins.common.http.route import Route
     from nanobot.seam.tables import PluginTables
     from nanobot.tools.base import Effect, Tool
 
@@ -478,7 +495,8 @@ WEB = "[web]\nport = 0\n[agent]\nremember = 'off'\n"
 
 
 async def asked(parts: Parts, path: str, token: str | None = None) -> tuple[int, str]:
-    headers = {"Authorization": f"Bearer {parts.http.access.own if token is None else token}"}
+    shown = parts.plugged.offers.get(Access).own if token is None else token
+    headers = {"Authorization": f"Bearer {shown}"}
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"{parts.http.url}{path}", headers=headers) as response,

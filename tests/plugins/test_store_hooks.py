@@ -17,6 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.outbox import OutboxView
 from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
@@ -28,7 +29,7 @@ from tests.plugins.brought import site as site
 from tests.store.conftest import Postgres
 from tests.store.conftest import postgres as postgres
 from tests.store.empty import with_empty_store
-from tests.stored import outbox_of
+from tests.stored import lists_of, outbox_of
 
 BELLS = """
     import sqlalchemy as sa
@@ -81,7 +82,7 @@ async def serving(folder: Path, more: str = "") -> AsyncIterator[Parts]:
 
 
 async def say(parts: Parts, text: str, chat: str = "desk") -> None:
-    headers = {"Authorization": f"Bearer {parts.http.access.own}"}
+    headers = {"Authorization": f"Bearer {parts.plugged.offers.get(Access).own}"}
     async with (
         aiohttp.ClientSession(parts.http.url, headers=headers) as session,
         session.post(f"/api/sessions/web:{chat}/messages", json={"text": text}) as answer,
@@ -220,7 +221,7 @@ async def test_conversations_are_removed_where_a_hook_fails_and_it_is_called_aga
             why = f"the plugin cracked keeps of web:{chat} failed .* tried again every minute"
             with pytest.raises(StoreError, match=why):
                 await parts.operations.call("sessions delete", {"session": f"web:{chat}"})
-            assert await parts.engine.records.session(f"web:{chat}") is None
+            assert await lists_of(parts.engine.records).one(f"web:{chat}") is None
             assert f"the plugin cracked keeps of web:{chat}" in _troubles()
         assert await tables.rows("SELECT chat FROM bells") == []
         assert len(await tables.rows("SELECT chat FROM cracked")) == 3

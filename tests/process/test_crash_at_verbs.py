@@ -15,13 +15,12 @@ from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
-# that embed nanobot take messages out themselves or abort a run by its id. Previews take time, and
+# that embed nanobot abort a run by its id. Previews take time, and
 # have tests of their own, and so have what a run does besides acting, groups that move and long
 # commands.
 ELSEWHERE = {
     "post",
     "release",
-    "take_inbound",
     "abort",
     "move_chat",
     "preview",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.workspace.file_names import MOST_WORDS, say_much, words_of
+from nanobot.plugins.common.file_labels.names import MOST_WORDS, say_much, words_of
 from tests.doubles.web_server import WebServer
 from tests.process.harness import World
 from tests.sampling import by_turns, few

@@ -14,7 +14,7 @@ from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
-from tests.stored import log_of
+from tests.stored import lists_of, log_of
 
 CANARY = "canary-4711"
 SECRETS = f"""
@@ -46,7 +46,7 @@ async def log(served: House, session: str, entries: int) -> list[Any]:
     records = served.parts.engine.records
     async with asyncio.timeout(PATIENCE):
         while True:
-            row = await records.session(session)
+            row = await lists_of(records).one(session)
             if row is not None and row.entries >= entries and row.run is None:
                 return [
                     each.body for each in await log_of(records).entries(session, after=0, limit=200)

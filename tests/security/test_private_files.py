@@ -11,6 +11,8 @@ from nanobot.app.parts import private_paths
 from nanobot.app.tools import sending_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.file_tools.service import tools as gateway_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
@@ -20,8 +22,6 @@ from nanobot.tools.parsing.kinds import installed_readers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles, digest_of_bytes
 from nanobot.plugins.terminal.mentions import typed
 from nanobot.plugins.terminal.talk import to_say
 from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
-from nanobot.workspace.taint import TaintedFiles, digest_of_bytes
-from nanobot.workspace.taint_marks import MemoryMarks
 from tests.security.puppet import Puppet
 from tests.security.test_storage import ORDER, Two, two
 

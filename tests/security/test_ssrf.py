@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolDenied, ToolError
-from nanobot.tools.network.addresses import Addresses, is_public
+from nanobot.plugins.common.addresses import Addresses, is_public
 from tests.doubles.web_server import Page, WebServer
 from tests.tools.browsing import Browser
 

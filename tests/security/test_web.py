@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from nanobot.config.settings.channels import WebSettings
-from nanobot.server.application import Route
-from nanobot.server.web_server import WebServer
-from nanobot.server.wire import answer
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.web_server import WebServer
+from nanobot.plugins.common.http.wire import answer
 from tests.server.serving import serve
 
 HOSTS = ("bot.example.org", "*.tail.example")

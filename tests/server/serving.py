@@ -10,16 +10,17 @@ from typing import Any
 
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.common.http.access import Access
+from nanobot.plugins.common.http.admission import Admission
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.web_server import WebServer
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
+from nanobot.plugins.http.application import Application
+from nanobot.plugins.http.routes import deliveries_route, health
 from nanobot.plugins.web_access.named import NamedAccess
 from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
-from nanobot.server.access import Access
-from nanobot.server.admission import Admission
-from nanobot.server.application import Application, Route
-from nanobot.server.routes import deliveries_route, health
-from nanobot.server.web_server import WebServer
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.triggers.jobs import Taken

@@ -13,13 +13,14 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.plugins.web_access.named import LINK_SECONDS
 from nanobot.testing.machine import PATIENCE
 from tests.server.housing import TOKEN, Client, House, house
+from tests.stored import lists_of
 
 
 async def settled(served: House, session: str, entries: int) -> None:
     """The session's log has so many entries."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            row = await served.parts.engine.records.session(session)
+            row = await lists_of(served.parts.engine.records).one(session)
             if row is not None and row.entries >= entries and row.run is None:
                 return
             await asyncio.sleep(0.01)

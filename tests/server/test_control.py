@@ -22,6 +22,8 @@ from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.providers.base import ImagePart, ModelProfile
 from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
@@ -109,7 +111,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def serving(path: Path, provider: ScriptedProvider | None = None) -> AsyncIterator[World]:
     folder = path.parent
-    received = Received(Blobs(folder / "blobs"), ConfinedFiles(folder / "workspace"))
+    files = ConfinedFiles(folder / "workspace")
+    labels = TaintedFiles(files.workspace, MemoryMarks())
+    received = Received(Blobs(folder / "blobs"), files, labels=labels)
     async with gateway(provider, options=Options(received=received)) as bot:
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))

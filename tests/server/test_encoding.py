@@ -7,10 +7,11 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from nanobot.server.application import Route
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import answer
+from nanobot.plugins.common.views import SessionPage, SessionView
 from nanobot.server.encoding import encoded, is_large, pieces
-from nanobot.server.wire import answer
-from nanobot.session.views import EntryView, SessionPage, SessionView
+from nanobot.session.views import EntryView
 from tests.server.serving import Bench
 
 

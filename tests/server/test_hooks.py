@@ -10,10 +10,10 @@ import aiohttp
 import msgspec
 import pytest
 
+from nanobot.plugins.common.http.web_server import WebServer
 from nanobot.plugins.hooks.deliveries import MOST, NamedDeliveries
 from nanobot.plugins.hooks.signatures import sign
-from nanobot.server import application
-from nanobot.server.web_server import WebServer
+from nanobot.plugins.http import application
 from tests.server.serving import Bench, Told, exchange
 
 JSON = {"Content-Type": "application/json"}

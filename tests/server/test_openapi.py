@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -12,11 +11,12 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
+from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.config.settings.channels import WebSettings
+from nanobot.plugins.common.http.access import Access
+from nanobot.plugins.common.http.admission import Admission
+from nanobot.plugins.http.application_factory import Served, routes_of
 from nanobot.plugins.page.page_files import PageFiles
-from nanobot.server.admission import Admission
-from nanobot.server.application_factory import Served, routes_of
-from nanobot.server.from_plugins import FromPlugins
 from nanobot.system import SystemClock
 from tests.server.housing import Client, House
 from tests.server.test_streams import reading
@@ -48,13 +48,13 @@ async def test_every_route_is_in_it_and_nothing_else(served: House) -> None:
     parts = served.parts
     whole = Served(
         settings=WebSettings(),
-        access=parts.http.access,
+        access=parts.plugged.offers.get(Access),
         clock=SystemClock(),
         deliveries={},
         ready=lambda: True,
         role="all",
-        ending=asyncio.Event(),
-        plugins=FromPlugins(each=parts.plugged.each_awaited, absent=parts.plugged.absent),
+        plugins=parts.plugged,
+        metrics=PluginMetrics(parts.plugged),
     )
     admission = Admission(whole.settings, whole.access, whole.clock)
     page = {route.path for route in PageFiles().routes()}

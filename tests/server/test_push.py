@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.page.push.message import MOST_BYTES, PushKeys, decoded, encoded, encrypted
 from nanobot.plugins.page.push.sender import fitting
 from nanobot.plugins.page.store import (
@@ -324,7 +325,10 @@ async def test_the_files_of_an_earlier_version_are_brought_into_the_store(tmp_pa
     async with house(home) as served:
         client = await served.browser()
         logins = await _tokens(served).listed()
-        headers, cookies = client.headers, {served.parts.http.access.cookie: client.cookie()}
+        headers, cookies = (
+            client.headers,
+            {served.parts.plugged.offers.get(Access).cookie: client.cookie()},
+        )
     public = _former(home, "https://push.example.org/x", logins[0])
     async with house(home) as served:
         async with asyncio.timeout(10):

@@ -19,7 +19,7 @@ from nanobot.seam.plugin import resolved
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.server.housing import Client, House, house
-from tests.stored import log_of
+from tests.stored import lists_of, log_of
 
 BROUGHT = [
     operation
@@ -82,7 +82,7 @@ async def found(client: Client, path: str) -> Any:
 async def settled(served: House, session: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
-            row = await served.parts.engine.records.session(session)
+            row = await lists_of(served.parts.engine.records).one(session)
             if row is not None and row.run is None and not row.waiting:
                 return
             await asyncio.sleep(0.01)

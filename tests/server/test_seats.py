@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import pytest
 
-from nanobot.server import web_server
-from nanobot.server.seats import Seats
+from nanobot.plugins.common.http import web_server
+from nanobot.plugins.common.http.seats import Seats
 from tests.server.housing import TOKEN, House
 from tests.server.serving import exchange
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from nanobot.config.settings.channels import WebSettings
-from nanobot.server.web_server import WebServer
+from nanobot.plugins.common.http.web_server import WebServer
 from tests.server.serving import Bench
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"

@@ -46,6 +46,7 @@ from tests.store.making import (
     told,
     with_file,
 )
+from tests.stored import consuming
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
@@ -175,7 +176,7 @@ async def _live(store: Store) -> None:
     given_back = await begun(journal, "r2")
     await journal.release(given_back.lane, given_back.run)
     await admit(journal, said("for a program"), session_key="program")
-    await journal.take_inbound(None)
+    await consuming(journal).take_inbound(None)
     (photo,) = await admit(journal, with_file("photo"), session_key="files")
     await journal.fetched(photo.inbound_id, [Attachment("image", ref="photo", error="gone")])
     (command,) = await admit(journal, performing(session_key="commands"))

@@ -16,7 +16,7 @@ from tests.store.making import CHAT, answered, begun
 async def owed(journal: SqlJournal, text: str = "yes") -> OutboundRow:
     """A message that the chat is owed, as its speaker gets it."""
     await answered(journal, await begun(journal), text)
-    taken = await journal.take_chat(CHAT, helping=False)
+    taken = await leases_of(journal).take_chat(CHAT, helping=False)
     assert taken.ours
     assert taken.row is not None
     return taken.row
@@ -40,13 +40,13 @@ async def test_a_chat_is_one_process_s_until_its_lease_runs_out(home: Home) -> N
     first, second = home.journal("first"), home.journal("second")
     await owed(first)
     assert await second.owed_chats(CHAT.channel) == []
-    taken = await second.take_chat(CHAT, helping=False)
+    taken = await leases_of(second).take_chat(CHAT, helping=False)
     assert (taken.ours, taken.row, taken.holder) == (False, None, "first")
     await run_out(home)
     assert await second.owed_chats(CHAT.channel) == [CHAT]
-    assert (await second.take_chat(CHAT, helping=False)).row is not None
-    assert await first.renew_chats([CHAT]) == []
-    assert await second.renew_chats([CHAT]) == [CHAT]
+    assert (await leases_of(second).take_chat(CHAT, helping=False)).row is not None
+    assert await leases_of(first).renew_chats([CHAT]) == []
+    assert await leases_of(second).renew_chats([CHAT]) == [CHAT]
 
 
 @on_postgres
@@ -58,7 +58,7 @@ async def test_each_verb_of_a_message_fails_once_another_process_speaks_to_its_c
     parts = [row_part(row)]
     await first.begin_send(row, parts, 0, duplicate=False)
     await run_out(home)
-    await second.take_chat(CHAT, helping=False)
+    await leases_of(second).take_chat(CHAT, helping=False)
     for late in (
         first.begin_send(row, parts, 0, duplicate=True),
         first.receipt(row, 0, "7", begin=None),
@@ -84,15 +84,15 @@ async def test_each_send_renews_the_lease(home: Home) -> None:
     row = await owed(first)
     await run_out(home)
     await first.begin_send(row, [row_part(row)], 0, duplicate=False)
-    assert not (await second.take_chat(CHAT, helping=False)).ours
+    assert not (await leases_of(second).take_chat(CHAT, helping=False)).ours
 
 
 @on_postgres
 async def test_who_leaves_a_chat_is_followed_at_once(home: Home) -> None:
     first, second = home.journal("first"), home.journal("second")
     await owed(first)
-    await first.leave_chats([CHAT])
-    assert (await second.take_chat(CHAT, helping=False)).ours
+    await leases_of(first).leave_chats([CHAT])
+    assert (await leases_of(second).take_chat(CHAT, helping=False)).ours
 
 
 @on_postgres
@@ -100,13 +100,13 @@ async def test_chats_of_a_channel_that_is_not_shared_are_left_to_who_receives(ho
     """So does a process of an earlier version, which knows of no other that speaks."""
     first, helper = home.journal("first"), home.journal("helper")
     assert await leases_of(first).hold_channel(CHAT.channel)
-    assert not (await helper.take_chat(CHAT, helping=True)).ours
+    assert not (await leases_of(helper).take_chat(CHAT, helping=True)).ours
     assert await leases_of(first).hold_channel(CHAT.channel, shares=True)
-    assert (await helper.take_chat(CHAT, helping=True)).ours
+    assert (await leases_of(helper).take_chat(CHAT, helping=True)).ours
     await run_out(home)
     assert await leases_of(home.journal("earlier version")).hold_channel(CHAT.channel)
     other = Address(CHAT.channel, "another chat")
-    assert not (await helper.take_chat(other, helping=True)).ours
+    assert not (await leases_of(helper).take_chat(other, helping=True)).ours
 
 
 @on_postgres

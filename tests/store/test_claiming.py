@@ -40,6 +40,7 @@ from tests.store.making import (
     said,
     told,
 )
+from tests.stored import consuming
 
 THREAD = Address("telegram", "7", "1")
 T = TypeVar("T")
@@ -332,8 +333,8 @@ async def test_a_lane_whose_claimer_was_cancelled_is_free(home: Home, journal: S
 
 async def test_a_lane_whose_consumer_was_cancelled_is_free(journal: SqlJournal) -> None:
     await admit(journal, said("hello"))
-    await cancelled(journal.take_inbound(None))
-    taken = await journal.take_inbound(None)
+    await cancelled(consuming(journal).take_inbound(None))
+    taken = await consuming(journal).take_inbound(None)
     assert taken is not None
     assert taken.message.text == "hello"
 

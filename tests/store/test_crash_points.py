@@ -11,12 +11,16 @@ import pytest
 
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.store import chain
+from nanobot.plugins.library.store import Consuming
 from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import VERBS
+from nanobot.store.verbs import crash_points
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
+
+OF_PROGRAMS = crash_points(Consuming)
 
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {
@@ -64,11 +68,11 @@ def chain_holds(home: Path) -> None:
 
 
 def test_every_verb_that_writes_leaves_a_trace_to_look_for() -> None:
-    assert set(TRACES) == set(VERBS)
+    assert set(TRACES) == {*VERBS, *OF_PROGRAMS}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [*VERBS, *OF_PROGRAMS])
 def test_a_process_killed_at_a_verb_leaves_it_whole_or_not_at_all(
     tmp_path: Path, verb: str, when: str
 ) -> None:

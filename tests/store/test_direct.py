@@ -12,6 +12,7 @@ from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, said
+from tests.stored import consuming
 
 ABORTED = Ending(state=RunState.ABORTED, error="aborted")
 
@@ -34,15 +35,15 @@ async def answer(journal: SqlJournal, text: str) -> None:
 async def test_the_oldest_message_is_taken_and_its_lane_with_it(journal: SqlJournal) -> None:
     await admit(journal, said("a"), said("b"))
     await admit(journal, said("c"), session_key="other")
-    first = await journal.take_inbound(None)
+    first = await consuming(journal).take_inbound(None)
     assert first is not None
     assert first.message.text == "a"
     assert await journal.claim(KEY, "r1", "UTC") is None
-    second = await journal.take_inbound(None)
+    second = await consuming(journal).take_inbound(None)
     assert second is not None
     assert second.message.text == "c"
-    assert await journal.take_inbound(None) is None
-    third = await journal.take_inbound(first)
+    assert await consuming(journal).take_inbound(None) is None
+    third = await consuming(journal).take_inbound(first)
     assert third is not None
     assert third.message.text == "b"
 
@@ -50,13 +51,13 @@ async def test_the_oldest_message_is_taken_and_its_lane_with_it(journal: SqlJour
 async def test_a_message_whose_taker_died_is_taken_again(home: Home) -> None:
     await admit(home.journal(), said("a"))
     dead = home.doomed()
-    lost = await dead.take_inbound(None)
-    again = await home.journal().take_inbound(None)
+    lost = await consuming(dead).take_inbound(None)
+    again = await consuming(home.journal()).take_inbound(None)
     assert lost is not None
     assert again is not None
     assert (lost.message, lost.inbound_id) == (again.message, again.inbound_id)
     with pytest.raises(Fenced):
-        await dead.take_inbound(lost)
+        await consuming(dead).take_inbound(lost)
 
 
 async def test_a_session_with_a_live_run_keeps_its_messages(journal: SqlJournal) -> None:
@@ -65,7 +66,7 @@ async def test_a_session_with_a_live_run_keeps_its_messages(journal: SqlJournal)
     assert claimed is not None
     await admit(journal, said("b"))
     await journal.release(claimed.lane, claimed.run)
-    assert await journal.take_inbound(None) is None
+    assert await consuming(journal).take_inbound(None) is None
 
 
 async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(journal: SqlJournal) -> None:
@@ -93,7 +94,7 @@ async def test_an_outcome_is_known_from_the_first_moment_to_the_last(journal: Sq
 async def test_what_its_caller_has_is_owed_to_nobody(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"))
     await answer(journal, "done")
-    assert await journal.oldest_owed() is None
+    assert await consuming(journal).oldest_owed() is None
     assert await journal.next_outbound(CHAT) is None
 
 

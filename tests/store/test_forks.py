@@ -18,6 +18,7 @@ from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.plugin_tables import migrate_plugin
 from tests.store.home import Home
 from tests.store.making import KEY, RESULT, answered, asked, call, reply
+from tests.stored import runs_of
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ async def test_a_fork_shares_the_entries_and_its_run_is_claimed_like_any_other(
     await journal.record_result(claimed.lane, claimed.run, [RESULT])
     await journal.start_model(claimed.lane, claimed.run, [call(2)], None)
     await answered(journal, claimed, "It is noon.")
-    last = (await home.records().run_entries("run"))[-1].seq
+    last = (await runs_of(home.records()).entries("run"))[-1].seq
     request = ForkRequest(at=last, say="Again?", by="ann", asked="order 1")
     plan = await planned(forks, request)
 

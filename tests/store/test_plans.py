@@ -30,7 +30,7 @@ from tests.store.making import (
     said,
     told,
 )
-from tests.stored import marks_of, outbox_of
+from tests.stored import consuming, marks_of, outbox_of, runs_of
 
 GROWING = (
     "entries",
@@ -114,14 +114,14 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await claim(journal, "x")
     await records.cancel("r2", Ending(state=RunState.ABORTED), "1")
     await journal.post(KEY, told("news", "p1"))
-    await journal.oldest_owed()
+    await consuming(journal).oldest_owed()
     await journal.owed_chats("telegram")
-    await journal.take_inbound(None)
+    await consuming(journal).take_inbound(None)
     await journal.session(KEY)
     await records.counts()
     await marks_of(records).mark_read(KEY)
-    await records.runs(session=KEY, state="", limit=10)
-    await records.runs(session="", state="live", limit=10)
+    await runs_of(records).listed(session=KEY, state="", limit=10)
+    await runs_of(records).listed(session="", state="live", limit=10)
     await ToolCalls(new_home.database, records.writer).listed(session=KEY, name="", limit=10)
     await outbox_of(records).listed(state="dead", limit=10)
     await new_home.eraser().erase(KEY, 1, "1")

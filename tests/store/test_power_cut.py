@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.plugins.library.store import Consuming
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.store.database.durability import ORDERED, waits
 from nanobot.store.database.sqlite import SqliteDatabase
@@ -67,7 +68,7 @@ def synchronous(statements: list[str]) -> Iterator[str]:
 
 
 def test_every_verb_that_may_be_lost_is_one() -> None:
-    assert {*VERBS, *crash_points(LogIndexing)} >= ORDERED
+    assert {*VERBS, *crash_points(LogIndexing), *crash_points(Consuming)} >= ORDERED
     assert not waits(ORDERED)
     assert waits(["claim", "admit"])
     assert waits([""])

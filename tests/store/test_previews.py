@@ -27,6 +27,7 @@ from tests.store.making import (
     stop_order,
     told,
 )
+from tests.stored import consuming
 
 SHOWN = OutboundPart(text="I thi ...", payload=b"{}", key="run:0:p")
 
@@ -56,7 +57,7 @@ async def test_a_preview_is_owed_to_nobody(home: Home) -> None:
     assert (row.state, row.standing) == ("preview", None)
     assert await journal.next_outbound(CHAT) is None
     assert await journal.owed_chats("telegram") == []
-    assert await journal.oldest_owed() is None
+    assert await consuming(journal).oldest_owed() is None
 
 
 async def test_a_preview_that_stands_is_found_again(home: Home) -> None:

@@ -11,7 +11,7 @@ from nanobot.session.states import RunState
 from nanobot.session.views import Counts
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
-from tests.stored import lists_of, log_of, marks_of, outbox_of
+from tests.stored import lists_of, log_of, marks_of, outbox_of, runs_of
 
 CANCELLED = Ending(
     state=RunState.ABORTED, outbound=(told("Cancelled.", "r1:stopped"),), error="cancelled"
@@ -22,11 +22,11 @@ async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     records = home.records()
     assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
     assert await lists_of(records).newest(limit=10, unread=False) == []
-    assert await records.runs(session="", state="", limit=10) == []
+    assert await runs_of(records).listed(session="", state="", limit=10) == []
     assert await outbox_of(records).listed(state="", limit=10) == []
-    assert await records.session(KEY) is None
-    assert await records.run("r1") is None
-    assert await records.run_entries("r1") == ()
+    assert await lists_of(records).one(KEY) is None
+    assert await runs_of(records).run("r1") is None
+    assert await runs_of(records).entries("r1") == ()
     assert await outbox_of(records).one(1) is None
 
 
@@ -36,13 +36,13 @@ async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(h
     await asked(journal, claimed)
     await admit(journal, said("waits"))
     before = await home.everything()
-    (run,) = await records.runs(session=KEY, state="live", limit=10)
+    (run,) = await runs_of(records).listed(session=KEY, state="live", limit=10)
     assert (run.id, run.state, run.usage) == ("r1", "model_running", None)
     assert len(run.inbound_ids) == 1
-    session = await records.session(KEY)
+    session = await lists_of(records).one(KEY)
     assert session is not None
     assert (session.run, session.waiting, session.has_unread) == ("r1", 1, True)
-    assert [entry.kind for entry in await records.run_entries("r1")] == [
+    assert [entry.kind for entry in await runs_of(records).entries("r1")] == [
         entry.kind for entry in await log_of(records).entries(KEY, after=0, limit=100)
     ]
     assert (await records.counts()).waiting == 1
@@ -124,6 +124,6 @@ async def test_a_sessions_prompt_is_told_and_can_be_forgotten(home: Home) -> Non
         return row.window_from, row.prompt, row.prompt_variant
 
     assert await shown() == (1, "digest", "plain")
-    assert await records.forget_prompts() == 1
+    assert await lists_of(records).forget_prompts() == 1
     assert await shown() == (1, None, None)
-    assert await records.forget_prompts() == 0
+    assert await lists_of(records).forget_prompts() == 0

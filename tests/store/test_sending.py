@@ -6,7 +6,7 @@ from nanobot.ports import OutboundPart
 from nanobot.session.runs import Finished
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from tests.store.home import Home, on_postgres
+from tests.store.home import Home, leases_of, on_postgres
 from tests.store.making import CHAT, begun, ending, following, rendered, told
 
 
@@ -73,11 +73,11 @@ async def test_a_preview_that_may_be_shown_becomes_the_answer_as_ever(home: Home
 @on_postgres
 async def test_a_chat_that_another_process_has_taken_is_left_to_it(home: Home) -> None:
     first, second = home.journal("first"), home.journal("second")
-    assert (await first.take_chat(CHAT, helping=False)).ours
+    assert (await leases_of(first).take_chat(CHAT, helping=False)).ours
     await home.database.transact(
         lambda connection: connection.exec_driver_sql("UPDATE channel_leases SET until = 0")
     )
-    assert (await second.take_chat(CHAT, helping=False)).ours
+    assert (await leases_of(second).take_chat(CHAT, helping=False)).ours
     assert (await finished(first)).sending is None
     assert await states(home) == ["pending"]
 
@@ -85,5 +85,5 @@ async def test_a_chat_that_another_process_has_taken_is_left_to_it(home: Home) -
 @on_postgres
 async def test_a_chat_that_is_ours_is_kept(home: Home) -> None:
     journal = home.journal("first")
-    assert (await journal.take_chat(CHAT, helping=False)).ours
+    assert (await leases_of(journal).take_chat(CHAT, helping=False)).ours
     assert (await finished(journal)).sending is not None

@@ -16,6 +16,7 @@ import nanobot.store
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.messages import Address, Sender
 from nanobot.plugins.budgets.limits import Account
+from nanobot.plugins.common.store import named_files
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.fork.plan import ForkRequest
@@ -24,7 +25,6 @@ from nanobot.plugins.metrics.meter import Ended
 from nanobot.plugins.proof.store.log_rows import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
-from nanobot.store.repositories import blob_references
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import reading_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
@@ -94,9 +94,9 @@ APART: dict[str, dict[str, Any]] = {
     "SqlJobs.find": {"which": "no such job"},
     "LogPages.following": {"place": Place(0, b"")},
     "SqlJobs._some_listed": {"state": "others"},
-    "SqlConversations._names_file": {"place": blob_references.Place(), "chat": "7"},
+    "NamedFiles._is_named": {"place": named_files.Place(), "chat": "7"},
     "SqlEraser._erase_quotes": {"names": []},
-    "SqlEraser._search": {"place": blob_references.Place()},
+    "SqlEraser._search": {"place": named_files.Place()},
     "LogSearch._find": {"wanted": parsed("word long"), "keys": None, "before": 0},
     "LogIndexing._behind": {"after": ""},
     "Retention._due": {"after": ""},

@@ -14,6 +14,8 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.common.background_runs import NewTask, TaskRequest
+from nanobot.plugins.common.store import named_files
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.erasure.store.retention import Slice
 from nanobot.plugins.fork.plan import ForkRequest, plan_of
@@ -34,9 +36,7 @@ from nanobot.session.inbox import Busy
 from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.store.database.database import Work
-from nanobot.store.repositories import blob_references
 from nanobot.store.unit import Hold
 from nanobot.store.verbs import writing_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
@@ -205,7 +205,7 @@ class Crowded:
             ),
             "token": AccessToken(digest="x", kind="token", name="x", role=Role.OWNER, made_at=1.0),
             "seq": 5,
-            "place": blob_references.Place(),
+            "place": named_files.Place(),
             "kind": "x",
             "plan": plan(self.home),
             "most": 10_000_000,

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from nanobot.errors import Fenced
+from nanobot.plugins.common.background_runs import NewTask, Parent
 from nanobot.session.entries import CancelEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent
 from tests.store.home import Home
 from tests.store.making import ANN, BEN, RESULT, admit, begun, claim, stop_order
 from tests.store.test_tasks import Desk, task

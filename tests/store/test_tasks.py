@@ -7,19 +7,19 @@ import pytest
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
+from nanobot.plugins.common.background_runs import NewTask, Parent, Report, TaskRequest
 from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, Parent, Report, TaskRequest
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home
 from tests.store.making import ANN, CHAT, KEY
-from tests.stored import lists_of, log_of, marks_of, outbox_of
+from tests.stored import lists_of, log_of, marks_of, outbox_of, runs_of
 
 
 class Desk:
@@ -62,7 +62,7 @@ async def test_a_run_is_kept_once_by_its_key(desk: Desk) -> None:
     first = await desk.tasks.create(task())
     assert await desk.tasks.create(task()) == first
     assert [lane.session_key for lane in await desk.journal.ready()] == [f"task:{first}"]
-    run = await desk.records.run(first)
+    run = await runs_of(desk.records).run(first)
     assert run is not None
     assert (run.state, run.type, run.title) == (RunState.QUEUED, "say", "Say it")
 

@@ -9,6 +9,7 @@ from nanobot.session.inbox import Admission
 from nanobot.text import first_sentence
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, claim, said
+from tests.stored import lists_of, runs_of
 
 OTHER = "telegram:8"
 
@@ -22,7 +23,7 @@ async def begin(home: Home, text: str, session: str = KEY, run: str = "r1") -> N
 
 
 async def title(home: Home, session: str = KEY) -> str:
-    row = await home.records().session(session)
+    row = await lists_of(home.records()).one(session)
     assert row is not None
     return row.title
 
@@ -83,8 +84,8 @@ async def test_a_title_of_an_earlier_build_goes_with_its_message_too(home: Home)
 
 async def test_a_run_says_what_it_is_about(home: Home) -> None:
     await begin(home, "Where is the station? I am late.")
-    (run,) = await home.records().runs(session=KEY, state="", limit=5)
+    (run,) = await runs_of(home.records()).listed(session=KEY, state="", limit=5)
     assert run.about == "Where is the station?"
     await home.eraser().erase(KEY, 1, "me")
-    (run,) = await home.records().runs(session=KEY, state="", limit=5)
+    (run,) = await runs_of(home.records()).listed(session=KEY, state="", limit=5)
     assert run.about == ""

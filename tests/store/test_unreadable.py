@@ -39,7 +39,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
@@ -49,7 +48,7 @@ from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
-from tests.stored import lists_of, log_of, outbox_of
+from tests.stored import consuming, lists_of, log_of, outbox_of, runs_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -126,7 +125,6 @@ class Parts:
         self.tasks = SqlTasks(guard, writer)
         self.notices = SqlNotices(guard)
         self.commands = SqlBackgroundCommands(guard, writer)
-        self.conversations = SqlConversations(guard, writer)
         self.ratings = SqlRatings(guard, writer)
         self.remembering = SqlRemembering(guard, writer)
 
@@ -140,7 +138,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "begun commands", journal.begun_commands("telegram")
     yield "owed chats", journal.owed_chats("telegram")
     yield "next", journal.next_outbound(Address("telegram", "7"))
-    yield "oldest owed", journal.oldest_owed()
+    yield "oldest owed", consuming(journal).oldest_owed()
     yield "moves", journal.chat_moves("telegram")
     yield "cursor", journal.cursor("telegram")
     yield "claim", journal.claim(OTHER, "a", "UTC")
@@ -148,7 +146,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "session", journal.session(KEY)
     yield "counts", records.counts()
     yield "sessions", lists_of(records).newest(limit=50, unread=False)
-    yield "runs", records.runs(session="", state="", limit=50)
+    yield "runs", runs_of(records).listed(session="", state="", limit=50)
     yield "entries", log_of(records).entries(KEY, after=0, limit=50)
     yield "outbox", outbox_of(records).listed(state="", limit=50)
     yield "approvals", records.approvals(session="", state="", limit=50)

@@ -14,7 +14,7 @@ from tests.syntax import ROOT
 
 _ROOTS = (ROOT, ROOT / "channels")
 _FOLDERS = (ROOT / "nanobot", ROOT / "channels" / "nanobot_channels")
-_NOT_SHOWN = ("nanobot/plugins/kit/", "nanobot/texts/")
+_NOT_SHOWN = ("nanobot/plugins/kit/", "nanobot/texts/", "nanobot/plugins/common/translation/")
 _SHOWN = ("nanobot/plugins/kit/__init__.py",)
 
 _BARE = (ast.expr_context, ast.operator, ast.Name, ast.Constant)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import get_type_hints
 
-from nanobot.operations.own_words import own_words
 from nanobot.operations.rendering import as_text
+from nanobot.plugins.common.translation.results import data_in
+from nanobot.plugins.language.own_words import own_words
 from nanobot.text import around
-from nanobot.texts import data_in, translated
+from nanobot.texts import translated
 from tests.texts.faces import faces, operations
 from tests.texts.test_translating import Told
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from nanobot.plugins.common.translation.template import Template
 from nanobot.seam.installed import installed
-from nanobot.texts.template import Template
 from tests.texts.files import difference, files, read
 from tests.texts.shown import shown_rows
 from tests.uncollected import uncollected

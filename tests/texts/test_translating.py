@@ -9,10 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nanobot import texts
+from nanobot.plugins.common.translation.catalogue import Catalogue
+from nanobot.plugins.common.translation.results import in_language
+from nanobot.plugins.common.translation.template import Template
 from nanobot.text import Sentence
-from nanobot.texts import in_language, language_of, language_of_terminal, translated
-from nanobot.texts.catalogue import Catalogue
-from nanobot.texts.template import Template
+from nanobot.texts import language_of, language_of_terminal, translated
 from tests.texts.files import read
 
 ROWS = [Template.read(row) for row in read()]
@@ -26,6 +28,12 @@ def test_a_text_is_found_with_its_values_and_without() -> None:
     )
     assert translated("there is no job #9", "zh") == "没有任务 #9"
     assert translated("there is no job #9", "en") == "there is no job #9"
+
+
+def test_without_a_translator_everything_stays_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert texts.translated("not running", "zh") == "未运行"
+    monkeypatch.setattr(texts, "_translators", [lambda: None])
+    assert texts.translated("not running", "zh") == "not running"
 
 
 def test_what_no_row_has_stays_as_it_is() -> None:

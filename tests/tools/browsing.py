@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.web_tools.fetch import SECONDS, Web, web_fetch_tool
 from nanobot.tools.base import CallContext
-from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.registry import ToolRegistry
 from tests.doubles.web_server import PUBLIC, WebServer
 

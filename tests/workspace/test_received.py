@@ -68,6 +68,14 @@ async def test_a_document_is_a_blob_and_a_file_of_the_workspace(home: Home) -> N
     assert not kept.coming
 
 
+async def test_without_labels_no_content_from_outside_is_put_into_the_workspace(home: Home) -> None:
+    sent = Attachment("image", ref="r", name="a.png")
+    kept = await home.received.keep(sent, png(), AT, outside=True)
+    assert (kept.kind, kept.path, kept.error) == ("image", "", "")
+    assert await home.blobs.read(kept.blob) == png()
+    assert home.files() == {}
+
+
 async def test_what_the_platform_calls_an_image_is_one_by_its_bytes(home: Home) -> None:
     kept = await home.keep(jpeg(), "image", mime="image/png")
     assert (kept.kind, kept.mime, kept.path) == ("image", "image/jpeg", f"{DAY}/image.jpg")

@@ -1,1 +1,1 @@
-"""Background runs: requests for them, their types, and their storage."""
+"""Documented import paths of background runs, which the plugin `tasks` does."""

@@ -17,9 +17,9 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.plugins.audit.brought import Brought
+from nanobot.plugins.common.addresses import is_local
 from nanobot.session.views import Records
 from nanobot.text import Sentence
-from nanobot.tools.network.addresses import is_local
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
@@ -80,7 +80,7 @@ class SecurityAuditor:
         current = self._live.config
         exposures = [
             *_strangers(current, self._brought.to_strangers),
-            *_http(current, deliveries=self._brought.takes_deliveries()),
+            *self._http(current),
             *await self._brought.exposures(),
             *_rules(current),
             *self._unasked("member", Role.MEMBER, bare),
@@ -93,6 +93,11 @@ class SecurityAuditor:
         return sorted(
             exposures, key=lambda row: (_ORDER.index(row.attacker), _LEVELS.index(row.level))
         )
+
+    def _http(self, current: Config) -> Iterator[Exposure]:
+        if not self._brought.serves_http():
+            return iter(())
+        return _http(current, deliveries=self._brought.takes_deliveries())
 
     async def _bare(self) -> str | None:
         """Why commands run without a sandbox; None if they do not."""

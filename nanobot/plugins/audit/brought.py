@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.app.bringing import deliveries_of
 from nanobot.app.ledgers import unlimited
 from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.gate import Strangers
 from nanobot.operations.exposures import Exposure
+from nanobot.plugins.common.http.deliveries import deliveries_of
 from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
@@ -30,6 +30,10 @@ class Brought:
     def takes_deliveries(self) -> bool:
         """Whether any of them is served over HTTP, also where the page is off."""
         return bool(deliveries_of(self._contributions))
+
+    def serves_http(self) -> bool:
+        """Whether there is a server for HTTP."""
+        return "http" in self._contributions.on
 
     def to_strangers(self, channel: str) -> Sentence:
         """What strangers reach of a channel whose settings let them ask for access."""

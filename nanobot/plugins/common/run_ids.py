@@ -10,10 +10,11 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.parameters import Positional
-from nanobot.session.views import RunView
+from nanobot.plugins.common.views import RunView
 
 if TYPE_CHECKING:
     from nanobot.plugins.common.store.run_ids import RunIds
+    from nanobot.plugins.common.store.runs import StoredRuns
 
 RunId: TypeAlias = Annotated[
     Positional, Meta(description="The run's id, or a unique beginning of it.")
@@ -21,11 +22,20 @@ RunId: TypeAlias = Annotated[
 _MOST_NAMED = 3
 
 
+def runs_in(context: OperationContext) -> StoredRuns:
+    """The runs of the gateway in which an operation runs."""
+    from nanobot.plugins.common.store.runs import StoredRuns  # noqa: PLC0415 - loads the store
+    from nanobot.store.opening import Store  # noqa: PLC0415 - as above
+
+    store = context.of(Store)
+    return StoredRuns(store.database, store.writer)
+
+
 async def run_of(context: OperationContext, caller: Caller, name: str) -> RunView:
     """The run of that id that the caller may see, or the only one whose id begins so; others have
     to give it whole. Raises NanobotError."""
-    records = context.engine.records
-    run = await records.run(name)
+    runs = runs_in(context)
+    run = await runs.run(name)
     if caller.role is not Role.OWNER:
         if run is None or not _is_seen(caller, run):
             raise UnknownId(f"You have no run {name}.")
@@ -33,7 +43,7 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     if run is not None:
         return run
     ids = await _ids(context).beginning(name.lower(), _MOST_NAMED + 1)
-    run = await records.run(ids[0]) if len(ids) == 1 else None
+    run = await runs.run(ids[0]) if len(ids) == 1 else None
     if run is None and ids:
         names = ", ".join(ids[:_MOST_NAMED]) + (" ..." if len(ids) > _MOST_NAMED else "")
         raise UsageError(f"{name} matches several runs: {names}")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
-from nanobot.operations.remarks import remark_lines
 from nanobot.operations.rendering import Now, cell
-from nanobot.session.views import EntryView, Remark, SessionPage, SessionView
+from nanobot.plugins.common.remarks import on_answers, remark_lines
+from nanobot.plugins.common.run_ids import runs_in
+from nanobot.plugins.common.views import SessionPage, SessionView
+from nanobot.session.views import EntryView, Remark
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def check_sight(caller: Caller, key: str) -> None:
 async def session_of(context: OperationContext, caller: Caller, key: str) -> SessionView:
     """The session of that name. Raises NanobotError, also where the caller may not read it."""
     check_sight(caller, key)
-    session = await context.engine.records.session(key)
+    session = await lists_of(context).one(key)
     if session is None:
         raise UnknownId(f"There is no session {key}; `sessions list` lists them.")
     return session
@@ -66,7 +68,7 @@ async def log_page(
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await log_of(context).entries(row.key, after=after, limit=limit)
-    remarks = await context.engine.remarks.on_answers(context.engine.records, entries)
+    remarks = await on_answers(context.engine.remarks, runs_in(context), entries)
     return SessionPage(session=row, entries=entries, remarks=remarks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext
+from nanobot.plugins.common.sessions import lists_of
 
 
 async def visible_sessions(context: OperationContext, caller: Caller) -> tuple[str, ...] | None:
@@ -12,5 +13,5 @@ async def visible_sessions(context: OperationContext, caller: Caller) -> tuple[s
     there reads the answer."""
     if caller.role is Role.OWNER and caller.private:
         return None
-    further = await context.engine.conversations.keys(caller.own) if caller.own else ()
+    further = await lists_of(context).keys(caller.own) if caller.own else ()
     return (caller.session_key, *further)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, NanobotError, NotServed
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.http.web_server import Answering, WebServer
 from nanobot.server.client import call
-from nanobot.server.web_server import Answering, WebServer
 
 
 async def _nobody() -> Answering:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from nanobot.tools.walls import end
+from nanobot.plugins.common.processes import end
 
 # Each may use worker_limits.MEMORY_BYTES, and there may be many runs.
 PLACES = 4

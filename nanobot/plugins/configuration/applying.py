@@ -12,22 +12,24 @@ from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings, LiveChanges
 from nanobot.plugins.common.declared_keys import Applies
+from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.seam.faces import Environment
-from nanobot.session.views import Records
+from nanobot.store.opening import Store
 
 
-def objects(live: LiveSettings, environ: Environment, records: Records) -> dict[Any, object]:
+def objects(live: LiveSettings, environ: Environment, store: Store) -> dict[Any, object]:
     """What applies changes, by its type."""
-    return {LiveChanges: AppliedChanges(live, environ, records)}
+    return {LiveChanges: AppliedChanges(live, environ, store)}
 
 
 class AppliedChanges:
     """The LiveChanges of one process. Changes of keys declared as live are applied at once by the
     parts that follow them; all other keys keep their values from the start."""
 
-    def __init__(self, live: LiveSettings, environ: Environment, records: Records) -> None:
-        self._live, self._environ, self._records = live, environ, records
+    def __init__(self, live: LiveSettings, environ: Environment, store: Store) -> None:
+        self._live, self._environ = live, environ
+        self._sessions = SessionLists(store.database, store.writer)
 
     def check(self, new: Config) -> None:
         for follower in self._live.followers:
@@ -38,7 +40,7 @@ class AppliedChanges:
         config = await asyncio.to_thread(load, self._environ)
         changed = self._take(config)
         if any(_below(key, self._live.in_prompts) for key in changed):
-            await self._records.forget_prompts()
+            await self._sessions.forget_prompts()
         return ChangedSettings(
             keys=written.keys,
             file=written.file,

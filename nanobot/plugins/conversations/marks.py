@@ -10,8 +10,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession, Rest, SessionArgument
 from nanobot.plugins.common.sessions import check_sight, session_of
+from nanobot.plugins.common.views import SessionView
 from nanobot.plugins.conversations.lists import listing_of
-from nanobot.session.views import SessionView
 
 
 @operation("sessions mark-read", alias="sessions read", role=Role.GUEST, example="telegram:1001")

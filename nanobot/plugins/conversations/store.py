@@ -10,18 +10,18 @@ import sqlalchemy as sa
 from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store.outbox import drop
 from nanobot.plugins.common.store.session_lists import NEWEST, SessionLists
-from nanobot.plugins.conversations.lists import Filter
-from nanobot.search.conversations import MessageSearch
-from nanobot.session.views import SessionView
-from nanobot.store.database import schema
-from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.journal import log
-from nanobot.store.repositories.session_views import (
+from nanobot.plugins.common.store.session_views import (
     ARCHIVED,
     ONE_SHOTS,
     PINNED,
     UNREAD,
 )
+from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.conversations.lists import Filter
+from nanobot.search.conversations import MessageSearch
+from nanobot.store.database import schema
+from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.journal import log
 from nanobot.store.verbs import transaction
 from nanobot.text import title_of
 

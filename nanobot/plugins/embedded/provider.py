@@ -18,6 +18,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ModelUnreachable
+from nanobot.plugins.common.processes import end
 from nanobot.plugins.embedded.prepared import prepared_answer
 from nanobot.plugins.embedded.repetition import LoopWatch, without_loop
 from nanobot.plugins.embedded.weights import find_weights, require
@@ -33,12 +34,11 @@ from nanobot.providers.base import (
     TextDelta,
     Usage,
 )
-from nanobot.providers.capabilities import profile_for
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
+from nanobot.providers.model_facts import profile_for
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
-from nanobot.tools.walls import end
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

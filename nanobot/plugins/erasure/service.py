@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.settings import RetentionSettings
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.erasure.store.retention import Retention
 from nanobot.seam.works import Works
-from nanobot.session.erasing import Eraser
 from nanobot.store.opening import Store
 from nanobot.workspace.blobs import Blobs
 

@@ -15,6 +15,7 @@ from nanobot.agent.context import context
 from nanobot.errors import NanobotError
 from nanobot.plugins.common.ratings import ratings_among
 from nanobot.plugins.common.recorded import recorded_results
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.evals.cases import (
     SUFFIX,
     Call,
@@ -27,7 +28,6 @@ from nanobot.plugins.evals.cases import (
 from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Entry, ModelCallEntry, ReplyEntry, UserEntry
 from nanobot.session.runs import PromptSnapshot
-from nanobot.session.views import RunView
 
 
 class Log(Protocol):

@@ -11,6 +11,8 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.operation import OperationContext
+from nanobot.plugins.common.store.runs import StoredRuns
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.evals.cases import Case, CaseFile, parsed, read, read_all
 from nanobot.plugins.evals.evaluation import Evaluator, Plan, models_of
 from nanobot.plugins.evals.freezing import as_toml, frozen, place_of
@@ -21,7 +23,6 @@ from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Models
 from nanobot.seam.tables import PluginTables
 from nanobot.session.journal import Journal
-from nanobot.session.views import Records, RunView
 from nanobot.store.opening import Store
 
 _KEPT = 200
@@ -49,7 +50,6 @@ class Evals:
         tables: PluginTables,
         models: Models,
         journal: Journal,
-        records: Records,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -62,7 +62,7 @@ class Evals:
         self._tables = tables
         self._models = models
         self._journal = journal
-        self._records = records
+        self._runs = StoredRuns(store.database, store.writer)
         self._clock = clock
         self._ids = ids
 
@@ -76,7 +76,6 @@ class Evals:
             context.of(PluginTables),  # type: ignore[type-abstract]
             engine.models,
             engine.journal,
-            engine.records,
             engine.clock,
             context.of(Ids),  # type: ignore[type-abstract]
         )
@@ -151,7 +150,7 @@ class Evals:
 
     async def frozen(self, run: RunView) -> Case:
         """The case that a run makes. Raises NanobotError."""
-        numbers = [entry.seq for entry in await self._records.run_entries(run.id)]
+        numbers = [entry.seq for entry in await self._runs.entries(run.id)]
         return await frozen(run, numbers, self._store, self._journal)
 
 

@@ -13,7 +13,6 @@ from nanobot.providers.base import Models
 from nanobot.seam.tables import PluginTables
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.system import environment
 
@@ -27,7 +26,6 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     models: Models,
     bus: Bus,
     journal: Journal,
-    records: Records,
     clock: Clock,
     ids: Ids,
 ) -> None:
@@ -37,6 +35,6 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     from nanobot.plugins.evals.nightly import Nightly  # noqa: PLC0415 - most have none
     from nanobot.plugins.evals.service import Evals  # noqa: PLC0415 - the same
 
-    evals = Evals(config, store, tables, models, journal, records, clock, ids)
+    evals = Evals(config, store, tables, models, journal, clock, ids)
     zone = ZoneInfo(zone_of_home(config.agent, environment()))
     works.add("evals", Nightly(evals, bus, clock, zone).run)

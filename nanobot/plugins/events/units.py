@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from nanobot.plugins.common.processes import end
 from nanobot.plugins.events.plain import plain
 from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 from nanobot.plugins.events.settings import UnitsSettings
-from nanobot.tools.walls import end
 
 _PATIENCE = 20.0
 _NAMED = 20

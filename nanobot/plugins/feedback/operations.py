@@ -12,11 +12,11 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.common.ratings import FeedbackView
-from nanobot.plugins.common.run_ids import run_of
+from nanobot.plugins.common.run_ids import run_of, runs_in
+from nanobot.plugins.common.views import RunView
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.views import RunView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ async def feedback(
 async def _judged(context: OperationContext, caller: Caller, name: str) -> RunView:
     """The run that is meant. Raises NanobotError."""
     if not name:
-        last = await context.engine.records.runs(
+        last = await runs_in(context).listed(
             session=caller.session_key, state=RunState.COMPLETED, limit=1, kind=RunKind.CHAT
         )
         if not last:
             raise NanobotError("There is no answer in this conversation yet.")
         return last[0]
     # In a group, everybody may judge an answer that only some may look into.
-    named = await context.engine.records.run(name)
+    named = await runs_in(context).run(name)
     run = named or await run_of(context, caller, name)
     if not caller.owns(run.session_key):
         raise NotAllowed("Only owners can rate answers in other conversations.")

@@ -11,14 +11,14 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolError
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.worker import working
 from nanobot.plugins.file_tools.search_worker import BAD_PATTERN, MAX_SHOWN, SearchJob
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 SECONDS = 20.0
 MAX_MATCHES = 300

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from nanobot.app.parts import private_paths
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.places import FilePlace
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.base import AnyTool
-from nanobot.tools.files import FilePlace
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.privacy import kept_apart
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import TaintedFiles
 
 
 def tools(roots: ConfinedFiles, taint: TaintedFiles, readers: FileReaders) -> list[AnyTool]:

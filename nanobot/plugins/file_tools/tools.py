@@ -12,6 +12,12 @@ import msgspec
 
 from nanobot.errors import ToolError
 from nanobot.plugins.common.document_reading import read_document
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import (
+    TaintedFiles,
+    digest_of,
+    digest_of_bytes,
+)
 from nanobot.plugins.common.tree import walk
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
@@ -22,8 +28,6 @@ from nanobot.tools.parsing.kinds import HEAD_BYTES, FileReaders, installed_reade
 from nanobot.workspace import images
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
-from nanobot.workspace.taint import TaintedFiles, digest_of, digest_of_bytes
-from nanobot.workspace.taint_marks import MemoryMarks
 
 DEFAULT_LINES = 2_000
 MAX_ENTRIES = 500

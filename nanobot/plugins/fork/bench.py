@@ -19,19 +19,18 @@ from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.plugins.common.tree import walk
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
-from nanobot.tools.commands import COMMANDS, CommandPlace
-from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 TOOLS = frozenset({"read_file", "write_file", "edit_file", "list_dir", "search_files", "exec"})
 """The tools that can work in a copy."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from nanobot.agent.step import signature
+from nanobot.plugins.common.views import RunView
 from nanobot.session.entries import (
     Body,
     CancelEntry,
@@ -22,7 +23,6 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.usage import run_cost, run_usage
-from nanobot.session.views import RunView
 
 MOST_STEPS = 1_000
 """The steps of each run that are compared."""

@@ -15,13 +15,14 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.recorded import Otherwise
-from nanobot.plugins.common.run_ids import RunId, run_of
+from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.fork.comparing import ComparisonView, Side, as_text, compared
 from nanobot.plugins.fork.plan import ForkRequest, results_of
 from nanobot.session.entries import Entry, decode
 from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.states import RunState
-from nanobot.session.views import EntryView, RunView
+from nanobot.session.views import EntryView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -162,16 +163,16 @@ def _file(path: str) -> str:
 
 
 async def _view(context: OperationContext, forks: Forks, fork: str, wait: float) -> ForkView:
-    records, clock = context.engine.records, context.engine.clock
-    run = await records.run(fork)
+    runs, clock = runs_in(context), context.engine.clock
+    run = await runs.run(fork)
     until = clock.monotonic() + wait
     while run is not None and run.state not in _ENDED and clock.monotonic() < until:
         await clock.sleep(_PAUSE)
-        run = await records.run(fork)
+        run = await runs.run(fork)
     origin = await forks.store.origin(FORKS.of(fork))
     if run is None or origin is None:
         raise UsageError(f"Fork {fork} was deleted.")
-    parent = await records.run(origin.run)
+    parent = await runs.run(origin.run)
     comparison = None
     if wait and run.ended_at is not None and parent is not None:
         comparison = await _compared(context, forks, parent, run)
@@ -228,7 +229,7 @@ async def _compared(
 
 
 async def _side(context: OperationContext, forks: Forks, run: RunView) -> Side:
-    views = await context.engine.records.run_entries(run.id)
+    views = await runs_in(context).entries(run.id)
     entries = await asyncio.to_thread(_entries, views)
     origin = await forks.store.origin(run.session_key) if is_fork(run.session_key) else None
     return Side(

@@ -10,7 +10,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="hooks",
     summary="Webhooks from other services.",
-    requires=("jobs",),
+    requires=("http", "jobs"),
     texts=Path(__file__).parent,
     settings=HookSettings,
     named=True,

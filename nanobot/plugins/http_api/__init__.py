@@ -11,6 +11,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="http_api",
     summary="The HTTP API, which the page and other programs use.",
+    requires=("http",),
     texts=Path(__file__).parent,
     routes="nanobot.plugins.http_api.routes:routes",
     paths=("/api/", "/ws", "/openapi.json"),

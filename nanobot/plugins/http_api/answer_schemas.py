@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args
 import msgspec
 from msgspec import inspect
 
-from nanobot.server.route_description import ByOtherRules
+from nanobot.plugins.common.http.route_description import ByOtherRules
 from nanobot.session.entries import Body
 
 _Json: TypeAlias = dict[str, Any]

@@ -7,18 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from nanobot.plugins.common.notices import NoticeView
-from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
-from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
-from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
-from nanobot.plugins.http_api.stream_schemas import (
-    OverviewItem,
-    SessionItem,
-    SocketAnswer,
-    SocketRequest,
-)
-from nanobot.server.descriptions import HEALTH, METRICS
-from nanobot.server.route_description import (
+from nanobot.plugins.common.http.descriptions import HEALTH, METRICS
+from nanobot.plugins.common.http.route_description import (
     BINARY,
     BYTES,
     EVENTS,
@@ -28,7 +18,17 @@ from nanobot.server.route_description import (
     RouteDescription,
     json_of,
 )
-from nanobot.session.views import SessionPage
+from nanobot.plugins.common.notices import NoticeView
+from nanobot.plugins.common.views import SessionPage
+from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
+from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
+from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window
+from nanobot.plugins.http_api.stream_schemas import (
+    OverviewItem,
+    SessionItem,
+    SocketAnswer,
+    SocketRequest,
+)
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,16 +9,16 @@ from contextlib import aclosing, suppress
 from aiohttp import web
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.http.admission import Admission, principal_of
+from nanobot.plugins.common.http.refusals import problem_of
+from nanobot.plugins.common.http.requests import caller_of
+from nanobot.plugins.common.http.route import Handler, Route
+from nanobot.plugins.common.http.wire import QUIET, wanted
+from nanobot.plugins.common.translation import known_language
 from nanobot.plugins.http_api.session_routes import session_of
 from nanobot.plugins.http_api.streams import Item
 from nanobot.plugins.http_api.translated_items import item_in_language
 from nanobot.plugins.http_api.watching import Watching
-from nanobot.server.admission import Admission, principal_of
-from nanobot.server.application import Handler, Route
-from nanobot.server.refusals import problem_of
-from nanobot.server.requests import caller_of
-from nanobot.server.wire import QUIET, wanted
-from nanobot.texts import known_language
 
 PATIENCE_SECONDS = 30.0
 """The longest that one write to a client that does not read may take."""

@@ -15,13 +15,21 @@ from nanobot.addresses import chat_of
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import problem_of, refusing
+from nanobot.plugins.common.http.requests import (
+    BODY_SECONDS,
+    allowed,
+    caller_of,
+    owners_only,
+    query_of,
+)
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import BINARY, BYTES, Media, RouteDescription
+from nanobot.plugins.common.http.wire import QUIET, answer, body_of
+from nanobot.plugins.common.store.named_files import NamedFiles
 from nanobot.plugins.http_api.session_routes import SentFile
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import problem_of, refusing
-from nanobot.server.requests import BODY_SECONDS, allowed, caller_of, owners_only, query_of
-from nanobot.server.route_description import BINARY, BYTES, Media, RouteDescription
-from nanobot.server.wire import QUIET, answer, body_of
+from nanobot.store.opening import Store
 from nanobot.workspace.images import look
 from nanobot.workspace.received import MAX_GIVEN, Received, safe_name
 from nanobot.workspace.shown_files import ShownFiles
@@ -61,9 +69,11 @@ class FileRoutes:
     """POST /api/uploads, GET /api/blobs/DIGEST, and where people see the workspace, GET
     /api/workspace?path=PATH."""
 
-    def __init__(self, received: Received, engine: Engine, shown: ShownFiles | None) -> None:
+    def __init__(
+        self, received: Received, engine: Engine, store: Store, shown: ShownFiles | None
+    ) -> None:
         self._received = received
-        self._engine = engine
+        self._files = NamedFiles(store.database, store.writer)
         self._shown = shown
         self._now = engine.now
 
@@ -110,7 +120,7 @@ class FileRoutes:
         digest, session = request.match_info["digest"], request.query.get("session", "")
         if principal_of(request).role is not Role.OWNER:
             session = allowed(session, caller_of(principal_of(request)))
-            if not await self._engine.conversations.names_file(session, chat_of(session), digest):
+            if not await self._files.names(session, chat_of(session), digest):
                 raise UnknownId(f"{session} has no such file")
         try:
             content = await self._received.blobs.read(digest)

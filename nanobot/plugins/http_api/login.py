@@ -10,17 +10,17 @@ from aiohttp import web
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import WEB, Role
 from nanobot.operations.operation import Operation
-from nanobot.seam.faces import Frontend, PluginPage
-from nanobot.server.access import BROWSER_SECONDS, Principal
-from nanobot.server.admission import Admission, principal_of
-from nanobot.server.application import Route
-from nanobot.server.descriptions import Done
-from nanobot.server.path_prefix import prefix_of
-from nanobot.server.refusals import problem_of
-from nanobot.server.requests import caller_of, sent
-from nanobot.server.route_description import TYPED, RouteDescription, json_of
-from nanobot.server.wire import answer, wanted
-from nanobot.texts import in_language
+from nanobot.plugins.common.http.access import BROWSER_SECONDS, Principal
+from nanobot.plugins.common.http.admission import Admission, principal_of
+from nanobot.plugins.common.http.descriptions import Done
+from nanobot.plugins.common.http.frontend import Frontend, PluginPage
+from nanobot.plugins.common.http.path_prefix import prefix_of
+from nanobot.plugins.common.http.refusals import problem_of
+from nanobot.plugins.common.http.requests import caller_of, sent
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import TYPED, RouteDescription, json_of
+from nanobot.plugins.common.http.wire import answer, wanted
+from nanobot.plugins.common.translation.results import in_language
 
 _LIMIT = 4_096
 

@@ -14,15 +14,20 @@ from aiohttp import web
 
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.plugins.common.http.admission import CSRF
+from nanobot.plugins.common.http.path_prefix import prefix_of
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import (
+    ALWAYS,
+    JSON,
+    Described,
+    Media,
+    RouteDescription,
+)
+from nanobot.plugins.common.http.wire import QUIET
 from nanobot.plugins.http_api.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.plugins.http_api.descriptions import DESCRIPTIONS
 from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
-from nanobot.server.admission import CSRF
-from nanobot.server.application import Route
-from nanobot.server.path_prefix import prefix_of
-from nanobot.server.plugin_routes import Described
-from nanobot.server.route_description import ALWAYS, JSON, Media, RouteDescription
-from nanobot.server.wire import QUIET
 
 _REFERENCE = "#/components/schemas/{name}"
 _OF_GUARDS = (401, 403, 429, 503)

@@ -16,12 +16,12 @@ from nanobot.errors import (
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import converted
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Handler, Route
-from nanobot.server.refusals import problem_of
-from nanobot.server.requests import caller_of, sent
-from nanobot.server.wire import answer, wanted
-from nanobot.texts import in_language
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import problem_of
+from nanobot.plugins.common.http.requests import caller_of, sent
+from nanobot.plugins.common.http.route import Handler, Route
+from nanobot.plugins.common.http.wire import answer, wanted
+from nanobot.plugins.common.translation.results import in_language
 
 UNREADABLE = "Nanobot-Unreadable"
 """The number of rows that belong in a list but are unreadable; `quarantine list` names them."""

@@ -13,10 +13,14 @@ from nanobot.addresses import session_of
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
-from nanobot.channels.web import WebChannel, WebMessage
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.http.admission import Admission
+from nanobot.plugins.common.http.frontend import Frontend
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import Described
+from nanobot.plugins.common.http.web_channel import WebChannel, WebMessage
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes
@@ -26,11 +30,8 @@ from nanobot.plugins.http_api.session_routes import Conversations
 from nanobot.plugins.http_api.socket import Socket
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
-from nanobot.seam.faces import Frontend, Http
-from nanobot.server.admission import Admission
-from nanobot.server.application import Route
+from nanobot.seam.faces import Http
 from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.plugin_routes import Described
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
 from nanobot.workspace.shown_files import ShownFiles
@@ -66,7 +67,7 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
             [
                 *login_routes(admission, frontend, operations.listed),
                 *conversations.routes(),
-                *FileRoutes(received, operations.engine, shown).routes(),
+                *FileRoutes(received, operations.engine, store, shown).routes(),
                 *EventRoutes(watching, admission).routes(),
                 Socket(operations, conversations, watching, admission).route(),
                 *operation_routes(operations),

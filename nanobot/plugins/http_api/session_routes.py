@@ -18,17 +18,17 @@ from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sen
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
 from nanobot.plugins.common import sessions
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import allowed, caller_of, query_of, sent
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import answer, named_language, wanted
 from nanobot.plugins.common.notices import NoticeView, notices_of
+from nanobot.plugins.common.translation.results import in_language
+from nanobot.plugins.common.views import SessionPage
 from nanobot.plugins.http_api.streams import Streams
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import allowed, caller_of, query_of, sent
-from nanobot.server.wire import answer, named_language, wanted
 from nanobot.session.inbox import Admitted
-from nanobot.session.views import SessionPage
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.texts import in_language
 from nanobot.visible import blank
 from nanobot.workspace.received import FOLDER
 
@@ -203,7 +203,7 @@ class Conversations:
             )
 
     async def _exists(self, key: str) -> bool:
-        return await self._operations.engine.records.session(key) is not None
+        return await self._operations.engine.journal.session(key) is not None
 
     async def _delivered(self, key: str, message: NewMessage) -> TakenMessage:
         arguments = {"text": message.text, "session": key, "key": message.client_request_id}

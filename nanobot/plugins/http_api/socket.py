@@ -17,15 +17,16 @@ from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common.http.admission import Admission, principal_of
+from nanobot.plugins.common.http.refusals import problem_of
+from nanobot.plugins.common.http.requests import BODY_LIMIT, allowed, caller_of
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import Problem, failed, named_language, wanted
+from nanobot.plugins.common.translation import known_language
+from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.http_api.session_routes import Conversations, NewMessage
 from nanobot.plugins.http_api.translated_items import item_in_language
 from nanobot.plugins.http_api.watching import Watching
-from nanobot.server.admission import Admission, principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import problem_of
-from nanobot.server.requests import BODY_LIMIT, allowed, caller_of
-from nanobot.server.wire import Problem, failed, named_language, wanted
-from nanobot.texts import in_language, known_language
 
 PATIENCE_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 30.0

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.channels.web import WebMessage
 from nanobot.messages import RunEvent
+from nanobot.plugins.common.http.web_channel import WebMessage
 from nanobot.plugins.http_api.session_routes import SaidMessage
 from nanobot.plugins.http_api.socket import Call, Follow, Leave, Say
 from nanobot.plugins.http_api.watching import Overview, Snapshot

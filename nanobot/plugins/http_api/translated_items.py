@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import EventKind
+from nanobot.plugins.common.translation import translated
+from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.http_api.streams import Item
 from nanobot.plugins.http_api.watching import Overview, Snapshot
-from nanobot.texts import ENGLISH, in_language, translated
+from nanobot.texts import ENGLISH
 
 _OWN_KEYS = {EventKind.STATUS: ("why",), EventKind.ERROR: ("text",), EventKind.APPROVAL: ("why",)}
 """The keys of an event's payload that hold sentences of nanobot's own."""

@@ -9,13 +9,16 @@ import msgspec
 from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.remarks import on_answers
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
+from nanobot.plugins.common.views import RunView, SessionView
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.views import EntryView, Remark, RunView, SessionView
+from nanobot.session.views import EntryView, Remark
 from nanobot.store.opening import Store
 
 _ENTRIES = 30
@@ -55,6 +58,7 @@ class Watching:
         self._engine = engine
         self._current = current
         self._log = SqlSessionLog(store.database, store.writer)
+        self._runs = StoredRuns(store.database, store.writer)
         self._lists = SessionLists(store.database, store.writer)
 
     def close(self) -> None:
@@ -103,13 +107,14 @@ class Watching:
         return stream.item("snapshot", stream.session_key, content, head), head
 
     async def _overview(self, whose: Whose) -> Overview:
-        records, own = self._engine.records, self._engine.conversations
-        approvals = await records.approvals(session="", state="waiting", limit=_MOST_WAITING)
+        approvals = await self._engine.records.approvals(
+            session="", state="waiting", limit=_MOST_WAITING
+        )
         keys = whose
         for name in whose or ():
-            keys = (*(keys or ()), *(await own.keys(name) if name.endswith(":") else ()))
+            keys = (*(keys or ()), *(await self._lists.keys(name) if name.endswith(":") else ()))
         sessions = await self._lists.newest(limit=_SESSIONS, keys=keys)
-        runs = await own.runs(session="", state="live", limit=_SESSIONS, within=whose)
+        runs = await self._runs.listed(session="", state="live", limit=_SESSIONS, within=whose)
         seen = [row for row in approvals if whose is None or is_within(row.session_key, whose)]
         return Overview(
             sessions=tuple(sessions), runs=tuple(runs), approvals=tuple(seen[:_SESSIONS])
@@ -118,9 +123,10 @@ class Watching:
     async def _content(self, key: str | None, whose: Whose) -> Snapshot | Overview:
         if key is None:
             return await self._overview(whose)
-        records = self._engine.records
-        approvals = await records.approvals(session=key, state="waiting", limit=_SESSIONS)
-        session = await records.session(key)
+        approvals = await self._engine.records.approvals(
+            session=key, state="waiting", limit=_SESSIONS
+        )
+        session = await self._lists.one(key)
         last = 0 if session is None else session.entries
         entries = await self._log.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)
         return Snapshot(
@@ -129,5 +135,5 @@ class Watching:
             events=(),
             partial=None,
             approvals=tuple(approvals),
-            remarks=await self._engine.remarks.on_answers(records, entries),
+            remarks=await on_answers(self._engine.remarks, self._runs, entries),
         )

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,8 +17,6 @@ from nanobot.agent.runner import Before, Check
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
-from nanobot.agent.tasks.service import BACKGROUND_RUNS, SPAWNING, BackgroundWork
-from nanobot.agent.tasks.types import AnyRunType
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.home_admin import LocalHome
@@ -25,11 +24,11 @@ from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.showing import SHOWING
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
@@ -38,17 +37,21 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.operation import Operation
 from nanobot.operations.spending import Spending
+from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.run_types import AnyRunType
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
-from nanobot.ports import Fetching
+from nanobot.ports import Clock, Fetching
 from nanobot.providers.vision import VisionModels
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
+from nanobot.seam.plugin import resolved
+from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskStarter
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
 from nanobot.store.repositories.hooks import store_hooks
@@ -59,6 +62,16 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.received import Received
 
 _TURNS = 300
+
+
+_USUAL = ("help", "models")
+"""Plugins whose operations need no objects, and which nearly every gateway has on."""
+
+
+def _usual() -> list[Operation]:
+    found = installed().found
+    parts = [found[name].plugin.operations for name in _USUAL if name in found]
+    return [each for part in parts if part for each in Offers().call(resolved(part), NOTHING)]
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +89,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a test gateway. With `received` it fetches the files of a channel that
     supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
     `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `sharing`: other processes work on the same store. `brings`: what plugins would add;
-    `hooks`: and to transactions.
+    result. `sharing`: other processes work on the same store. `companions`: the plugins whose
+    companions the channel has. `brings`: what plugins would add; `hooks`: and to transactions.
     """
 
     settings: RunSettings = RunSettings()
@@ -95,6 +108,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
     sharing: Callable[[Database, StoreContext], Sharing] | None = None
+    companions: tuple[str, ...] = ("code_files", "missed_reactions", "progress")
     received: Received | None = None
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
@@ -134,7 +148,7 @@ class FakeGateway:
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -186,14 +200,13 @@ class FakeGateway:
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            conversations=self.process.conversations,
             spending=self.offers.find(Spending),
             jobs=self.cron,
             tools=self.tools,
             home=LocalHome(
                 live,
                 {"NANOBOT_HOME": str(options.workspace)},
-                states=dict,
+                facts=self.facts,
                 restart=None,
             ),
             facts=self.facts,
@@ -210,13 +223,16 @@ class FakeGateway:
             fetcher = AttachmentFetcher(
                 channel.name, channel, self.bus, clock, options.received, options.max_attachment
             )
+        sharing = Sharing()
+        if options.sharing is not None:
+            sharing = options.sharing(self.process, self.journal.writer)
         hosting = msgspec.structs.replace(
             options.hosting,
-            showing=provided(SHOWING),
+            companions=partial(self._companions, options),
             text_of=self.worker.text_so_far,
             fetcher=fetcher,
             arrived=self.engine.records.arrived,
-            sharing=options.sharing and options.sharing(self.process, self.journal.writer),
+            sharing=sharing,
         )
         self.host = ChannelHost(channel.name, channel, self.bus, clock, rng, hosting)
         gate = Gate(
@@ -234,6 +250,13 @@ class FakeGateway:
             options.policy,
             self.host,
         )
+
+    def _companions(self, options: Options, parts: ChannelParts) -> list[Companion]:
+        own = {ChannelParts: parts, Bus: self.bus, Clock: self.home.clock, Journal: self.journal}
+        found = installed().found
+        each = [found[name].plugin.companions for name in options.companions]
+        given = [self.offers.call(resolved(part), own) for part in each if part is not None]
+        return [*options.hosting.companions(parts), *(one for many in given for one in many)]
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = [

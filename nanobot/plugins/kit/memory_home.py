@@ -7,20 +7,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
-from nanobot.search.conversations import Conversations
 from nanobot.session.entries import Entry
-from nanobot.session.tasks import TASK_STORE, TaskRecords
 from nanobot.session.views import Records
 from nanobot.store.database.database import Work
 from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
-from nanobot.store.repositories.conversations import SqlConversations
 from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
@@ -101,7 +99,6 @@ class Process:
         writer = StoreContext(home.clock, home.ids, home.ids.run_id(), hooks=hooks or store_hooks())
         self.journal = SqlJournal(self, writer)
         self.records: Records = SqlRecords(self, writer)
-        self.conversations: Conversations = SqlConversations(self, writer)
         self.writer = writer
         self.tasks = _tasks(self, writer)
         self.jobs = _jobs(self, writer)

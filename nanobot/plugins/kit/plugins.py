@@ -20,6 +20,7 @@ from nanobot.config.settings.base import Settings
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.plugins.common.plugin_checks import findings_of
+from nanobot.plugins.common.translation.files import rows_in
 from nanobot.plugins.kit.machine import ManualClock
 from nanobot.plugins.kit.promises import that
 from nanobot.ports import Clock
@@ -29,7 +30,6 @@ from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.seam.tables import PluginTables
 from nanobot.store.opening import in_memory_database
 from nanobot.store.plugin_tables import SqlPluginTables, migrate_plugin
-from nanobot.texts.files import rows_in
 from nanobot.tools.base import AnyTool
 from nanobot.tools.plugins import offered
 

@@ -20,4 +20,8 @@ PLUGIN = Plugin(
     arrivals="nanobot.plugins.language.service:arrivals",
     outgoing="nanobot.plugins.language.service:outgoing",
     store_hooks="nanobot.plugins.language.store:hook",
+    provides={
+        "translated": "nanobot.plugins.common.translation:translated",
+        "own_words": "nanobot.plugins.language.own_words:own_words_of",
+    },
 )

@@ -7,11 +7,11 @@ from typing import cast
 import msgspec
 
 from nanobot.messages import Address
+from nanobot.plugins.common.translation import known_language
 from nanobot.plugins.language.settings import Language
 from nanobot.ports import Clock
 from nanobot.seam.tables import PluginTables
 from nanobot.system import SystemClock
-from nanobot.texts import known_language
 
 _REMEMBERED = 10_000
 _REMEMBERED_SECONDS = 600.0

@@ -9,12 +9,13 @@ from loguru import logger
 
 from nanobot.errors import StoreError
 from nanobot.messages import Choice, OutboundMessage
+from nanobot.plugins.common.translation import translated, translated_parts
 from nanobot.plugins.language.chats import ChatLanguages, language_of_chat, name_of
 from nanobot.plugins.language.settings import LanguageSettings
 from nanobot.ports import Clock
 from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Admission
-from nanobot.texts import ENGLISH, translated, translated_parts
+from nanobot.texts import ENGLISH
 
 
 def arrivals(tables: PluginTables, clock: Clock) -> Callable[[Admission], Awaitable[Admission]]:

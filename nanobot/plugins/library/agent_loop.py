@@ -17,7 +17,6 @@ from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES
-from nanobot.agent.tasks.service import SUBAGENTS, Subagents
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
@@ -36,6 +35,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
+from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nanobot.agent.tasks.service import SPAWNING
 from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
+from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.background_work import SPAWNING
+from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
-from nanobot.session.tasks import TaskStarter
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
-from nanobot.tools.commands import COMMANDS, CommandPlace
-from nanobot.tools.files import FILE_TOOLS, FilePlace
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.triggers.service import JobService

@@ -11,17 +11,19 @@ from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
+from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
+from nanobot.plugins.library.store import Consumed, Consuming
 from nanobot.ports import OutboundPart
 from nanobot.seam.installed import provided
-from nanobot.session.inbox import Admission, Consumed
+from nanobot.session.inbox import Admission
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind
-from nanobot.session.tasks import TASK_STORE, TaskRecords
 from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
 from nanobot.store.repositories.hooks import store_hooks
+from nanobot.store.verbs import SqlStore
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.triggers.service import JOB_STORE, Jobs
@@ -110,6 +112,13 @@ class MessageBus(Bus):
             )
         return make(store.database, store.writer)
 
+    def _consuming(self) -> Consuming:
+        """The verbs of a consumer over the store of the journal. Raises UsageError."""
+        journal = self.journal
+        if not isinstance(journal, SqlStore):
+            raise UsageError("a bus hands out messages only of the journal of a store")
+        return Consuming(journal.database, journal.writer)
+
     def _private(self) -> Store:
         if self._own is None:
             raise UsageError("this bus uses a store that it did not open")
@@ -160,7 +169,7 @@ class MessageBus(Bus):
             if done is not None and not self._inbound_given:
                 return done
             try:
-                self._inbound = await self.journal.take_inbound(done)
+                self._inbound = await self._consuming().take_inbound(done)
             except Fenced:  # held too long: another process claimed it, or a person stopped it
                 self._inbound = None
                 self._came.set()
@@ -195,7 +204,7 @@ class MessageBus(Bus):
                     return self._outbound
                 await self.journal.receipt(self._outbound, 0, "consumed", begin=None)
                 self._outbound = None
-            row = await self.journal.oldest_owed()
+            row = await self._consuming().oldest_owed()
             if row is not None:
                 parts = () if row.parts else (OutboundPart(text=row.message.text),)
                 await self.journal.begin_send(row, parts, 0, duplicate=bool(row.parts))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nanobot.agent.tasks.service import Subagents
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
+from nanobot.plugins.common.background_work import Subagents
 from nanobot.plugins.library.sessions import SessionManager
 from nanobot.triggers.service import JobService
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from nanobot.server.path_prefix import own_path
-from nanobot.server.wire import QUIET
+from nanobot.plugins.common.http.path_prefix import own_path
+from nanobot.plugins.common.http.wire import QUIET
 
 _Message: TypeAlias = MutableMapping[str, Any]
 AsgiApplication: TypeAlias = Callable[

@@ -14,10 +14,11 @@ from pathlib import Path
 from loguru import logger
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.processes import kill
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.walls import AloneWall, NetworkAccess, SandboxProcess, kill
+from nanobot.tools.walls import AloneWall, NetworkAccess, SandboxProcess
 
 
 @asynccontextmanager

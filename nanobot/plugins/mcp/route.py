@@ -13,14 +13,21 @@ from msgspec import UNSET, UnsetType
 from nanobot.agent.service.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import BODY_LIMIT, BODY_SECONDS, owners_only
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.route_description import (
+    EVENTS,
+    JSON,
+    TYPED,
+    Media,
+    RouteDescription,
+    json_of,
+)
+from nanobot.plugins.common.http.wire import Problem, answer, body_of
 from nanobot.plugins.common.optional import lack
 from nanobot.plugins.mcp.asgi import answered
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import BODY_LIMIT, BODY_SECONDS, owners_only
-from nanobot.server.route_description import EVENTS, JSON, TYPED, Media, RouteDescription, json_of
-from nanobot.server.wire import Problem, answer, body_of
 
 
 class JsonRpc(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
+from nanobot.plugins.common.processes import end
 from nanobot.plugins.mcp.complaints import telling_line
 from nanobot.plugins.mcp.connection_state import (
     MAX_MESSAGE_BYTES,
@@ -27,7 +28,6 @@ from nanobot.plugins.mcp.connection_state import (
     Pace,
 )
 from nanobot.text import quoted
-from nanobot.tools.walls import end
 
 # The protocol's shutdown: close its input, wait, SIGTERM, then SIGKILL.
 _PATIENCE_SECONDS = 2.0

@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.optional import lack
 from nanobot.plugins.memory.embed import LOCAL, LocalEmbedder, least_of, missing
 from nanobot.plugins.memory.facts import KeptFacts
@@ -33,7 +34,6 @@ from nanobot.providers.base import Models
 from nanobot.providers.embedding import Embedder
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.works import Works
-from nanobot.session.erasing import Eraser
 from nanobot.session.lasting import LastingFacts
 from nanobot.store.opening import Store
 from nanobot.system import Zone

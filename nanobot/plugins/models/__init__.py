@@ -1,4 +1,4 @@
-"""Models: what is known of them beyond the configuration and our own table of families."""
+"""Models: which one answers in a conversation, and what is known of each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="models",
-    summary="Prices and limits of models, and checks of their names.",
+    summary="Another model for a conversation; prices and limits of models, checks of their names.",
     texts=Path(__file__).parent,
+    operations="nanobot.plugins.models.operations:operations",
     provides={
+        "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",
         "model_check": "nanobot.plugins.models.checking:check_model",
         "named_models": "nanobot.plugins.models.named:check_named",

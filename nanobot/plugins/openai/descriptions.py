@@ -7,6 +7,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from nanobot.plugins.common.http.route_description import (
+    BINARY,
+    EVENTS,
+    JSON,
+    TYPED,
+    Media,
+    RouteDescription,
+    json_of,
+)
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
 from nanobot.plugins.openai.schemas import (
     ChatChunk,
@@ -18,15 +27,6 @@ from nanobot.plugins.openai.schemas import (
     ResponseEvent,
     ResponseObject,
     Transcription,
-)
-from nanobot.server.route_description import (
-    BINARY,
-    EVENTS,
-    JSON,
-    TYPED,
-    Media,
-    RouteDescription,
-    json_of,
 )
 
 

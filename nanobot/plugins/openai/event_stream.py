@@ -9,8 +9,8 @@ from contextlib import aclosing
 from aiohttp import web
 
 from nanobot.errors import NanobotError
-from nanobot.server.refusals import problem_of
-from nanobot.server.wire import QUIET, Problem
+from nanobot.plugins.common.http.refusals import problem_of
+from nanobot.plugins.common.http.wire import QUIET, Problem
 
 EVENTS = "text/event-stream"
 QUIET_SECONDS = 15.0

@@ -11,8 +11,8 @@ from msgspec import Meta
 
 from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.common.http.wire import Problem
 from nanobot.ports import Ids
-from nanobot.server.wire import Problem
 
 MODEL = "nanobot"
 """The only model of that API: the assistant, whichever model it calls."""

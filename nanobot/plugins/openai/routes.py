@@ -20,18 +20,20 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.path_prefix import own_path
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import allowed, caller_of, sent
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import QUIET, Problem, answer
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS
 from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
 from nanobot.providers.embedding import Embedder
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.path_prefix import own_path
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import allowed, caller_of, sent
-from nanobot.server.wire import QUIET, Problem, answer
+from nanobot.store.opening import Store
 from nanobot.system import RandomIds
 from nanobot.workspace.received import Transcriber
 
@@ -56,11 +58,12 @@ def routes(
     engine: Engine,
     runs: RunService,
     config: Config,
+    store: Store,
     embedder: Embedder | None = None,
     transcriber: Transcriber | None = None,
 ) -> list[Route]:
     """All of it, for owners: programs act as them."""
-    api = OpenAIRoutes(engine, runs, config, embedder, transcriber)
+    api = OpenAIRoutes(engine, runs, config, store, embedder, transcriber)
     handlers = {
         "v1_models": api.models,
         "v1_model": api.model,
@@ -90,11 +93,13 @@ class OpenAIRoutes:
         engine: Engine,
         runs: RunService,
         config: Config,
+        store: Store,
         embedder: Embedder | None,
         transcriber: Transcriber | None,
     ) -> None:
         self._engine = engine
         self._runs = runs
+        self._stored = StoredRuns(store.database, store.writer)
         # Names of tokens whose messages count as an owner's.
         self._trusted = config.web.trusted_programs
         self._hears = bool(config.agent.transcription_model)
@@ -138,7 +143,7 @@ class OpenAIRoutes:
         session = self._session(request)
         if body.previous_response_id:
             before = requests.run_of(body.previous_response_id)
-            view = await self._engine.records.run(before)
+            view = await self._stored.run(before)
             if view is None:
                 raise UnknownId(f"there is no response {body.previous_response_id[:80]!r}")
             session = view.session_key

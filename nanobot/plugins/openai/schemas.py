@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from nanobot.server.route_description import ByOtherRules
+from nanobot.plugins.common.http.route_description import ByOtherRules
 
 
 class OpenAIErrorDetail(ByOtherRules, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 from nanobot.cli.output import say
 from nanobot.config.loader import home_of
 from nanobot.errors import NotServed
-from nanobot.operations.page_link import PageLink
+from nanobot.plugins.common.page_link import PageLink
 from nanobot.seam.faces import Command, Option
 from nanobot.server.client import call
 

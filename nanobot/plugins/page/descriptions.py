@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.http.descriptions import Done
+from nanobot.plugins.common.http.route_description import TYPED, RouteDescription, json_of
 from nanobot.plugins.page.push.schemas import EndedSubscription, NewSubscription, PushKey
-from nanobot.server.descriptions import Done
-from nanobot.server.route_description import TYPED, RouteDescription, json_of
 
 DESCRIPTIONS = (
     RouteDescription(

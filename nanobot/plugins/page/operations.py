@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.operations.page_link import PageLink
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.page_link import PageLink
 from nanobot.text import Sentence
 
 
@@ -41,6 +41,6 @@ async def make_link(
     """
     caller.at_this_machine("Opening the page")
     # Imported late: every command imports this module, and few need HTTP.
-    from nanobot.server.access import Access  # noqa: PLC0415
+    from nanobot.plugins.common.http.access import Access  # noqa: PLC0415
 
     return context.of(Access).link(name, Role(role))

@@ -16,9 +16,9 @@ import msgspec
 from aiohttp import web
 
 from nanobot import __version__
-from nanobot.server.application import Route
-from nanobot.server.path_prefix import own_path, prefix_of
-from nanobot.server.wire import QUIET, Problem
+from nanobot.plugins.common.http.path_prefix import own_path, prefix_of
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import QUIET, Problem
 
 FOLDER = Path(__file__).parent / "files"
 POLICY = (

@@ -6,14 +6,14 @@ import asyncio
 from functools import partial
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.http.frontend import Frontend
+from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.page.page_files import PageFiles
 from nanobot.plugins.page.push.routes import PushRoutes
 from nanobot.plugins.page.push.service import PushService
 from nanobot.plugins.page.views import views_of_plugins
 from nanobot.ports import Clock
-from nanobot.seam.faces import Frontend
 from nanobot.seam.offers import Contributions
-from nanobot.server.application import Route
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 

@@ -10,15 +10,16 @@ import msgspec
 from aiohttp import web
 
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import PageView, PluginPage
+from nanobot.plugins.common.http.frontend import PluginPage
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import owners_only
+from nanobot.plugins.common.http.route import Handler, Route
+from nanobot.plugins.common.http.wire import QUIET
+from nanobot.seam.faces import PageView
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
-from nanobot.server.application import Handler, Route
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import owners_only
-from nanobot.server.wire import QUIET
 from nanobot.text import pattern
-from nanobot.texts.languages import LANGUAGES
+from nanobot.texts import LANGUAGES
 
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
 

@@ -8,7 +8,7 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="progress",
-    summary="Answers that grow in chats while they are written, and marks at messages.",
+    summary="Signs of typing, answers that grow while they are written, and marks at messages.",
     texts=Path(__file__).parent,
-    provides={"showing": "nanobot.plugins.progress.showing:showing"},
+    companions="nanobot.plugins.progress.companions:companions",
 )

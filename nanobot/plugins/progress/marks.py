@@ -7,10 +7,10 @@ import asyncio
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.activity import RunEnded
-from nanobot.channels.showing import Showing, ShowingParts
+from nanobot.channels.companions import ChannelParts
 from nanobot.errors import ChannelError
-from nanobot.messages import Address, InboundMessage
+from nanobot.messages import Address, InboundMessage, Role
+from nanobot.plugins.progress.activity import RunEnded, Showing
 from nanobot.ports import Reacting, Reaction
 from nanobot.session.inbox import Admitted
 
@@ -22,16 +22,18 @@ class Marks(Showing):
     """The marks of one channel, set one after another. Nothing waits for them: if there are too
     many, or the platform refuses them, messages get none."""
 
-    def __init__(self, channel: Reacting, parts: ShowingParts) -> None:
+    def __init__(self, channel: Reacting, parts: ChannelParts) -> None:
         self._name = parts.name
         self._moved = parts.moved
         self._channel = channel
         self._waiting: asyncio.Queue[tuple[Address, str, Reaction]] = asyncio.Queue(_WAITING)
 
-    def received(self, message: InboundMessage, admitted: Admitted) -> None:
-        """A message was admitted. One that was answered at once, or seen before, gets
-        no reaction."""
-        if admitted.fresh and admitted.owes is None:
+    def admitted(
+        self, message: InboundMessage, outcome: Admitted, role: Role, *, performing: bool
+    ) -> None:
+        """A message that was answered at once, seen before, or is a command in progress, gets no
+        reaction."""
+        if outcome.fresh and outcome.owes is None and not performing:
             self._put(message.address, message.message_id, Reaction.RECEIVED)
 
     def ended(self, ended: RunEnded) -> None:

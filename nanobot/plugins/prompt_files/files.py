@@ -7,11 +7,11 @@ import hashlib
 from pathlib import Path
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.tools.policy import PROMPT_FILES
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.folder import read
-from nanobot.workspace.taint import TaintedFiles
 
 MOST_CHARS = 200_000
 _MOST_FILES = 500

@@ -10,6 +10,7 @@ from msgspec import Meta
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.sessions import lists_of
 from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.text import Sentence
 
@@ -89,7 +90,7 @@ async def reload(context: OperationContext, _: Caller) -> Reloaded:
     from nanobot.agent.prompt import PromptBuilder  # noqa: PLC0415 - as above
 
     context.of(PromptBuilder).renew()
-    return Reloaded(sessions=await context.engine.records.forget_prompts())
+    return Reloaded(sessions=await lists_of(context).forget_prompts())
 
 
 def operations() -> list[Operation]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.prompt_files.files import PromptFiles
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.taint import TaintedFiles
 
 
 def objects(config: Config, files: ConfinedFiles, taint: TaintedFiles) -> dict[Any, object]:

@@ -11,14 +11,14 @@ from aiohttp import web
 from loguru import logger
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import query_of
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import QUIET
 from nanobot.plugins.proof.commands import After, Kinds, Matching
 from nanobot.plugins.proof.exporting import Export
 from nanobot.plugins.proof.redaction import Redaction
 from nanobot.plugins.proof.store.log_rows import LogPages
-from nanobot.server.application import Route
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import query_of
-from nanobot.server.wire import QUIET
 from nanobot.store.opening import Store
 
 

@@ -70,7 +70,7 @@ async def replay_runs(
         for key in await _sessions(context):
             views += await _replayed(context, key)
         return views
-    if await context.engine.records.session(name) is not None:
+    if await lists_of(context).one(name) is not None:
         return await _replayed(context, name)
     run = await run_of(context, caller, name)
     return await _replayed(context, run.session_key, run.id)
@@ -92,7 +92,7 @@ async def _replayed(context: OperationContext, key: str, run_id: str = "") -> li
     from nanobot.plugins.replay.logs import replayed_log  # noqa: PLC0415 - every command
     from nanobot.plugins.replay.replaying import Replayed  # noqa: PLC0415 - imports this module
 
-    session = await context.engine.records.session(key)
+    session = await lists_of(context).one(key)
     if session is None:
         return []
     try:

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit
-from nanobot.session.views import ToolCallView
+from nanobot.plugins.runs.views import ToolCallView
 
 
 @operation("tools history", reads=True, example="tool=exec limit=50", shows=("entries",))

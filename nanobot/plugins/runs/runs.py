@@ -14,14 +14,14 @@ from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.common.ratings import ratings_among
-from nanobot.plugins.common.run_ids import RunId, run_of
+from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
 from nanobot.plugins.common.sessions import check_sight, log_lines
 from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.outbox import outbox_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState, as_people_see
-from nanobot.session.views import RunView
 from nanobot.text import Sentence
 
 _BY_WORD = {
@@ -70,7 +70,7 @@ async def list_runs(  # noqa: PLR0913 - each is one argument of people
     """
     if session:
         check_sight(caller, session)
-    return await context.engine.conversations.runs(
+    return await runs_in(context).listed(
         session=session,
         state=_BY_WORD.get(state, state),
         limit=limit,
@@ -99,7 +99,7 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
     `!` are remarks of plugins.
     """
     run, engine = await run_of(context, caller, id), context.engine
-    views = await engine.records.run_entries(run.id)
+    views = await runs_in(context).entries(run.id)
     entries = [as_entry(view) for view in views]
     times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
     sent = await outbox_of(context).deliveries(run.id)

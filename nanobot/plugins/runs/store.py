@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.runs import of_run, of_session
+from nanobot.plugins.runs.views import ToolCallView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState
-from nanobot.session.views import EntryView, ToolCallView
+from nanobot.session.views import EntryView
 from nanobot.store.database import schema
-from nanobot.store.repositories.views import of_run, of_session
 from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs

@@ -69,7 +69,7 @@ async def connect(
     config, new = await _new_channel(environ, channel, name, settings)
     new.own(owners)
     filled = new.settings(config, environ)
-    checked = await try_channel(new.name, filled, config.web)
+    checked = await try_channel(new.name, filled, config)
     changes = SettingChanges(secrets=new.secrets, more=lambda text: with_channel(text, new))
     async with context.engine.home.changing:
         file = await asyncio.to_thread(write, environ, changes)

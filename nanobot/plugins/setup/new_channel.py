@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from nanobot.channels.loading import setup_of
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
@@ -16,7 +16,7 @@ from nanobot.messages import Address
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.ports import Setup, SetupField
-from nanobot.seam.entry_points import CHANNELS, Plugins
+from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins, check_opener
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
@@ -33,6 +33,20 @@ class ChannelType(msgspec.Struct, frozen=True):
     name: str
     setup: Setup
     broken: str = ""
+
+
+def setup_of(kind: str, plugins: Plugins | None = None) -> Setup:
+    """What to ask before a channel of that type can be opened; without questions if the adapter
+    defines none. Raises PluginBroken, and KeyError for an unknown type."""
+
+    def read(plugin: LoadedPlugin[Any]) -> Setup:
+        check_opener(plugin.what, "a channel")
+        setup = getattr(sys.modules.get(plugin.what.__module__), "SETUP", None)
+        if setup is not None and not isinstance(setup, Setup):
+            raise PluginBroken(f"its SETUP is a {type(setup).__name__}, not a nanobot.ports.Setup")
+        return setup or Setup(title=kind, steps="Its author says which keys its table needs.")
+
+    return (plugins or Plugins()).one(CHANNELS, kind, read).what
 
 
 def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:

@@ -11,7 +11,7 @@ from nanobot.channels.loading import open_channel
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.config.settings.channels import ChannelSettings, WebSettings
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable, StoreUnwritable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.plugins.setup.views import TriedModel
@@ -21,6 +21,7 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.model_facts import abilities
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.seam.faces import Http
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0
@@ -69,25 +70,32 @@ async def try_model(
         await registry.close()
 
 
+def receives(config: Config) -> bool:
+    """Whether a gateway serves HTTP."""
+    return "http" in switched(config).on
+
+
 async def try_channel(
     name: str,
     settings: ChannelSettings,
-    web: WebSettings = WebSettings(),  # noqa: B008 - frozen
+    config: Config | None = None,
 ) -> Checked | None:
     """The channel's identity on its platform; None if it cannot be checked without running it.
-    `web` has the public URL for platforms that send requests.
+    `config` says whether and where requests of its platform are received.
 
     Raises ConfigError, PluginBroken, BadCredentials or ChannelDown.
     """
     channel = open_channel(name, settings)
+    received = config is None or receives(config) or not isinstance(channel, Receiving)
     if isinstance(channel, Receiving):
-        channel.reached_at(web.channel_url(name))
+        channel.reached_at(config.web.channel_url(name) if config and received else "")
     try:
         if not isinstance(channel, SelfChecking):
             return None
         async with asyncio.timeout(_CHANNEL_SECONDS):
             checked = await channel.check()
-        return checked if isinstance(checked, Checked) else Checked(checked)
+        who = checked if isinstance(checked, Checked) else Checked(checked)
+        return who if received else Checked(who.who, Http.lacks)
     except TimeoutError:
         raise ChannelDown(f"no answer within {_CHANNEL_SECONDS:.0f} s") from None
     finally:

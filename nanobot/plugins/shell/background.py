@@ -19,27 +19,21 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
+from nanobot.plugins.common.file_labels.opened_files import CommandWatch
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.looks import Looks
+from nanobot.plugins.common.processes import kill
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
 from nanobot.ports import Clock
 from nanobot.retries import STORE_RETRY_SECONDS
-from nanobot.session.entries import (
-    Entry,
-    ErasedEntry,
-    PostEntry,
-    RecallEntry,
-    SummaryEntry,
-    ToolResultEntry,
-    UserEntry,
-)
+from nanobot.session.entries import Entry, ErasedEntry, ToolResultEntry, UserEntry
 from nanobot.session.inbox import Admission
+from nanobot.session.labelling import Labelled
 from nanobot.supervision import supervised
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
-from nanobot.tools.walls import NetworkAccess, SandboxProcess, kill
-from nanobot.workspace.opened_files import CommandWatch
-from nanobot.workspace.taint import TaintedFiles
+from nanobot.tools.walls import NetworkAccess, SandboxProcess
 
 MAX_RUNNING = 16
 MAX_OF_SESSION = 4
@@ -52,7 +46,7 @@ _LOST_AFTER_SECONDS = 120.0
 _NAME = "background command"
 
 
-_TAINTED = UserEntry | ToolResultEntry | PostEntry | RecallEntry | SummaryEntry | ErasedEntry
+_TAINTED = Labelled | ErasedEntry
 
 
 class StartedCommand(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from asyncio.subprocess import Process
 from collections import deque
 from contextlib import suppress
 
-from nanobot.tools.walls import DYING_SECONDS, kill
+from nanobot.plugins.common.processes import DYING_SECONDS, kill
 
 _CHUNK = 65_536
 

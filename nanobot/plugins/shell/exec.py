@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.process import RunningCommands
 from nanobot.plugins.shell.sandbox.hosts import HostList, is_entry
@@ -17,8 +19,6 @@ from nanobot.plugins.shell.sandbox.sandbox import CommandResult, Sandbox, Walls
 from nanobot.text import MAX_RESULT_CHARS, Sentence, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.walls import NO_NETWORK, NetworkAccess
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0

@@ -11,6 +11,9 @@ from nanobot.app.parts import private_paths
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
+from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.places import CommandPlace
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -23,11 +26,8 @@ from nanobot.seam.faces import Environment
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
-from nanobot.tools.commands import CommandPlace
-from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.policy import STEERING
 from nanobot.tools.walls import NetworkAccess
-from nanobot.workspace.taint import TaintedFiles
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
     "bwrap": "required",
@@ -43,7 +43,7 @@ def objects(
     owner reads. All other files of the home (keys, the log) stay hidden from commands, even if the
     workspace contains the home."""
     sandbox = Sandbox(
-        walls((config.home, config.file), Addresses(config.tools.web.allow_private)),
+        walls((config.home, config.file), config.tools.web.allow_private),
         apart=private_paths(config.workspace),
         protected=STEERING,
         home=config.home / "sandbox-home",
@@ -83,9 +83,9 @@ def options_of(settings: ExecSettings) -> ExecOptions:
     )
 
 
-def walls(hidden: Sequence[Path], addresses: Addresses) -> Bubblewrap:
-    """The isolation of programs from the machine."""
-    return Bubblewrap(find_bwrap(), hidden=hidden, addresses=addresses)
+def walls(hidden: Sequence[Path], allow_private: Sequence[str]) -> Bubblewrap:
+    """The isolation of programs from the machine. Raises ConfigError for an invalid host."""
+    return Bubblewrap(find_bwrap(), hidden=hidden, addresses=Addresses(allow_private))
 
 
 def commands(place: CommandPlace) -> AnyTool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nanobot.agent.tasks.types import AnyRunType
 from nanobot.bus.core import Bus
+from nanobot.plugins.common.background_runs import TaskRecords
+from nanobot.plugins.common.run_types import AnyRunType
 from nanobot.plugins.tasks.builtin import agent_type
 from nanobot.plugins.tasks.deadlines import DeadlineMonitor
 from nanobot.plugins.tasks.registry import RunTypeRegistry
 from nanobot.plugins.tasks.starting import StoredTaskStarter
 from nanobot.ports import Clock
-from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
 

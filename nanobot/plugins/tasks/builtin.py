@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.addresses import called
-from nanobot.agent.tasks.types import AnyRunType, RunType, TaskContext
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
+from nanobot.plugins.common.run_types import AnyRunType, RunType, TaskContext
 from nanobot.plugins.common.tree import walk
 from nanobot.plugins.tasks.port import AGENT
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, UserEntry

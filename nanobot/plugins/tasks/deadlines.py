@@ -9,12 +9,12 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, EventKind, OutboundKind, OutboundMessage
+from nanobot.plugins.common.background_runs import TaskRecords
 from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.ports import Clock
 from nanobot.session import keys
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskRecords
 from nanobot.session.views import Records
 
 

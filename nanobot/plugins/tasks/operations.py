@@ -8,10 +8,10 @@ import msgspec
 
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.plugins.common.run_ids import RunId, run_of
+from nanobot.plugins.common.background_runs import TaskRecords, TaskStarter
+from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
+from nanobot.plugins.common.views import RunView
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskRecords, TaskStarter
-from nanobot.session.views import RunView
 
 
 def operations() -> list[Operation]:
@@ -38,7 +38,7 @@ async def retry_run(
     key = f"retry:{run.id}:{caller.key or os.urandom(12).hex()}"
     starter = context.of(TaskStarter)  # type: ignore[type-abstract]
     started = await starter.start(msgspec.structs.replace(request, key=key))
-    view = await context.engine.records.run(started)
+    view = await runs_in(context).run(started)
     if view is None:
         raise NanobotError(f"Run {started} was deleted.")
     return view

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import msgspec
 
-from nanobot.agent.tasks.types import AnyRunType, TaskContext
 from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown
+from nanobot.plugins.common.run_types import AnyRunType, TaskContext
 from nanobot.ports import Clock
 from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.tools.registry import ToolRegistry

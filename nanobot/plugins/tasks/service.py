@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from nanobot.agent.tasks.types import AnyRunType, RunType, installed, trouble
 from nanobot.bus.core import Bus
 from nanobot.errors import PluginBroken
+from nanobot.plugins.common.background_runs import TaskRecords, TaskStarter
+from nanobot.plugins.common.run_types import AnyRunType, RunType, installed, trouble
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.spawn import spawn_tool
@@ -23,7 +24,6 @@ from nanobot.seam.offers import Contributions
 from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import RunTypes
-from nanobot.session.tasks import TaskRecords, TaskStarter
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.unit import StoreContext

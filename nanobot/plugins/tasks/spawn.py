@@ -6,9 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStarter
 from nanobot.plugins.tasks.port import AGENT, MAX_TITLE
 from nanobot.session.store_write import StoreWrite
-from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
 

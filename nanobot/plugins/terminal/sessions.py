@@ -15,13 +15,13 @@ import msgspec
 from nanobot.cli.output import say
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
-from nanobot.operations.page_link import PageLink
 from nanobot.operations.rendering import Now, cell
+from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.common.questions import choose
+from nanobot.plugins.common.views import SessionPage, SessionView
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
 from nanobot.session.keys import ONCE
-from nanobot.session.views import SessionPage, SessionView
 
 _LOOKED_AT, _OFFERED = 500, 9
 _LAST_ENTRIES, _LINE = 40, 70

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
 from nanobot.plugins.common.store.after_runs import SqlAfterRuns
+from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.titles.titling import Untitled
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
 from nanobot.session.keys import ONCE, is_fork
@@ -13,7 +14,6 @@ from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log
-from nanobot.store.repositories.session_views import SILENT
 from nanobot.store.verbs import transaction
 
 _s = schema.sessions

@@ -10,11 +10,12 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.remarks import as_entry
+from nanobot.plugins.common.run_ids import runs_in
 from nanobot.plugins.common.timeline import Times, timeline_of, words
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
 from nanobot.session.states import as_people_see
-from nanobot.session.views import RunView
 
 if TYPE_CHECKING:
     from nanobot.plugins.top.store import Loads
@@ -35,7 +36,7 @@ async def show_now(
     this. Of unsent and waiting messages, 500 are searched for the oldest.
     """
     engine, now = context.engine, context.engine.now()
-    live = await engine.conversations.runs(
+    live = await runs_in(context).listed(
         session="", state="live", limit=limit + 1, kind="", find="", within=caller.sessions
     )
     runs = [await _doing(context, run, now) for run in live[:limit]]
@@ -79,7 +80,7 @@ def _loads(context: OperationContext) -> Loads:
 
 
 async def _doing(context: OperationContext, run: RunView, now: float) -> LiveRun:
-    views = await context.engine.records.run_entries(run.id)
+    views = await runs_in(context).entries(run.id)
     times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
     pieces = timeline_of(times, [as_entry(view) for view in views], (), now).pieces
     open_pieces = [piece for piece in pieces if piece.outcome == "open"]

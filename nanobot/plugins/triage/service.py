@@ -7,17 +7,18 @@ from loguru import logger
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.states import as_people_see
-from nanobot.session.tasks import TaskStarter
-from nanobot.session.views import Records
+from nanobot.store.opening import Store
 
 
 def stages(
     config: Config,
-    records: Records,
+    store: Store,
     models: Models,
     clock: Clock,
     starter: TaskStarter,
@@ -35,18 +36,18 @@ def stages(
             "agent.decision.allowed_run_types: there is no type {}; there are {}",
             *(", ".join(sorted(strange)), ", ".join(starter.types)),
         )
-    view = TriageContext(lasting, _Recent(records))
+    view = TriageContext(lasting, _Recent(StoredRuns(store.database, store.writer)))
     return [Triage(AuxiliaryModels(models), starter, clock, settings, view)]
 
 
 class _Recent:
     """See RecentRuns."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, runs: StoredRuns) -> None:
+        self._runs = runs
 
     async def __call__(self, session_key: str, limit: int) -> list[str]:
-        runs = await self._records.runs(session=session_key, state="", limit=limit)
+        runs = await self._runs.listed(session=session_key, state="", limit=limit)
         return [
             f"{run.id} {run.title or f'({run.origin})'}: {as_people_see(run.state)}" for run in runs
         ]

@@ -25,6 +25,7 @@ from nanobot.errors import (
 from nanobot.messages import EventKind, Origin, Role
 from nanobot.plugins.common.auxiliary import AuxiliaryAnswer, ask
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStarter
 from nanobot.plugins.common.material import material
 from nanobot.plugins.common.stages import acts, question
 from nanobot.plugins.triage.decision import Decision, TriageRun, parse
@@ -34,7 +35,6 @@ from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntr
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunKind
-from nanobot.session.tasks import Parent, TaskRequest, TaskStarter
 from nanobot.text import clean
 
 ACT = "act"

@@ -9,6 +9,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="web_access",
     summary="Named tokens, and browsers that log in.",
+    requires=("http",),
     texts=Path(__file__).parent,
     objects="nanobot.plugins.web_access.service:objects",
     operations="nanobot.plugins.web_access.operations:operations",

@@ -11,11 +11,11 @@ import msgspec
 from nanobot.addresses import OWNER_ID
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.operations.page_link import PageLink
+from nanobot.plugins.common.http.access import BROWSER_SECONDS, OWN_NAME, Principal, digest_of
+from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.web_access.store import BROWSER_OF, AccessToken, SqlAccessTokens
 from nanobot.plugins.web_access.views import AccessView, NewToken
 from nanobot.ports import Clock
-from nanobot.server.access import BROWSER_SECONDS, OWN_NAME, Principal, digest_of
 from nanobot.text import pattern
 
 LINK_SECONDS = 600.0

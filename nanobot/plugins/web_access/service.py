@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nanobot.plugins.common.http.access import Credentials
 from nanobot.plugins.web_access.named import NamedAccess
 from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
-from nanobot.server.access import Credentials
 from nanobot.store.opening import Store
 
 

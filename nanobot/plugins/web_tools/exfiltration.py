@@ -12,6 +12,7 @@ from yarl import URL
 
 from nanobot.errors import ToolError
 from nanobot.messages import Origin
+from nanobot.plugins.common.addresses import MAX_URL, Addresses
 from nanobot.search.terms import telling_terms
 from nanobot.session.entries import (
     Body,
@@ -21,7 +22,6 @@ from nanobot.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from nanobot.tools.network.addresses import MAX_URL, Addresses
 
 MAX_NEW_WORDS = 6
 """Maximum plain new words of a search in a conversation that untrusted content may influence."""

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.store.database.tables import metadata
 
-# Files with content from untrusted sources, by path and by content hash; see workspace.taint.
+# Files with content from untrusted sources, by path and by content hash (plugin file_labels).
 tainted_files = sa.Table(
     "tainted_files",
     metadata,

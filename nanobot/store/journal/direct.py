@@ -1,5 +1,4 @@
-"""Messages that no run takes: commands in progress, and those of programs, which may also send
-options for their run."""
+"""Commands in progress, which no run takes, and what programs ask of the run of their message."""
 
 from __future__ import annotations
 
@@ -9,13 +8,13 @@ import sqlalchemy as sa
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.session import keys
 from nanobot.session.entries import Entry
-from nanobot.session.inbox import BegunCommand, Consumed
-from nanobot.session.runs import Ending, Lane, Run, RunOutcome, RunUsage
+from nanobot.session.inbox import BegunCommand
+from nanobot.session.runs import Ending, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import inbox, lanes, log, outbox, runs
 from nanobot.store.journal.claiming import MOST_READ
-from nanobot.store.unit import Hold, StoreContext
+from nanobot.store.unit import StoreContext
 
 _i = schema.inbound
 _o = schema.outbound
@@ -51,43 +50,6 @@ def performed(
     if answer is not None:
         outbox.owe(connection, writer, settled.session_key, "", [answer])
     return True
-
-
-def take_inbound(
-    connection: sa.Connection, writer: StoreContext, hold: Hold, done: Consumed | None
-) -> Consumed | None:
-    hold.release()  # as in `claim`
-    if done is not None:
-        log.fence(connection, done.lane)
-        connection.execute(sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled"))
-        lanes.free(connection, done.lane)
-    due = (_i.c.state == "pending", _i.c.not_before <= writer.clock.now())
-    query = (
-        sa.select(_i.c.session_key, sa.func.min(_i.c.id))
-        .where(schema.INBOUND_OPEN, *due)
-        .group_by(_i.c.session_key)
-        .order_by(sa.func.min(_i.c.id))
-    )
-    bodies = sa.select(_i.c.body)
-    for key, identity in connection.execute(query).all():
-        lane = _own(connection, writer, hold, key)
-        if lane is not None:
-            body = connection.execute(bodies.where(_i.c.id == identity)).scalar_one()
-            return Consumed(identity, lane, _message.decode(body))
-    return None
-
-
-def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> Lane | None:
-    """Hold a lane without a run; None if it is held or has a live run."""
-    session = lanes.lock(connection, key)
-    now = lanes.now_of(writer, session)
-    if lanes.in_use(writer, key, session, now):
-        return None
-    if runs.live(connection, key) is not None:
-        return None
-    lane = Lane(key, session.token + 1)
-    lanes.own(connection, writer, hold, lane, now)
-    return lane
 
 
 def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:

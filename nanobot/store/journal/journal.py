@@ -8,7 +8,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
-from nanobot.session.inbox import Admission, Admitted, Busy, Consumed
+from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import Claim, Lane, NewRun
 from nanobot.store.journal import (
     accounts,
@@ -18,7 +18,6 @@ from nanobot.store.journal import (
     claiming,
     direct,
     inbox,
-    lanes,
     log,
     outbox,
     previews,
@@ -52,20 +51,15 @@ class SqlJournal(SqlStore):
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
-    renew = verb(lanes.renew)
     post = verb(outbox.post, "post")
     outcome = bare_verb(direct.outcome)
     abort = verb(direct.abort, "abort")
-    oldest_owed = bare_verb(outbox.oldest_owed)
     history = bare_verb(direct.history)
     snapshot = bare_verb(runs.snapshot)
     session = bare_verb(runs.session)
     set_model = verb(log.set_model, "set_model")
     owed_chats = verb(outbox.owed_chats)
     next_outbound = bare_verb(outbox.next_outbound)
-    take_chat = verb(outbox.take_chat)
-    renew_chats = verb(outbox.renew_chats)
-    leave_chats = verb(outbox.leave_chats)
     outbound = bare_verb(outbox.find)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
@@ -77,7 +71,6 @@ class SqlJournal(SqlStore):
 
     _claim = verb(claiming.claim, "claim")
     _admit_claiming = verb(admission.admit_claiming, "admit+claim")
-    _take_inbound = verb(direct.take_inbound, "take_inbound")
 
     def on_abandoned(self, call: Callable[[], None]) -> None:
         self.writer.on_abandoned.append(call)
@@ -108,14 +101,6 @@ class SqlJournal(SqlStore):
         """The caller holds the lane from the claim on, unless it never learns of the claim."""
         with self.writer.held.taking() as hold:
             return await self._claim(hold, session_key, run_id, zone)
-
-    async def take_inbound(self, done: Consumed | None) -> Consumed | None:
-        """Like `claim`; the lane of the settled message is released."""
-        with self.writer.held.taking() as hold:
-            taken = await self._take_inbound(hold, done)
-        if done is not None:
-            self.let_go(done.lane)
-        return taken
 
     def let_go(self, lane: Lane) -> None:
         self.writer.held.let_go(lane)

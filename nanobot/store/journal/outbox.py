@@ -13,7 +13,7 @@ from nanobot.errors import Fenced
 from nanobot.messages import WEB, Address, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import PostEntry, UndeliveredEntry
-from nanobot.session.outbox import BuryScope, OutboundRow, PartRow, Taken
+from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_or_turn, nothing_follows
@@ -155,27 +155,6 @@ def owed_chats(connection: sa.Connection, writer: StoreContext, channel: str) ->
     return [address for address in owed if address not in others]
 
 
-def take_chat(
-    connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
-) -> Taken:
-    outcome = writer.chats.take(connection, address, helping=helping)
-    row = next_outbound(connection, address)
-    holder = outcome()
-    return Taken(row) if holder is None else Taken(holder=holder)
-
-
-def renew_chats(
-    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
-) -> list[Address]:
-    return writer.chats.renew(connection, addresses)
-
-
-def leave_chats(
-    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
-) -> None:
-    writer.chats.leave(connection, addresses)
-
-
 def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
     row = _NEXT.execute(connection, c=address.channel, chat=address.chat_id).first()
     if row is None:
@@ -187,13 +166,6 @@ def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | 
 def find(connection: sa.Connection, key: str) -> OutboundRow | None:
     """The message with that key, in any state."""
     row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
-    return None if row is None else with_parts(connection, row)
-
-
-def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
-    # By id + 0, to use the index of open ones instead of reading all messages ever stored.
-    query = sa.select(*COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id + 0).limit(1)
-    row = connection.execute(query).first()
     return None if row is None else with_parts(connection, row)
 
 

@@ -15,9 +15,9 @@ from nanobot.errors import RowUnreadable
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.session import approvals, entries
 from nanobot.session.provenance import Provenance
+from nanobot.session.run_types import Report
 from nanobot.session.runs import PromptSnapshot, RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.tasks import Report
 from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-import msgspec
 import sqlalchemy as sa
 
-from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
-from nanobot.session.runs import RunUsage
-from nanobot.session.states import RunKind
-from nanobot.session.views import (
-    EntryView,
-    RunView,
-)
 from nanobot.store.database import schema
-from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
-from nanobot.store.verbs import SqlStore, bare_verb
-from nanobot.text import first_sentence
 
-_content = msgspec.json.Decoder(dict[str, Any])
-_s = schema.sessions
-_e = schema.entries
 _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
-_t = schema.tasks
+_p = schema.outbound_parts
 
-_MOST_ENTRIES = 5_000
-"""Entries of one run to read: far more than the run's limits allow it to make."""
-_ABOUT = 80
-_LOOKED_THROUGH = 10_000
-"""A search for words reads this many of the latest runs."""
-_LOOKED_AT = 500
-_AT_ONCE = 25
-"""Runs that one transaction reads with their messages."""
-_MOST_KEYS = 1_000
 MOST_CHATS = 1_000
 _CHATS_AT_ONCE = 300
-
+_LATELY = 10_000
+"""The number of messages searched for a receipt that has no index."""
 
 COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
-    "sessions": (_s, sa.true()),
+    "sessions": (schema.sessions, sa.true()),
     "waiting": (_i, runs.PENDING),
     "owed": (_o, sa.and_(schema.OUTBOUND_OPEN)),
     "dead": (_o, sa.and_(schema.OUTBOUND_DEAD)),
@@ -59,23 +36,6 @@ def counted(connection: sa.Connection, name: str) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
-def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
-    """See Conversations.keys."""
-    query = sa.select(_s.c.key).where(_named(_s.c.key, [prefix]))
-    return list(connection.scalars(query.order_by(_s.c.updated_at.desc()).limit(_MOST_KEYS)))
-
-
-def _named(column: sa.Column[Any], names: Sequence[str]) -> sa.ColumnElement[bool]:
-    """Whether a session has one of these names, or starts with one of them that ends with a colon.
-    SQLite's LIKE matches "Anna" for "anna".
-    """
-    each = (
-        sa.func.substr(column, 1, len(name)) == name if name.endswith(":") else column == name
-        for name in names
-    )
-    return sa.or_(sa.false(), *each)
-
-
 def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
     """The chats from which some runs of a channel were requested, the latest first, before a given
     run ("": from the latest), and the last run read, None at the end.
@@ -87,181 +47,16 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
     return addresses, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
 
 
-def run_names(  # noqa: PLR0913 - see Conversations.runs
-    connection: sa.Connection,
-    *,
-    session: str,
-    state: str,
-    limit: int,
-    kind: str,
-    find: str,
-    within: Sequence[str] | None,
-    before: str,
-) -> tuple[list[str], str | None]:
-    """The ids of matching runs, the newest first. With words to search for: among a page of runs
-    before a given run ("": from the newest), and the last run of that page, None at the end.
-    """
-    query = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(limit)
-    following: str | None = None
-    if find:
-        latest = sa.select(_r.c.id).order_by(_r.c.id.desc()).limit(_LOOKED_AT)
-        ids = list(connection.scalars(latest.where(_r.c.id < before) if before else latest))
-        if not ids:
-            return [], None
-        following = ids[-1] if len(ids) == _LOOKED_AT else None
-        query = query.where(_r.c.id.between(ids[-1], ids[0]), _mentions(find))
-    if kind:
-        query = query.where(_r.c.kind == kind)
-    if state == "live":
-        live = query.where(schema.RUN_LIVE).order_by(None)
-        query = live.order_by(_r.c.created_at.desc(), _r.c.id.desc())
-    elif state in ("failed", "aborted"):
-        query = query.where(schema.RUN_UNSUCCESSFUL, _r.c.state == state)
-    elif state:
-        query = query.where(_r.c.state == state)
-    if within is not None:
-        there = [_named(column, within) for column in (_r.c.session_key, _r.c.parent_session)]
-        query = query.where(sa.or_(*there))
-    if not session:
-        return list(connection.scalars(query)), following
-    rows = of_session(connection, query, session, limit, children=True)
-    return [row.id for row in rows], following
-
-
-def runs_of(connection: sa.Connection, ids: Sequence[str]) -> list[RunView]:
-    """The ones of these runs that exist, in this order."""
-    rows = {row.id: row for row in connection.execute(sa.select(_r).where(_r.c.id.in_(ids)))}
-    return [_as_run(connection, rows[each]) for each in ids if each in rows]
-
-
-class RunLists(SqlStore):
-    """Lists of runs, read in short transactions."""
-
-    _names = bare_verb(run_names)
-    _runs_of = bare_verb(runs_of)
-
-    async def runs(
-        self,
-        *,
-        session: str,
-        state: str,
-        limit: int,
-        kind: str = "",
-        find: str = "",
-        within: Sequence[str] | None = None,
-    ) -> list[RunView]:
-        """See Conversations.runs."""
-        names: list[str] = []
-        before = ""
-        for _ in range(_LOOKED_THROUGH // _LOOKED_AT):
-            some, following = await self._names(
-                session=session,
-                state=state,
-                limit=limit - len(names),
-                kind=kind,
-                find=find,
-                within=within,
-                before=before,
-            )
-            names += some
-            if following is None or len(names) >= limit:
-                break
-            before = following
-        found: list[RunView] = []
-        for first in range(0, len(names), _AT_ONCE):
-            found += await self._runs_of(names[first : first + _AT_ONCE])
-        return found
-
-
-def _mentions(words: str) -> sa.ColumnElement[bool]:
-    """Whether a run has these words in its session's name, its title, or its error."""
-    title = _t.c.title.icontains(words, autoescape=True)
-    return sa.or_(
-        _r.c.session_key.icontains(words, autoescape=True),
-        _r.c.error.icontains(words, autoescape=True),
-        sa.exists().where(_t.c.run_id == _r.c.id, title),
-    )
-
-
-def of_session(
-    connection: sa.Connection,
-    query: sa.Select[*tuple[Any, ...]],
-    key: str,
-    limit: int,
-    *,
-    children: bool = False,
-) -> Sequence[sa.Row[*tuple[Any, ...]]]:
-    """Runs of a session (and those it started), the newest first. Each kind uses its own index: a
-    single statement would read every run ever stored.
-    """
-    own = query.where(_r.c.session_key == key)
-    each = [own.where(schema.RUN_ENDED), own.where(schema.RUN_LIVE)]
-    if children:
-        each.append(query.where(schema.RUN_CHILD, _r.c.parent_session == key))
-    rows = {row.id: row for statement in each for row in connection.execute(statement)}
-    return [rows[run_id] for run_id in sorted(rows, reverse=True)[:limit]]
-
-
-def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
-    row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-    return None if row is None else _as_run(connection, row)
-
-
-def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
-    usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
-    messages = [
-        entry.body for entry in of_run(connection, row, ("user",)) if entry.body is not None
-    ]
-    task, about = None, next((body["text"] for body in messages if body["text"].strip()), "")
-    if row.kind == RunKind.TASK:
-        named = sa.select(_t.c.type, _t.c.title).where(_t.c.run_id == row.id)
-        task = connection.execute(named).first()
-        about = about if task is None else task.title or about
-    return as_struct(
-        row,
-        RunView,
-        inbound_ids=[body["inbound_id"] for body in messages if body["inbound_id"]],
-        usage=usage,
-        address=str(Address(row.channel, row.chat_id, row.thread_id)),
-        type=None if task is None else task.type,
-        title=None if task is None else task.title,
-        about=first_sentence(about, _ABOUT),
-    )
-
-
-def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]:
-    row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
-    return () if row is None else tuple(of_run(connection, row, ()))
-
-
-def of_run(
-    connection: sa.Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
-) -> Iterator[EntryView]:
-    """The run's entries (of some kinds). A session has one active run at a time, so its entries end
-    at the next run's first message, and the log is read only up to there.
-    """
+def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
+    """Those of these ids of a platform that are parts of a recently sent message of ours."""
+    latest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
     query = (
-        sa.select(_e.c.seq, _e.c.run_id, _e.c.at, _e.c.kind, _e.c.payload)
-        .where(_e.c.session_key == row.session_key, _e.c.seq >= row.first_seq)
-        .order_by(_e.c.seq)
-        .limit(_MOST_ENTRIES)
+        sa.select(_p.c.receipt)
+        .join(_o, _o.c.id == _p.c.outbound_id)
+        .where(
+            _p.c.outbound_id > latest - _LATELY,
+            _p.c.receipt.in_(message_ids),
+            _o.c.channel == channel,
+        )
     )
-    if kinds:
-        query = query.where(_e.c.kind.in_({*kinds, "user"}))
-    with connection.execute(query) as rows:
-        for entry in rows:
-            if entry.run_id == row.id:
-                if not kinds or entry.kind in kinds:
-                    yield as_entry(row.session_key, entry)
-            elif entry.kind == "user":
-                return
-
-
-def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
-    """An entry as people see it. Raises RowUnreadable."""
-    try:  # the stored form
-        body = None if row.payload is None else _content.decode(row.payload)
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
-        message = f"entry {row.seq} of {key} cannot be read: {error}"
-        raise RowUnreadable(message, "entries", (key, row.seq)) from error
-    return EntryView(seq=row.seq, run_id=row.run_id, at=row.at, kind=row.kind, body=body)
+    return list(connection.scalars(query))

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.workspace.taint import TaintedFiles
 from tests.plugins.switching import asked, serving
 from tests.server.housing import house
 
 OFF = '[plugins]\noff = ["audit"]\n'
 
 
-async def test_while_it_is_off_its_commands_name_it_and_marks_of_files_hold(
+async def test_while_it_is_off_its_commands_name_it(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -27,11 +26,6 @@ async def test_while_it_is_off_its_commands_name_it_and_marks_of_files_hold(
         assert await parts.operations.call("policy rules", {}) == []
         said = parts.operations.unknown("/security audit")
         assert said.startswith("/security audit belongs to the plugin audit, which is off here")
-        await parts.plugged.offers.get(TaintedFiles).mark("page.md", "")
-        (row,) = await parts.operations.call("security files", {})
-        assert row.path == "page.md"
-        assert "1 mark" in await parts.operations.call("security trust", {"path": "page.md"})
-        assert await parts.operations.call("security files", {}) == []
 
 
 async def test_the_page_has_the_audit_only_while_it_is_on(tmp_path: Path) -> None:

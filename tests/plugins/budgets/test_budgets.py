@@ -19,6 +19,7 @@ from nanobot.testing.platform import MEMBER
 from tests.agent.test_fallback import Lineup, model
 from tests.agent.tooling import Recorder, bodies
 from tests.plugins.budgets.ledgers import COUNTED, brings, ledger, spending
+from tests.stored import runs_of
 
 RESETS = "it starts again at 2027-01-16 00:00 (UTC)"
 
@@ -41,7 +42,7 @@ async def test_a_hard_limit_refuses_before_the_call_and_says_when_it_starts_agai
             f"(1 model request used or reserved); {RESETS}."
         )
         assert len(provider.requests) == 1
-        (last, *_) = await bot.records.runs(session="", state="", limit=1)
+        (last, *_) = await runs_of(bot.records).listed(session="", state="", limit=1)
         assert (last.state, last.error) == (RunState.FAILED, "limit_budget")
 
 
@@ -75,7 +76,7 @@ async def test_the_cost_of_one_answer_is_a_limit_of_its_own() -> None:
         await bot.channel.push("go")
         text = (await bot.channel.pop()).text
         assert text.startswith("so far\n\n(I stopped here: the budget of $6.00 for one answer")
-        (run, *_) = await bot.records.runs(session="", state="", limit=1)
+        (run, *_) = await runs_of(bot.records).listed(session="", state="", limit=1)
         assert run.error == "limit_cost"
 
 
@@ -121,7 +122,7 @@ async def test_a_stopped_answer_used_what_was_sent_and_said() -> None:
         await held.reached.wait()
         await bot.channel.push("/stop")
         await bot.channel.pop()
-        (run, *_) = await bot.records.runs(session="", state="", limit=1)
+        (run, *_) = await runs_of(bot.records).listed(session="", state="", limit=1)
         assert run.state is RunState.ABORTED
         assert run.usage is not None
         assert run.usage.model_calls == 1

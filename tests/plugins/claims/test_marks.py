@@ -16,11 +16,12 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.timeline import RunPage
+from nanobot.plugins.common.views import SessionPage
 from nanobot.plugins.conversations.logs import page_text as session_text
 from nanobot.plugins.runs.runs import page_text
 from nanobot.providers.one_provider import OneProvider
-from nanobot.session.views import SessionPage
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
@@ -87,7 +88,7 @@ async def test_a_claim_without_a_call_is_marked_in_text_over_http_and_in_the_con
 
 
 async def got(parts: Parts, path: str) -> str:
-    headers = {"Authorization": f"Bearer {parts.http.access.own}"}
+    headers = {"Authorization": f"Bearer {parts.plugged.offers.get(Access).own}"}
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"{parts.http.url}{path}", headers=headers) as response,

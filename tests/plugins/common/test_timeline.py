@@ -9,6 +9,7 @@ from nanobot.messages import Address, Role
 from nanobot.operations.remarks import as_entry
 from nanobot.plugins.common.outbox import Delivery
 from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, Times, timeline_of
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.entries import (
@@ -25,7 +26,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.views import EntryView, RunView
+from nanobot.session.views import EntryView
 
 PROFILE = ModelProfile(
     provider="test", name="m", context_tokens=1000, price=Price(prompt=0.001, completion=0.002)

@@ -11,6 +11,7 @@ from nanobot.config.loader import load
 from nanobot.errors import ConfigError, UsageError
 from nanobot.operations.plugins import plugin_off
 from nanobot.plugins.configuration.operations import operations
+from nanobot.plugins.http.absent import absent
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.plugins.skills.skills import Skills
 from tests.cli.running import environ_of, run
@@ -29,7 +30,7 @@ async def test_each_of_its_commands_names_it_and_its_keys_apply(tmp_path: Path) 
             said = parts.operations.unknown(f"/{each.name}")
             assert said.startswith(f"/{each.name} belongs to the plugin configuration, which is")
             path = f"/api/{each.name.replace(' ', '/')}"
-            assert parts.plugged.absent(path) == (
+            assert absent(parts.plugged, path) == (
                 "This belongs to the plugin configuration. It is switched off: "
                 "nanobot plugins on configuration"
             )

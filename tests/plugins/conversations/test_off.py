@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.plugins.conversations.operations import operations
+from nanobot.plugins.http.absent import absent
 from tests.plugins.switching import KEY, asked, serving
 from tests.server.housing import house
 
@@ -28,7 +29,7 @@ async def test_each_of_its_commands_names_it_and_how_it_is_switched_on(tmp_path:
             assert said.startswith(
                 f"/{each.name} belongs to the plugin conversations, which is off"
             )
-            assert parts.plugged.absent(f"/api/{each.name.replace(' ', '/')}") == WHY
+            assert absent(parts.plugged, f"/api/{each.name.replace(' ', '/')}") == WHY
 
 
 @pytest.mark.parametrize("typed", ["/sessions", "/sessions@my_bot", "/sessions read"])

@@ -6,6 +6,7 @@ from nanobot.plugins.conversations.lists import Filter
 from tests.store.home import Home
 from tests.store.making import KEY, begun, told
 from tests.store.test_titles import OTHER, begin, title
+from tests.stored import lists_of
 
 
 async def listed(home: Home, *, archived: bool = False, find: str = "") -> list[str]:
@@ -44,7 +45,7 @@ async def test_an_archived_session_comes_back_when_something_new_is_said(home: H
     assert await listed(home, find="one") == []
     assert await listed(home, archived=True) == [KEY]
     assert await listed(home, archived=True, find="one") == [KEY]
-    row = await home.records().session(KEY)
+    row = await lists_of(home.records()).one(KEY)
     assert row is not None
     assert row.archived
     home.clock.advance(-10_000)  # whatever the clock says

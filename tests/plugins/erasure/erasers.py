@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.erasure.operations import operations
 from nanobot.plugins.erasure.store.eraser import SqlEraser
-from nanobot.session.erasing import Eraser
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 
 

@@ -8,7 +8,7 @@ from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.erasure.store import one_shots
 from tests.store.home import Home
 from tests.store.making import KEY, begun, ending
-from tests.stored import lists_of
+from tests.stored import lists_of, runs_of
 
 DAY = 86_400.0
 FOLDER = "cli:src-ab12cd-"
@@ -73,7 +73,7 @@ async def test_runs_are_found_by_words_of_their_session_or_their_failure(home: H
     await done(home, KEY, "r1")
     await done(home, named(7), "r2")
     records = home.records()
-    (view,) = await records.runs(session="", state="", limit=9, find="ONCE-0")
+    (view,) = await runs_of(records).listed(session="", state="", limit=9, find="ONCE-0")
     assert view.id == "r2"
-    assert await records.runs(session=KEY, state="", limit=9, find="once") == []
-    assert await records.runs(session="", state="", limit=9, find="_") == []
+    assert await runs_of(records).listed(session=KEY, state="", limit=9, find="once") == []
+    assert await runs_of(records).listed(session="", state="", limit=9, find="_") == []

@@ -17,6 +17,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.plugins.feedback.rating import RATING, desk
+from tests.stored import runs_of
 
 
 async def call(bot: FakeGateway, **arguments: Any) -> list[FeedbackView]:
@@ -33,7 +34,7 @@ async def answered(bot: FakeGateway, text: str = "hello") -> str:
     """A run that has answered; its session."""
     message = await bot.channel.push(text)
     await bot.settle()
-    runs = await bot.engine.records.runs(session="", state="completed", limit=1)
+    runs = await runs_of(bot.engine.records).listed(session="", state="completed", limit=1)
     assert message.text == text
     return runs[0].session_key
 
@@ -68,7 +69,7 @@ async def test_of_several_verdicts_of_a_person_the_last_counts_and_none_is_kept_
 
 async def test_two_presses_at_once_are_one_verdict(bot: FakeGateway) -> None:
     session = await answered(bot)
-    run = (await bot.engine.records.runs(session=session, state="", limit=1))[0].id
+    run = (await runs_of(bot.engine.records).listed(session=session, state="", limit=1))[0].id
     async with asyncio.TaskGroup() as tasks:
         for _ in range(2):
             tasks.create_task(call(bot, verdict="up", run=run))
@@ -96,7 +97,7 @@ async def test_what_cannot_be_judged_is_said() -> None:
             await call(bot, verdict="up")
         await bot.channel.push("hello")
         await held.reached.wait()
-        (live,) = await bot.engine.records.runs(session="", state="live", limit=1)
+        (live,) = await runs_of(bot.engine.records).listed(session="", state="live", limit=1)
         with pytest.raises(NanobotError, match="has not ended"):
             await call(bot, verdict="up", run=live.id)
         held.answer("So.")
@@ -107,7 +108,7 @@ async def test_what_cannot_be_judged_is_said() -> None:
 async def test_a_guest_judges_answers_of_the_own_conversation_and_reads_nobody_elses() -> None:
     async with gateway(options=RATING) as bot:
         session = await answered(bot)
-        (run,) = await bot.engine.records.runs(session=session, state="", limit=1)
+        (run,) = await runs_of(bot.engine.records).listed(session=session, state="", limit=1)
         stranger = Caller(role=Role.GUEST, session_key="fake:elsewhere", by="9")
         with pytest.raises(NotAllowed, match="other conversations"):
             await desk(bot).call("runs feedback", {"verdict": "up", "run": run.id}, stranger)
@@ -124,5 +125,5 @@ async def test_of_many_runs_the_newest_are_listed_first(bot: FakeGateway) -> Non
         await bot.channel.push("/runs feedback up")
         await bot.settle()
     runs = [run.run_id for run in await call(bot, limit=2)]
-    newest = await bot.engine.records.runs(session="", state="completed", limit=2)
+    newest = await runs_of(bot.engine.records).listed(session="", state="completed", limit=2)
     assert runs == [run.id for run in newest]

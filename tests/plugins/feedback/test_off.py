@@ -9,6 +9,7 @@ import pytest
 from nanobot.errors import UsageError
 from tests.plugins.switching import asked, serving
 from tests.server.housing import house
+from tests.stored import runs_of
 
 OFF = '[plugins]\noff = ["feedback"]\n'
 WHY = "This belongs to the plugin feedback. It is switched off: nanobot plugins on feedback"
@@ -41,7 +42,7 @@ async def test_earlier_ratings_are_shown_meanwhile_and_count_when_it_is_on_again
 ) -> None:
     async with serving(tmp_path / "home") as parts:
         assert await asked(parts, "hello") == "completed"
-        (run,) = await parts.engine.records.runs(session="", state="", limit=5)
+        (run,) = await runs_of(parts.engine.records).listed(session="", state="", limit=5)
         given = {"verdict": "down", "text": "too long", "run": run.id}
         (rating,) = await parts.operations.call("runs feedback", given)
     async with serving(tmp_path / "home", OFF) as parts:

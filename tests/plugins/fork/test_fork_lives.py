@@ -41,7 +41,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 from tests.agent.test_simulation import Life
 from tests.agent.tooling import Recorder
-from tests.stored import lists_of
+from tests.stored import lists_of, runs_of
 
 KEY = "fake:1"
 # What is left out are accounts, which forks are charged to, and indexes.
@@ -65,7 +65,7 @@ class Forking:
         return fork
 
     async def state(self, fork: str) -> str:
-        run = await self.bot.records.run(fork)
+        run = await runs_of(self.bot.records).run(fork)
         return "" if run is None else str(run.state)
 
 
@@ -135,9 +135,9 @@ async def fork_of_a_life(seed: int, chance: random.Random) -> None:
     before, forks = rows(life.home), list[str]()
     provider = ScriptedProvider(otherwise=answer)
     async with forking(provider, tools_of(effects), life.home) as serving:
-        runs = await serving.bot.records.runs(session="", state="", limit=50)
+        runs = await runs_of(serving.bot.records).listed(session="", state="", limit=50)
         for run in chance.sample(runs, min(len(runs), 5)):
-            numbers = [entry.seq for entry in await serving.bot.records.run_entries(run.id)]
+            numbers = [entry.seq for entry in await runs_of(serving.bot.records).entries(run.id)]
             request = ForkRequest(
                 at=chance.choice([None, *numbers]),
                 say=chance.choice(("", "And now?")),
@@ -204,7 +204,7 @@ async def lived(home: MemoryHome, effects: Recorder) -> str:
         await serving.bot.channel.push("do it")
         await serving.bot.channel.pop("1")
         await serving.bot.settle()
-        (run,) = await serving.bot.records.runs(session=KEY, state="", limit=5)
+        (run,) = await runs_of(serving.bot.records).listed(session=KEY, state="", limit=5)
     return run.id
 
 
@@ -263,7 +263,7 @@ async def killed(number: int, log: list[str], *, after: bool) -> None:
             for fork in await serving.forks.store.unfinished():
                 await serving.forks.complete(fork)
             await serving.bot.settle()
-            runs = await serving.bot.records.runs(session="", state="", limit=9)
+            runs = await runs_of(serving.bot.records).listed(session="", state="", limit=9)
             forks = [each for each in runs if each.session_key.startswith("fork:")]
             assert await serving.forks.store.unfinished() == []
         created = number > 0 or after
@@ -287,8 +287,8 @@ async def test_a_run_that_still_works_is_forked_at_what_its_log_holds() -> None:
         async with forking(two_rounds(), tools, home) as serving:
             await serving.bot.channel.push("do it")
             await serving.bot.settle()
-            (run,) = await serving.bot.records.runs(session=KEY, state="live", limit=5)
-            last = (await serving.bot.records.run_entries(run.id))[-1].seq
+            (run,) = await runs_of(serving.bot.records).listed(session=KEY, state="live", limit=5)
+            last = (await runs_of(serving.bot.records).entries(run.id))[-1].seq
             request = ForkRequest(at=last, results={"act": "in the fork"}, by="ann")
             fork = await serving.fork(run.id, request)
             state = await serving.state(fork)
@@ -312,7 +312,7 @@ async def test_an_entry_of_a_newer_version_is_named_and_stays_as_it_is() -> None
         home.do(rewrite)
         before = rows(home)
         async with forking(two_rounds(), tools_of(Recorder()), home) as serving:
-            last = (await serving.bot.records.run_entries(run))[-1].seq
+            last = (await runs_of(serving.bot.records).entries(run))[-1].seq
             with pytest.raises(CannotFork, match=r"Entry \d+ of fake:1 is an entry that this"):
                 await serving.fork(run, ForkRequest(at=last, by="ann"))
             sessions = await lists_of(serving.bot.records).newest(limit=9, unread=False)

@@ -25,6 +25,7 @@ from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.registry import ToolRegistry
 from tests.pictures import png
+from tests.stored import consuming
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -71,7 +72,7 @@ def told(text: str) -> InboundMessage:
 async def test_a_reply_comes_back_to_who_asked_and_goes_nowhere_else(world: World) -> None:
     agent = world.agent()
     assert await agent.process_direct("hello") == "echo: hello"
-    assert await world.process.journal.oldest_owed() is None
+    assert await consuming(world.process.journal).oldest_owed() is None
 
 
 async def test_a_session_goes_on_from_call_to_call(world: World) -> None:
@@ -177,7 +178,7 @@ async def test_what_a_crash_cut_off_is_answered_by_the_next_process(world: World
     assert await later.process_direct("and you?") == "next"
     texts = [e.body.text for e in world.home.entries("cli:direct") if isinstance(e.body, UserEntry)]
     assert texts == ["survive", "and you?"]
-    assert await world.process.journal.oldest_owed() is None
+    assert await consuming(world.process.journal).oldest_owed() is None
 
 
 async def test_a_failure_is_told_to_the_caller(world: World) -> None:

@@ -21,6 +21,7 @@ from nanobot.providers.base import Completion, ModelRequest, ToolCall
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.tools.registry import ToolRegistry
+from tests.stored import runs_of
 
 
 def names(agent: AgentLoop) -> set[str]:
@@ -90,7 +91,7 @@ async def test_a_manager_that_is_given_starts_the_subagents(tmp_path: Path) -> N
         manager = SubagentManager(bus, process.tasks)
         agent = AgentLoop(bus, model, tmp_path, subagent_manager=manager)
         assert await agent.process_direct("go") == "on it"
-        (run,) = await process.records.runs(session="", state="", limit=5, kind="task")
+        (run,) = await runs_of(process.records).listed(session="", state="", limit=5, kind="task")
         assert run.title == "look it up"
 
 
@@ -254,5 +255,5 @@ async def test_a_store_in_memory_that_is_closed_refuses_what_still_runs() -> Non
     closing = asyncio.create_task(home.close())
     await asyncio.sleep(0)
     with pytest.raises(StoreError, match="closed"):
-        await Process(home).records.runs(session="", state="", limit=5, kind="task")
+        await runs_of(Process(home).records).listed(session="", state="", limit=5, kind="task")
     await closing

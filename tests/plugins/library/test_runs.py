@@ -35,7 +35,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
-from tests.stored import outbox_of
+from tests.stored import consuming, outbox_of
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
@@ -387,7 +387,7 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
             assert known is not None
             assert known.message.options is not None
             assert known.message.options.max_iterations == 7
-            assert await bot.journal.oldest_owed() is None
+            assert await consuming(bot.journal).oldest_owed() is None
     assert len(set(calls)) == 1
 
 

@@ -25,6 +25,7 @@ from nanobot.tools.base import Effect
 from nanobot.troubles import TROUBLES
 from tests.agent.tooling import Recorder, answered, bodies
 from tests.plugins.memory.doubles import FakeMemory
+from tests.stored import lists_of
 
 
 def is_summing(request: ModelRequest) -> bool:
@@ -98,9 +99,9 @@ async def test_it_leaves_a_read_conversation_read() -> None:
     async with gateway(model()) as bot:
         await say(bot, "Hi")
         later(bot)
-        before = await bot.records.session("fake:1")
+        before = await lists_of(bot.records).one("fake:1")
         await remembering(bot, FakeMemory()).look()
-        after = await bot.records.session("fake:1")
+        after = await lists_of(bot.records).one("fake:1")
         assert before is not None
         assert after is not None
         assert after.updated_at == before.updated_at

@@ -15,7 +15,7 @@ from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.plugins.configuration.from_shell import set_key
 from tests.doubles.openai_server import OpenAIServer
-from tests.plugins.switching import asked
+from tests.plugins.switching import KEY, asked
 from tests.store.empty import with_empty_store
 
 OFF = '[plugins]\noff = ["models"]\n'
@@ -81,3 +81,16 @@ def test_without_a_gateway_the_file_says_whether_names_are_checked(
     else:
         with pytest.raises(UsageError, match="gives no list of its models now"):
             set_key(variables, "agent.model", "own/nope")
+
+
+async def test_a_conversation_keeps_the_model_that_was_chosen_for_it(tmp_path: Path) -> None:
+    async with OpenAIServer() as server:
+        server.models = ["qwen3", "other"]
+        async with serving(tmp_path / "home", server.base_url) as parts:
+            await parts.operations.call("model", {"name": "own/other", "session": KEY})
+        async with serving(tmp_path / "home", server.base_url, OFF) as parts:
+            assert await asked(parts, "say:hello") == "completed"
+            assert server.requests[-1]["model"] == "other"
+            said = parts.operations.unknown("/model own/qwen3")
+            assert "belongs to the plugin models, which is off here" in said
+            assert (await parts.operations.call("status", {"session": KEY})).model == "own/other"

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import UnknownId
+from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.openai.event_stream import EventStream
-from nanobot.server.application import Route
 from nanobot.testing.machine import PATIENCE
 from tests.server.serving import serve
 

@@ -121,9 +121,9 @@ async def test_guests_talk_and_end_talks_and_do_nothing_else(bot: FakeGateway) -
         assert (await bot.channel.pop(HERS + EVE)).text.startswith(answer)
     await bot.channel.push("/help", sender=EVE, chat=HERS + EVE)
     assert re.findall(r"`/(\w+)", (await bot.channel.pop(HERS + EVE)).text) == [
-        "help",
         "new",
         "stop",
+        "help",
         "sessions",
     ]
 

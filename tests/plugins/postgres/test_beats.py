@@ -79,7 +79,7 @@ async def test_what_a_process_held_is_free_once_it_is_not_connected(home: Home) 
     claim = await begun(first)
     await leases_of(first).beat(LINE)
     assert await leases_of(first).hold_channel("telegram", shares=True)
-    assert (await first.take_chat(Address("telegram", "1"), helping=False)).ours
+    assert (await leases_of(first).take_chat(Address("telegram", "1"), helping=False)).ours
     assert (await leases_of(second).beat()).others["telegram"].connected
     assert not await leases_of(second).free_dead("first")
     assert await second.ready() == []
@@ -90,14 +90,14 @@ async def test_what_a_process_held_is_free_once_it_is_not_connected(home: Home) 
     assert await leases_of(second).free_dead("first")
     assert [lane.session_key for lane in await second.ready()] == [claim.lane.session_key]
     assert await leases_of(second).hold_channel("telegram")
-    assert (await second.take_chat(Address("telegram", "1"), helping=False)).ours
+    assert (await leases_of(second).take_chat(Address("telegram", "1"), helping=False)).ours
 
 
 @on_postgres
 async def test_leases_of_chats_and_processes_that_ended_long_ago_are_removed(home: Home) -> None:
     first, second = home.journal("first"), home.journal("second")
     await leases_of(first).beat(LINE)
-    assert (await first.take_chat(Address("telegram", "1"), helping=False)).ours
+    assert (await leases_of(first).take_chat(Address("telegram", "1"), helping=False)).ours
     await leases_of(second).beat()
     assert len(await names(home)) == 2
     await home.execute("UPDATE channel_leases SET until = until - 120")

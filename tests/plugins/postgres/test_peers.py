@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
+from nanobot.plugins.postgres.processes.over_store import OverStore
 from nanobot.plugins.postgres.processes.peers import PeerProcesses
 from nanobot.plugins.postgres.processes.presence import GONE_SECONDS, Presence
 from nanobot.plugins.postgres.processes.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
 from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
+from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.beats import Beat, Beats
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.testing.machine import ManualClock
@@ -174,10 +175,9 @@ async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> 
         speaks=set,
         holds=lambda _: True,
         partial=lambda _: None,
-        ended=never_ends,
         jobs_changed=lambda: None,
     )
-    peers = PeerProcesses(Unheard(), bus, clock, this, Beats(Alone(), clock))
+    peers = PeerProcesses(OverStore(Unheard(), clock, Beats(Alone(), clock), never_ends), bus, this)
     peers.emitted(event(EventKind.TOOL_RESULT))
     assert not bus.mail_came("telegram:1")
     peers.presence.take("other", here("other", "telegram"))

@@ -15,7 +15,7 @@ from nanobot.session.inbox import Busy
 from nanobot.session.runs import Claim, Ending, Lane, NewRun, Run
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from tests.store.home import NO_LIMITS, Home
+from tests.store.home import NO_LIMITS, Home, leases_of
 from tests.store.making import CHAT, KEY, admit, begun, call, let_in, rendered, said, told
 from tests.store.proxy import Proxy, proxied
 
@@ -89,7 +89,7 @@ async def trips(
         try:
             journal = home.journal(budgets=budgets)
             turns = Turns(journal, proxy)
-            assert (await journal.take_chat(CHAT, helping=False)).ours
+            assert (await leases_of(journal).take_chat(CHAT, helping=False)).ours
             for number in range(3):
                 await turns.one(number, together=together)
             turns.trips.clear()

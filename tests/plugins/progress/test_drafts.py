@@ -8,6 +8,7 @@ from collections import deque
 import pytest
 
 from nanobot.channels.host import Hosting
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import NotSent, Refused
 from nanobot.messages import Address
 from nanobot.plugins.progress.drafts import DRAFT_KEPT
@@ -169,7 +170,10 @@ async def test_who_stops_keeps_what_stood_in_the_draft(platform: DraftingPlatfor
 
 
 async def test_without_previews_there_are_no_drafts(platform: DraftingPlatform) -> None:
-    held, options = Held("I think"), Options(hosting=Hosting(preview=False))
+    held, options = (
+        Held("I think"),
+        Options(hosting=Hosting(settings=ChannelSettings(type="fake", preview=False))),
+    )
     async with (
         standing() as home,
         gateway(ScriptedProvider(held), platform, home=home, options=options) as bot,

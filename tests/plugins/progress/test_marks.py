@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from nanobot.channels.host import Hosting
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown
 from nanobot.messages import Address
 from nanobot.ports import Reaction
@@ -13,7 +14,7 @@ from nanobot.testing.gateway import Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import FakeChannel, FakePlatform
 
-MARKED = Options(hosting=Hosting(marks=True))
+MARKED = Options(hosting=Hosting(settings=ChannelSettings(type="fake", marks=True)))
 
 
 async def test_a_message_is_marked_when_it_came_and_when_its_run_is_over() -> None:

@@ -12,6 +12,7 @@ import pytest
 from nanobot.agent.settings import RunSettings
 from nanobot.channels.host import Hosting
 from nanobot.channels.repeats import REPEAT_LINE
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import (
     ChatGone,
     ModelUnreachable,
@@ -150,7 +151,10 @@ async def test_an_answer_longer_than_a_message_begins_in_the_preview() -> None:
 async def test_without_editing_or_by_choice_there_is_none(
     platform: FakeChannel, *, preview: bool
 ) -> None:
-    held, options = Held("I think"), Options(hosting=Hosting(preview=preview))
+    held, options = (
+        Held("I think"),
+        Options(hosting=Hosting(settings=ChannelSettings(type="fake", preview=preview))),
+    )
     provider = ScriptedProvider(held)
     async with standing() as home, gateway(provider, platform, home=home, options=options) as bot:
         await asked(bot, held, 5)
@@ -160,7 +164,7 @@ async def test_without_editing_or_by_choice_there_is_none(
 
 async def test_the_tool_at_work_is_shown_where_that_is_wanted() -> None:
     gate, platform = Gate(), FakePlatform()
-    options = Options(hosting=Hosting(show_tools=True))
+    options = Options(hosting=Hosting(settings=ChannelSettings(type="fake", show_tools=True)))
     provider = ScriptedProvider(asks_for("exec", text="ls -la"), "Done.")
     async with (
         standing() as home,

@@ -19,6 +19,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.agent.tooling import Recorder
+from tests.stored import runs_of
 
 _e = schema.entries
 KEY = "fake:1"
@@ -65,7 +66,7 @@ async def test_a_session_and_a_run_replay_without_a_model_or_a_tool() -> None:
     async with gateway(provider, tools=[effects.tool("act")]) as bot:
         await talk(bot)
         asked, done = len(provider.requests), list(effects.calls)
-        (run,) = await bot.records.runs(session=KEY, state="", limit=5)
+        (run,) = await runs_of(bot.records).listed(session=KEY, state="", limit=5)
 
         (session,) = await replay(bot, KEY)
         (alone,) = await replay(bot, run.id)

@@ -8,9 +8,11 @@ import mcp_types as types
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.http.absent import absent
 from nanobot.plugins.mcp.offered_tools import DECIDING, LOOKING, McpTools
 from nanobot.plugins.runs.operations import operations
 from tests.plugins.switching import asked, serving
+from tests.stored import runs_of
 
 OFF = '[plugins]\noff = ["runs"]\n'
 
@@ -25,7 +27,7 @@ async def test_each_of_its_commands_names_it_and_how_it_is_switched_on(tmp_path:
             said = parts.operations.unknown(f"/{each.name}")
             assert said.startswith(f"/{each.name} belongs to the plugin runs, which is off here")
             path = f"/api/{each.name.replace(' ', '/')}"
-            assert parts.plugged.absent(path) == (
+            assert absent(parts.plugged, path) == (
                 "This belongs to the plugin runs. It is switched off: nanobot plugins on runs"
             )
 
@@ -42,7 +44,7 @@ async def test_a_group_that_others_have_words_in_names_it_too(tmp_path: Path, ty
 async def test_what_happened_meanwhile_is_there_when_it_is_on_again(tmp_path: Path) -> None:
     async with serving(tmp_path / "home", OFF) as parts:
         assert await asked(parts, "hello") == "completed"
-        (run,) = await parts.engine.records.runs(session="", state="", limit=5)
+        (run,) = await runs_of(parts.engine.records).listed(session="", state="", limit=5)
         await parts.operations.call("runs feedback", {"verdict": "up", "run": run.id})
     async with serving(tmp_path / "home") as parts:
         (listed,) = await parts.operations.call("runs list", {})

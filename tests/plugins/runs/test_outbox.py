@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nanobot.errors import ChatGone, NanobotError
-from nanobot.session.views import ToolCallView
+from nanobot.plugins.runs.views import ToolCallView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import ScriptedProvider, asks_for

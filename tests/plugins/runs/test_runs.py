@@ -6,8 +6,8 @@ import pytest
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.plugins.common.timeline import RunPage
+from nanobot.plugins.common.views import RunView
 from nanobot.session.entries import CancelEntry
-from nanobot.session.views import RunView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider

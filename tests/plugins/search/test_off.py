@@ -15,9 +15,9 @@ from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.providers.one_provider import OneProvider
-from nanobot.session.erasing import Eraser
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.http.absent import absent
 from nanobot.plugins.sending.operations import operations
 from tests.plugins.switching import KEY, asked, serving
 from tests.server.housing import house
@@ -26,7 +27,7 @@ async def test_both_commands_name_it_and_how_it_is_switched_on(tmp_path: Path) -
             assert parts.operations.find(f"/{each.name} x") is None
             said = parts.operations.unknown(f"/{each.name} session=cli:desk hello")
             assert said.startswith(f"/{each.name} belongs to the plugin sending, which is off here")
-            assert parts.plugged.absent(f"/api/{each.name}") == WHY
+            assert absent(parts.plugged, f"/api/{each.name}") == WHY
 
 
 async def test_one_talks_with_the_page_and_only_delivery_to_a_chat_names_it(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.channels.loading import open_channel, setup_of
+from nanobot.channels.loading import open_channel
 from nanobot.config.loader import ChannelSettings, load
 from nanobot.errors import NanobotError
-from nanobot.plugins.setup.new_channel import NewChannel
+from nanobot.plugins.setup.new_channel import NewChannel, setup_of
 from nanobot.plugins.setup.onboard import run as run_module
 from nanobot.plugins.setup.probes import first_message, tell, try_channel
 from nanobot.seam.entry_points import CHANNELS, Plugins

@@ -14,6 +14,8 @@ import pytest
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.common.file_labels.marks import MemoryMarks
+from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.process import process_tool
@@ -27,8 +29,6 @@ from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.walls import NO_NETWORK, NetworkAccess, SandboxProcess
-from nanobot.workspace.taint import TaintedFiles
-from nanobot.workspace.taint_marks import MemoryMarks
 
 KEY, OTHER = "fake:1", "fake:2"
 

@@ -10,6 +10,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import bodies
+from tests.stored import runs_of
 
 SHORT = Options(settings=RunSettings(max_history=4))
 SUMMARY = "They agreed on Tuesday."
@@ -113,7 +114,7 @@ async def test_the_tokens_of_a_summary_count_for_the_run() -> None:
     provider = model()
     async with gateway(provider, options=SHORT) as bot:
         await say(bot, "one", "two", "three", "four")
-        runs = await bot.records.runs(session="fake:1", state="", limit=10)
+        runs = await runs_of(bot.records).listed(session="fake:1", state="", limit=10)
         usages = [run.usage.prompt_tokens for run in runs if run.usage is not None]
         (entry,) = bodies(bot, SummaryEntry)
         assert entry.usage is None or max(usages) >= entry.usage.prompt_tokens

@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
+from nanobot.plugins.common.background_runs import TaskRequest
+from nanobot.plugins.common.run_types import TaskContext
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
@@ -18,7 +19,6 @@ from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.session.entries import PostEntry, UserEntry
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider, asks_for

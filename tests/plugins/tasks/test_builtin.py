@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.tasks.types import TaskContext
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
+from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.background_runs import Parent, TaskRequest
+from nanobot.plugins.common.run_types import TaskContext
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.port import MAX_IN_ALL
@@ -16,12 +18,10 @@ from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.entries import PostEntry
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState
-from nanobot.session.tasks import Parent, TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import AnyTool
-from nanobot.tools.network.addresses import Addresses
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
 from tests.doubles.web_server import PUBLIC, WebServer

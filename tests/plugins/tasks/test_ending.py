@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from nanobot.plugins.common.background_runs import TaskRequest
 from nanobot.session.entries import PostEntry
 from nanobot.session.states import RunState
-from nanobot.session.tasks import TaskRequest
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.model import Held, ScriptedProvider

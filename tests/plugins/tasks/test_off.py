@@ -17,14 +17,14 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
+from nanobot.plugins.common.background_runs import NewTask, TaskRequest
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.states import RunState
-from nanobot.session.tasks import NewTask, TaskRequest
 from nanobot.testing.model import ScriptedProvider
 from tests.store.empty import with_empty_store
-from tests.stored import log_of
+from tests.stored import log_of, runs_of
 
 OFF = '[plugins]\noff = ["tasks"]\n'
 NO_MODEL = '[providers.absent]\napi_base = "http://127.0.0.1:9"\n[agent]\nmodel = "absent/one"\n'
@@ -74,7 +74,7 @@ async def ended(parts: Parts, run_id: str) -> RunState:
     """How a run ended."""
     async with asyncio.timeout(30):
         while True:
-            run = await parts.engine.records.run(run_id)
+            run = await runs_of(parts.engine.records).run(run_id)
             assert run is not None
             if run.state in (RunState.COMPLETED, RunState.FAILED, RunState.ABORTED):
                 return run.state
@@ -113,7 +113,7 @@ async def test_a_run_that_had_begun_waits_as_well(home: Home) -> None:
         assert claim is not None
     async with home.serving(OFF) as parts:
         await asyncio.sleep(0.5)
-        run = await parts.engine.records.run(run_id)
+        run = await runs_of(parts.engine.records).run(run_id)
         assert run is not None
         assert (run.state, run.attempts) == ("preparing", 1)
     async with home.serving() as parts:

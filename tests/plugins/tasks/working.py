@@ -7,17 +7,24 @@ from typing import Any
 
 import msgspec
 
-from nanobot.agent.tasks.types import RunType, TaskContext
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.background_runs import (
+    Parent,
+    Report,
+    TaskRecords,
+    TaskRequest,
+    TaskStarter,
+)
+from nanobot.plugins.common.run_types import RunType, TaskContext
+from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.operations import operations
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.run_types import TaskResult
-from nanobot.session.tasks import Parent, Report, TaskRecords, TaskRequest, TaskStarter
-from nanobot.session.views import RunView
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import Held, asks_for, last_text
+from tests.stored import runs_of
 
 CHAT = Address("fake", "1")
 
@@ -86,14 +93,14 @@ def wanted(
 
 async def the_run(bot: FakeGateway, run_id: str) -> RunView:
     """One run as people see it."""
-    run = await bot.records.run(run_id)
+    run = await runs_of(bot.records).run(run_id)
     assert run is not None
     return run
 
 
 async def tasks_of(bot: FakeGateway) -> list[RunView]:
     """The runs that were started, the oldest first."""
-    listed = await bot.records.runs(session="", state="", limit=100, kind="task")
+    listed = await runs_of(bot.records).listed(session="", state="", limit=100, kind="task")
     return [run for run in reversed(listed) if run.type]
 
 

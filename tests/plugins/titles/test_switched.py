@@ -15,6 +15,7 @@ from nanobot.config.loader import load
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
+from tests.stored import lists_of
 
 QUESTION = "Which trains go to Rome?"
 
@@ -48,5 +49,5 @@ async def eventually_called(parts: Parts, title: str) -> None:
 
 
 async def named(parts: Parts) -> str:
-    row = await parts.engine.records.session("cli:desk")
+    row = await lists_of(parts.engine.records).one("cli:desk")
     return "" if row is None else row.title

@@ -22,6 +22,7 @@ from nanobot.testing.model import ScriptedProvider
 from tests.agent.tooling import answered
 from tests.plugins.budgets.ledgers import COUNTED, ledger
 from tests.plugins.conversations.reading import listing
+from tests.stored import lists_of
 
 KEY = "fake:1"
 
@@ -53,7 +54,7 @@ async def say(bot: FakeGateway, *texts: str, **fields: Any) -> None:
 
 
 async def title(bot: FakeGateway) -> str:
-    row = await bot.records.session(KEY)
+    row = await lists_of(bot.records).one(KEY)
     assert row is not None
     return row.title
 

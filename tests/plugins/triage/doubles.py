@@ -11,11 +11,12 @@ from nanobot.agent.stages import Stages
 from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.background_runs import TaskRequest
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite
-from nanobot.session.tasks import TaskRequest
 from nanobot.testing.gateway import FakeGateway
+from tests.stored import runs_of
 
 
 class FakeFacts:
@@ -67,7 +68,7 @@ def triage(
 
     def before(bot: FakeGateway) -> Before:
         async def recent(session_key: str, limit: int) -> list[str]:
-            runs = await bot.records.runs(session=session_key, state="", limit=limit)
+            runs = await runs_of(bot.records).listed(session=session_key, state="", limit=limit)
             return [f"{run.id}: {run.state}" for run in runs]
 
         helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock

@@ -31,6 +31,7 @@ from tests.plugins.memory.test_remember import is_summing, summings
 from tests.plugins.summaries.test_compaction import is_summing as is_compacting
 from tests.plugins.triage.doubles import FakeStarter, triage
 from tests.plugins.triage.test_triage import is_triage
+from tests.stored import runs_of
 
 ROW = "SELECT state, requests, tokens_in, tokens_out FROM model_call_costs ORDER BY id"
 TOOK = Usage(7, 5)
@@ -69,7 +70,7 @@ async def test_triage_is_counted_by_what_it_took_and_is_part_of_the_run() -> Non
     async with gateway(provider, options=deciding()) as bot:
         assert await say(bot) == "Hello."
         assert rows(bot) == [("settled", 1, 7, 5)]
-        (run, *_) = await bot.records.runs(session="", state="", limit=1)
+        (run, *_) = await runs_of(bot.records).listed(session="", state="", limit=1)
         assert run.usage is not None
         assert (run.usage.prompt_tokens, run.usage.completion_tokens) == (7, 5)
 
@@ -173,7 +174,7 @@ async def test_a_summary_of_nothing_is_noted_and_counted() -> None:
             await say(bot, text)
         (note,) = bodies(bot, AuxiliaryFailedEntry)
         assert note.usage == TOOK
-        (run, *_) = await bot.records.runs(session="", state="", limit=1)
+        (run, *_) = await runs_of(bot.records).listed(session="", state="", limit=1)
         assert run.usage is not None
         assert run.usage.prompt_tokens == 14
         assert len(rows(bot)) == 5

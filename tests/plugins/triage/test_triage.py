@@ -17,6 +17,7 @@ from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.testing.platform import MEMBER
 from tests.agent.tooling import answered, bodies
 from tests.plugins.triage.doubles import FakeFacts, FakeStarter, triage
+from tests.stored import runs_of
 
 SESSION = "fake:1"
 
@@ -203,7 +204,7 @@ async def test_its_tokens_count_for_the_run() -> None:
     answer = Completion(text=REPLY, usage=Usage(100, 20))
     async with gateway(model(answer), options=options(FakeStarter())) as bot:
         await said(bot)
-        (view,) = await bot.records.runs(session=SESSION, state="", limit=10)
+        (view,) = await runs_of(bot.records).listed(session=SESSION, state="", limit=10)
         assert view.usage is not None
         assert (view.usage.prompt_tokens, view.usage.completion_tokens) == (100, 20)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.http.access import Access
 from tests.server.housing import Client, house
 
 OFF = '[plugins]\noff = ["web_access"]'
@@ -35,7 +36,7 @@ async def test_what_asks_for_it_names_it(tmp_path: Path) -> None:
         assert "/api/me" in document["paths"]
         assert "/api/login" not in document["paths"]
         with pytest.raises(UsageError, match="the page is not served"):
-            served.parts.http.access.link()
+            served.parts.plugged.offers.get(Access).link()
 
 
 async def test_only_the_own_token_opens_it_and_the_others_do_again_later(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ async def test_only_the_own_token_opens_it_and_the_others_do_again_later(tmp_pat
         browser = await served.browser()
         shown, cookies = laptop.headers, browser.cookie()
         assert [await _code(each) for each in (laptop, browser)] == [200, 200]
-        name = served.parts.http.access.cookie
+        name = served.parts.plugged.offers.get(Access).cookie
 
     async def asked(by: str = OFF) -> list[int]:
         async with house(home, web=by) as served:

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.errors import ToolDenied, ToolError
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.web_tools.charset import decoded
 from nanobot.plugins.web_tools.fetch import MAX_BYTES, MAX_REDIRECTS, USER_AGENT, Web
-from nanobot.tools.network.addresses import Addresses
 from tests.doubles.web_server import Page, WebServer, bomb, pdf
 from tests.tools.browsing import Browser
 

@@ -6,9 +6,15 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from nanobot.session.views import SessionView
+from nanobot.plugins.common.store.session_views import (
+    SESSIONS,
+    UNREAD,
+    as_session,
+    is_called,
+    one,
+)
+from nanobot.plugins.common.views import SessionView
 from nanobot.store.database import schema
-from nanobot.store.repositories.session_views import SESSIONS, UNREAD, as_session
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _s = schema.sessions
@@ -17,6 +23,7 @@ NEWEST = (_s.c.updated_at.desc(), _s.c.key)
 
 _AT_ONCE = 50
 """Sessions that one transaction reads completely."""
+_MOST_KEYS = 1_000
 
 
 def names(
@@ -38,9 +45,25 @@ def of_keys(connection: sa.Connection, keys: Sequence[str]) -> list[SessionView]
     return [as_session(connection, rows[key]) for key in keys if key in rows]
 
 
-class SessionLists(SqlStore):
-    """Lists of sessions, read in short transactions."""
+def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
+    """The sessions whose names start with this prefix, most recently changed first; at most
+    1,000."""
+    query = sa.select(_s.c.key).where(is_called(_s.c.key, [prefix]))
+    return list(connection.scalars(query.order_by(_s.c.updated_at.desc()).limit(_MOST_KEYS)))
 
+
+def forget_prompts(connection: sa.Connection) -> int:
+    """Give every session a new prompt at its next run. Returns how many had one."""
+    forget = sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, prompt_variant=None)
+    return connection.execute(forget).rowcount
+
+
+class SessionLists(SqlStore):
+    """Sessions as people see them, read in short transactions."""
+
+    one = bare_verb(one)
+    keys = bare_verb(keys_of)
+    forget_prompts = bare_verb(forget_prompts, "forget_prompts")
     _names = bare_verb(names)
     _of_keys = bare_verb(of_keys)
 

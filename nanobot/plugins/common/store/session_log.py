@@ -7,9 +7,9 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId
+from nanobot.plugins.common.store.runs import as_entry
 from nanobot.session.views import EntryView
 from nanobot.store.database import schema
-from nanobot.store.repositories.views import as_entry
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _s = schema.sessions

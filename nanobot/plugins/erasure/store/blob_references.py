@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.named_files import Place, contains
 from nanobot.store.database import schema
-from nanobot.store.repositories.blob_references import Place, contains
 from nanobot.text import pattern
 
 _NAMED = pattern(rb'"blob":"([0-9a-f]{64})"')

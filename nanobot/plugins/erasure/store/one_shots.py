@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.session_views import ONE_SHOTS
 from nanobot.store.database import schema
-from nanobot.store.repositories.session_views import ONE_SHOTS
 
 KEPT, KEPT_SECONDS = 200, 30 * 86_400.0
 """How many of the latest are kept, and how long after their last entry."""

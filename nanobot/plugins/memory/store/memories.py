@@ -8,11 +8,11 @@ from typing import Any, get_args
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.plugins.memory.store.memory_words import WordIndex
-from nanobot.session.erasing import Eraser
 from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database

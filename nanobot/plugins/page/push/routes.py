@@ -10,18 +10,18 @@ import msgspec
 from aiohttp import web
 
 from nanobot.errors import NotAllowed, ToolError, UsageError
+from nanobot.plugins.common.http.access import Principal
+from nanobot.plugins.common.http.admission import principal_of
+from nanobot.plugins.common.http.refusals import refusing
+from nanobot.plugins.common.http.requests import caller_of, sent
+from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.wire import answer
 from nanobot.plugins.page.descriptions import DESCRIPTIONS
 from nanobot.plugins.page.push.message import check_keys, encoded, point_of
 from nanobot.plugins.page.push.schemas import EndedSubscription, NewSubscription, PushKey
 from nanobot.plugins.page.push.sender import checked
 from nanobot.plugins.page.push.service import PushService
 from nanobot.plugins.page.store import PushSubscription
-from nanobot.server.access import Principal
-from nanobot.server.admission import principal_of
-from nanobot.server.application import Route
-from nanobot.server.refusals import refusing
-from nanobot.server.requests import caller_of, sent
-from nanobot.server.wire import answer
 
 _LIMIT = 8_192
 

@@ -13,11 +13,11 @@ from loguru import logger
 from yarl import URL
 
 from nanobot.errors import NanobotError, StoreError, ToolDenied
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.page.push.message import MOST_BYTES, PushKeys, encrypted, signed
 from nanobot.plugins.page.push.signing_key import SigningKey
 from nanobot.plugins.page.store import PushSubscription
 from nanobot.ports import Clock
-from nanobot.tools.network.addresses import Addresses
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver

@@ -7,6 +7,7 @@ from functools import partial
 from nanobot.bus.core import Bus
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender
@@ -16,7 +17,6 @@ from nanobot.ports import Clock
 from nanobot.seam.works import Works
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.tools.network.addresses import Addresses
 
 LEASE = "(notifications)"
 """Its name among the leases of channels; no channel can have this name."""
@@ -31,7 +31,7 @@ def serve(  # noqa: PLR0913 - each is a part
     clock: Clock,
     bus: Bus,
     works: Works,
-    sharing: Sharing | None = None,
+    sharing: Sharing,
 ) -> None:
     """Push notifications while the page is served."""
     service = PushService(config, records, store, clock)
@@ -57,15 +57,9 @@ class PushService:
         """See former_files; only then a new key may be made. Raises StoreError."""
         await bring_over(self._home, self.subscriptions)
 
-    async def run(self, bus: Bus, sharing: Sharing | None = None) -> None:
+    async def run(self, bus: Bus, sharing: Sharing) -> None:
         """Push until cancelled; over a shared store, only while no other process does. Raises
         StoreError.
         """
         await self.bring_over()
-        if sharing is None:
-            await self.notifier.run(bus)
-            return
-        turn = sharing.turn(LEASE)
-        while True:
-            await turn.wait()
-            await turn.holding(partial(self.notifier.run, bus))
+        await sharing.alone(LEASE, partial(self.notifier.run, bus))

@@ -14,12 +14,14 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.chat_leases import ChatLeases, Served
 from nanobot.errors import StoreError
 from nanobot.messages import Address
+from nanobot.plugins.postgres.processes.serving import LeasedChannel
+from nanobot.plugins.postgres.store.lease_terms import CHAT
+from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.ports import Clock
 from nanobot.session.journal import Journal
-from nanobot.session.lease import CHAT
 from nanobot.session.outbox import Taken
 
 KEPT_SECONDS = 30.0
@@ -39,13 +41,25 @@ class _Chat(msgspec.Struct):
 class SharedChatLeases(ChatLeases):
     """Other processes may send to these chats, too, so each needs a lease."""
 
-    def __init__(self, channel: str, journal: Journal, clock: Clock) -> None:
+    def __init__(
+        self,
+        channel: str,
+        journal: Journal,
+        leases: SqlLeases,
+        clock: Clock,
+        leased: LeasedChannel,
+    ) -> None:
         super().__init__(journal)
+        self._leases = leases
+        self._leased = leased
         self._channel = channel
         self._clock = clock
         self._chats: dict[str, _Chat] = {}
         self._some = asyncio.Event()
         self._rested = 0.0
+
+    async def serve(self, channel: Served) -> None:
+        await self._leased.serve(channel, self)
 
     def ours(self, chat_id: str) -> bool:
         chat = self._chats.get(chat_id)
@@ -61,7 +75,7 @@ class SharedChatLeases(ChatLeases):
         chat.lost = chat.uses > 1 and (chat.lost or chat.renewed >= 0)
         if chat.lost or (self.helping and began < self._rested):
             return Taken(holder="")
-        taken = await self._journal.take_chat(address, helping=self.helping)
+        taken = await self._leases.take_chat(address, helping=self.helping)
         if taken.ours:
             chat.renewed = began
         return taken
@@ -87,7 +101,7 @@ class SharedChatLeases(ChatLeases):
         if chat is not None and chat.uses <= 1:
             chat.renewed = -CHAT.seconds
             with suppress(StoreError):
-                await self._journal.leave_chats([address])
+                await self._leases.leave_chats([address])
 
     def rest(self) -> None:
         self._rested = self._clock.monotonic() + REST_SECONDS
@@ -109,7 +123,7 @@ class SharedChatLeases(ChatLeases):
         used = {key: chat for key, chat in self._chats.items() if chat.uses and chat.renewed >= 0}
         if used:
             addresses = [Address(self._channel, key) for key in used]
-            kept = {address.chat_id for address in await self._journal.renew_chats(addresses)}
+            kept = {address.chat_id for address in await self._leases.renew_chats(addresses)}
             for key, chat in used.items():
                 if key in kept:
                     chat.renewed = began
@@ -120,10 +134,10 @@ class SharedChatLeases(ChatLeases):
         if idle:
             for key in idle:
                 del self._chats[key]
-            await self._journal.leave_chats([Address(self._channel, key) for key in idle])
+            await self._leases.leave_chats([Address(self._channel, key) for key in idle])
 
     async def leave(self) -> None:
         idle = [key for key, chat in self._chats.items() if not chat.uses and chat.renewed >= 0]
         if idle:
             with suppress(StoreError):
-                await self._journal.leave_chats([Address(self._channel, key) for key in idle])
+                await self._leases.leave_chats([Address(self._channel, key) for key in idle])

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.postgres.store import lane_leases
 from nanobot.plugins.postgres.store.beats import Beat, Held
 from nanobot.plugins.postgres.store.chat_claims import PREFIX
 from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
-from nanobot.session.lease import CHANNEL
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import lanes
 from nanobot.store.unit import StoreContext
 
 _l = schema.channel_leases
@@ -94,6 +94,6 @@ def free_dead(connection: sa.Connection, owner: str) -> bool:
     """Release the leases of a disconnected process. Returns False if it has connected again."""
     if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
         return False
-    lanes.free_all(connection, owner)
+    lane_leases.free_all(connection, owner)
     connection.execute(sa.delete(_l).where(_l.c.owner == owner))
     return True

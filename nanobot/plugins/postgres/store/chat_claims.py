@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
-from nanobot.session.lease import CHAT
+from nanobot.plugins.postgres.store.lease_terms import CHAT
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert
 from nanobot.store.database.prepared import Prepared
@@ -80,7 +80,9 @@ class SqlChatClaims(ChatClaims):
     def take(
         self, connection: sa.Connection, address: Address, *, helping: bool
     ) -> Callable[[], str | None]:
-        """With `helping`, only if the process that receives for the channel shares it."""
+        """Take a free chat; with `helping`, only if the process that receives for the channel
+        shares it. The returned function, called after the queries ran, gives the other holder ("":
+        unknown), or None if this process has the chat."""
         name = name_of(address)
         if helping:
             alone = _ALONE.execute(
@@ -113,12 +115,14 @@ class SqlChatClaims(ChatClaims):
         return lambda: renewal.rowcount == 1
 
     def renew(self, connection: sa.Connection, addresses: Sequence[Address]) -> list[Address]:
+        """Renew the claims; returns the chats that this process still has."""
         by_name = {name_of(address): address for address in addresses}
         ours = sa.update(_l).where(_l.c.channel.in_(by_name), _l.c.owner == self._owner)
         rows = connection.scalars(ours.values(until=_UNTIL).returning(_l.c.channel)).all()
         return [by_name[name] for name in rows]
 
     def leave(self, connection: sa.Connection, addresses: Sequence[Address]) -> None:
+        """Release these chats."""
         names = [name_of(address) for address in addresses]
         ours = sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == self._owner)
         connection.execute(ours)

@@ -1,9 +1,52 @@
-"""The leases of channels and processes over SQL: every verb is one function in one transaction."""
+"""The leases of lanes, channels, processes and chats over SQL: every verb is one function in one
+transaction."""
 
 from __future__ import annotations
 
-from nanobot.plugins.postgres.store import beating, channel_leases
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from nanobot.messages import Address
+from nanobot.plugins.postgres.store import beating, channel_leases, lane_leases
+from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
+from nanobot.session.outbox import Taken
+from nanobot.store.journal.outbox import next_outbound
+from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, verb
+
+
+def take_chat(
+    connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
+) -> Taken:
+    """Acquire or renew the lease of a chat, unless another process has it, with its oldest unsent
+    message. After another process takes over, the verbs of the chat's messages raise Fenced.
+    `helping`: this process does not receive for the channel, and may send only if the process that
+    does shares it."""
+    claims = writer.chats
+    if not isinstance(claims, SqlChatClaims):  # nobody shares this store
+        return Taken(next_outbound(connection, address))
+    outcome = claims.take(connection, address, helping=helping)
+    row = next_outbound(connection, address)
+    holder = outcome()
+    return Taken(row) if holder is None else Taken(holder=holder)
+
+
+def renew_chats(
+    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
+) -> list[Address]:
+    """Renew these leases. Returns the chats that this process still has."""
+    if not isinstance(writer.chats, SqlChatClaims):
+        return list(addresses)
+    return writer.chats.renew(connection, addresses)
+
+
+def leave_chats(
+    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
+) -> None:
+    """Release these chats at once. No send to them may be in progress."""
+    if isinstance(writer.chats, SqlChatClaims):
+        writer.chats.leave(connection, addresses)
 
 
 class SqlLeases(SqlStore):
@@ -13,3 +56,7 @@ class SqlLeases(SqlStore):
     leave_channel = verb(channel_leases.leave)
     beat = verb(beating.beat)
     free_dead = bare_verb(beating.free_dead)
+    renew = verb(lane_leases.renew)
+    take_chat = verb(take_chat)
+    renew_chats = verb(renew_chats)
+    leave_chats = verb(leave_chats)

@@ -12,12 +12,12 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store import full_text
+from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.search.query import Wanted, for_postgresql, for_sqlite
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone, insert_or_set
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
-from nanobot.store.repositories.session_views import SILENT
 
 _e = schema.entries
 _s = schema.sessions

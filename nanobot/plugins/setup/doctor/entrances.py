@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from nanobot.config.loader import ChannelSettings, Config
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ChannelError, ConfigError, PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.web_port import port_finding
-from nanobot.plugins.setup.probes import try_channel
+from nanobot.plugins.setup.probes import receives, try_channel
 from nanobot.plugins.setup.strangers import can_ask
-from nanobot.seam.faces import OWNED_CHANNELS
+from nanobot.seam.faces import OWNED_CHANNELS, Http
 from nanobot.seam.installed import provided
 from nanobot.store.servers import url_of
 
@@ -25,24 +24,25 @@ async def entrances(
     owned = provided(OWNED_CHANNELS) if asking and usable else None
     owned_channels = frozenset[str]() if owned is None else owned(url_of(config))
     if config.web.enabled:
-        yield await port_finding(config)
+        off = Finding(about="web", level="ok", text=Http.lacks)
+        yield await port_finding(config) if receives(config) else off
     for name, settings in config.channels.items():
         unread = any(f"channels.{name}." in finding.text for finding in said)
         if settings.enabled and not unread:
             asks = settings.pairing and asking
             there = name in owned_channels
-            for finding in await _channel(name, settings, config.web, owned=there, asks=asks):
+            for finding in await _channel(name, settings, config, owned=there, asks=asks):
                 yield finding
 
 
 async def _channel(
-    name: str, settings: ChannelSettings, web: WebSettings, *, owned: bool, asks: bool
+    name: str, settings: ChannelSettings, config: Config, *, owned: bool, asks: bool
 ) -> list[Finding]:
     """Whether its platform accepts the credentials, and which people it hears. `owned`: an owner
     was let in; `asks`: strangers can ask to be."""
     about = name
     try:
-        who = await try_channel(name, settings, web)
+        who = await try_channel(name, settings, config)
     except (ChannelError, ConfigError, PluginBroken) as error:
         return [Finding(about=about, level="broken", text=str(error))]
     findings = [

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import get_args
 
-from nanobot.agent.tasks.types import installed as run_types_of
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.background_runs import UNENDED_TASKS
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.run_types import installed as run_types_of
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.seam.installed import installed, provided
-from nanobot.session.tasks import UNENDED_TASKS
 from nanobot.store.servers import url_of
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.registry import ToolRegistry

@@ -18,6 +18,8 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.plugins.common.guessed_zone import guessed
+from nanobot.plugins.common.litellm_names import REACHED
+from nanobot.plugins.common.model_lists import chat_models, http_probe
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
 from nanobot.plugins.common.setting_changes import SettingChanges
 from nanobot.plugins.setup.available_models import (
@@ -43,8 +45,6 @@ from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.plugins.setup.strangers import nobody_yet
 from nanobot.plugins.setup.writing import write
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
-from nanobot.providers.litellm_names import REACHED
-from nanobot.providers.model_choice import chat_models, http_probe
 from nanobot.text import Sentence
 from nanobot.triggers.clocks import zone_of
 from nanobot.workspace import folder as workspace
@@ -147,7 +147,7 @@ async def _unasked(
     channel = _given(environ, config, wishes)
     if channel is None:
         return
-    checked = await try_channel(channel.name, channel.settings(config, environ), config.web)
+    checked = await try_channel(channel.name, channel.settings(config, environ), config)
     say(f"{channel.setup.title}: {checked.who if checked else channel.name} is ready.")
     if checked and checked.lacking:
         say(f"But: {checked.lacking}.")

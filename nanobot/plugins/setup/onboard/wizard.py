@@ -88,7 +88,7 @@ def introduce(channel: NewChannel, config: Config, environ: Mapping[str, str]) -
     while _ask_for_fields(channel, environ, again=again):
         try:
             settings = channel.settings(config, environ)
-            checked = asyncio.run(try_channel(channel.name, settings, config.web))
+            checked = asyncio.run(try_channel(channel.name, settings, config))
         except NanobotError as error:
             say(f"That did not work: {error}")
         else:

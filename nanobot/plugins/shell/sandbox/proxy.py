@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.shell.sandbox.hosts import HostList, entry_of
 from nanobot.plugins.shell.sandbox.proxy_request import (
     MAX_HEAD_BYTES,
@@ -22,7 +23,6 @@ from nanobot.plugins.shell.sandbox.proxy_request import (
     parse_request,
 )
 from nanobot.text import quoted
-from nanobot.tools.network.addresses import Addresses
 from nanobot.tools.walls import NetworkAccess
 
 PORT = 3128

@@ -8,8 +8,8 @@ import msgspec
 from yarl import URL
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.addresses import Addresses
 from nanobot.text import pattern
-from nanobot.tools.network.addresses import Addresses
 
 MAX_HEAD_BYTES = 65_536
 _MAX_HEADERS = 100

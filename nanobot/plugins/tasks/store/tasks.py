@@ -12,12 +12,12 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import TERMINAL, Address, Origin, Role
+from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION
 from nanobot.session.entries import Body, UserEntry
 from nanobot.session.keys import TASKS
 from nanobot.session.runs import Run
 from nanobot.session.states import LIVE, RunKind, RunState
-from nanobot.session.tasks import NewTask, Parent, TaskRequest
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone

@@ -1,0 +1,128 @@
+"""What plugins do for a channel besides receiving and delivering: signs of a run, menus, files of
+code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from nanobot.boundary import boundary
+from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.moved_chats import MovedChats
+from nanobot.channels.sender import PartSender
+from nanobot.config.settings.channels import ChannelSettings
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
+from nanobot.ports import Channel
+from nanobot.session.inbox import Admitted
+from nanobot.supervision import Work
+
+T = TypeVar("T")
+
+
+class Companion:
+    """One of these for one channel. Methods that are not overridden do nothing."""
+
+    def speaking(self) -> Mapping[str, Work]:
+        """Its tasks, by name, in each process that sends to the channel's chats."""
+        return {}
+
+    def receiving(self, intake: ChannelIntake) -> Mapping[str, Work]:
+        """Its tasks, by name, in the process that receives the channel's messages."""
+        return {}
+
+    def up(self) -> None:
+        """The platform responds, perhaps after an interruption."""
+
+    def admitted(
+        self, message: InboundMessage, outcome: Admitted, role: Role, *, performing: bool
+    ) -> None:
+        """A message is in the journal. `performing`: it is a command in progress."""
+
+    def shaped(self, message: OutboundMessage) -> OutboundMessage:
+        """A message as it is rendered, perhaps on a thread; log and outbox keep the original."""
+        return message
+
+    def draft(self, address: Address) -> str | None:
+        """The text that disappears from a chat when its run ends, "" if there is none now; None:
+        this chat has no drafts."""
+        return None
+
+    def holds(self, key: str) -> bool:
+        """Whether the message with that key must wait for `release`, or replaces what is shown."""
+        return False
+
+    async def release(self, key: str) -> None:
+        """The message with that key is about to be delivered: return when what is shown for it is
+        no longer changed."""
+
+    async def rest(self) -> None:
+        """Begin nothing more, and wait for calls in progress."""
+
+
+class Companions:
+    """Those of one channel. One that fails has no effect on the others, nor on the channel."""
+
+    def __init__(self, channel: str, each: Iterable[Companion]) -> None:
+        self._each = [(f"{type(one).__name__.lower()} of {channel}", one) for one in each]
+
+    def speaking(self) -> dict[str, Work]:
+        every = self._of(lambda each: each.speaking())
+        return {name: work for works in every for name, work in works.items()}
+
+    def receiving(self, intake: ChannelIntake) -> dict[str, Work]:
+        every = self._of(lambda each: each.receiving(intake))
+        return {name: work for works in every for name, work in works.items()}
+
+    def up(self) -> None:
+        self._of(lambda each: each.up())
+
+    def admitted(
+        self, message: InboundMessage, outcome: Admitted, role: Role, *, performing: bool
+    ) -> None:
+        self._of(lambda each: each.admitted(message, outcome, role, performing=performing))
+
+    def shaped(self, message: OutboundMessage) -> OutboundMessage:
+        for what, each in self._each:
+            with boundary(what):
+                message = each.shaped(message)
+        return message
+
+    def draft(self, address: Address) -> str | None:
+        drafts = self._of(lambda each: each.draft(address))
+        return next((text for text in drafts if text is not None), None)
+
+    def holds(self, key: str) -> bool:
+        return any(self._of(lambda each: each.holds(key)))
+
+    async def release(self, key: str) -> None:
+        for what, each in self._each:
+            with boundary(what):
+                await each.release(key)
+
+    async def rest(self) -> None:
+        for what, each in self._each:
+            with boundary(what):
+                await each.rest()
+
+    def _of(self, call: Callable[[Companion], T]) -> list[T]:
+        found: list[T] = []
+        for what, each in self._each:
+            with boundary(what):
+                found.append(call(each))
+        return found
+
+
+class ChannelParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the companions of one channel are made of. `text_of`: a run's text so far, None once it
+    is not driven here."""
+
+    name: str
+    channel: Channel
+    sender: PartSender
+    leases: ChatLeases
+    moved: MovedChats
+    text_of: Callable[[str], str | None]
+    settings: ChannelSettings

@@ -1,0 +1,1 @@
+"""What plugins with routes share: routes, requests, answers, and who may ask."""

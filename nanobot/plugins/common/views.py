@@ -1,0 +1,82 @@
+"""Sessions and runs as people and programs see them.
+
+The fields of these views are public, because scripts read them as JSON. Fields may be added; none
+is removed or changes its meaning. Times are unix seconds. `SHOWN`: what lists show of them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from nanobot.session.runs import RunUsage
+from nanobot.session.states import RunKind, RunState
+from nanobot.session.views import EntryView, Remark
+from nanobot.text import Sentence
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """A session. `has_unread`: it changed since it was read; a chat's is read when a message
+    arrives there, one of the page when a person views it. `run`: live run; `waiting`: messages
+    without a run; `found`: matching text."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = (
+        *("key", "title", "updated_at", "has_unread", "pinned", "archived"),
+        *("waiting", "run", "found"),
+    )
+
+    key: str
+    title: str
+    has_unread: bool
+    updated_at: float
+    created_at: float
+    model: str | None
+    entries: int
+    waiting: int
+    run: str | None
+    pinned: bool = False
+    archived: bool = False
+    found: str = ""
+
+
+class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with entries of its log, in order. `remarks`: on the answers among them."""
+
+    session: SessionView
+    entries: tuple[EntryView, ...]
+    remarks: tuple[Remark, ...] = ()
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """A run. `usage`: set after it ended. `inbound_ids`: the messages that it answers. Background
+    runs have a `type`, a `title` and a `parent_session`, where their end is reported; `parent` is
+    the run that started it. `about`: its title, or the first sentence of the message that it
+    answers."""
+
+    SHOWN: ClassVar[tuple[str, ...]] = (
+        "id",
+        "state",
+        "session_key",
+        "created_at",
+        "about",
+        "error",
+    )
+
+    id: str
+    session_key: str
+    kind: RunKind
+    state: RunState
+    parent: str | None
+    inbound_ids: tuple[int, ...]
+    usage: RunUsage | None
+    error: Sentence | None
+    origin: str
+    address: str
+    attempts: int
+    created_at: float
+    ended_at: float | None
+    type: str | None = None
+    title: str | None = None
+    parent_session: str | None = None
+    about: str = ""

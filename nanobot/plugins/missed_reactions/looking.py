@@ -1,0 +1,107 @@
+"""Looks up reactions to open questions that were made while the channel was down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from loguru import logger
+
+from nanobot.boundary import boundary
+from nanobot.channels.companions import ChannelParts, Companion
+from nanobot.channels.intake import ChannelIntake
+from nanobot.channels.moved_chats import MovedChats
+from nanobot.errors import ChannelError, DeliveryError, NotSent
+from nanobot.messages import Address, InboundMessage
+from nanobot.operations.verdict import reaction
+from nanobot.ports import Clock, Recalling
+from nanobot.session.journal import Journal
+from nanobot.session.keys import APPROVALS
+from nanobot.supervision import Work
+
+MOST_QUESTIONS = 50
+"""Maximum number of open questions, the latest, whose messages are checked."""
+LOOK_SECONDS = 1.0
+"""Pause between two of them."""
+AGAIN_SECONDS = 60.0
+"""Even if a connection breaks repeatedly, checks are at least this far apart."""
+_LONGEST_WAIT = 60.0
+
+
+class MissedReactions(Companion):
+    """Checks one channel's open questions each time it comes up. The reactions found are handled
+    like new ones: those of people who may not decide have no effect."""
+
+    def __init__(
+        self,
+        name: str,
+        channel: Recalling,
+        journal: Journal,
+        moved: MovedChats,
+        clock: Clock,
+    ) -> None:
+        self._name = name
+        self._channel = channel
+        self._journal = journal
+        self._moved = moved
+        self._clock = clock
+        self._up = asyncio.Event()
+
+    def up(self) -> None:
+        self._up.set()
+
+    def receiving(self, intake: ChannelIntake) -> Mapping[str, Work]:
+        return {"missed reactions": partial(self.run, intake)}
+
+    async def run(self, intake: ChannelIntake) -> None:
+        """Check until cancelled."""
+        while True:
+            await self._up.wait()
+            self._up.clear()
+            with boundary(f"missed reactions of {self._name}"):
+                await self._look(intake)
+            await self._clock.sleep(AGAIN_SECONDS)
+
+    async def _look(self, intake: ChannelIntake) -> None:
+        for address, message_id in await self._questions(intake):
+            with boundary(f"missed reactions in {address}"):
+                messages = await self._reactions(self._moved.there(address), message_id)
+                if messages:
+                    await intake.admit(messages)
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def _questions(self, intake: ChannelIntake) -> list[tuple[Address, str]]:
+        """The chats with open questions, and the ids of these messages."""
+        records = intake.reception.records
+        waiting = await records.approvals(session="", state="open", limit=MOST_QUESTIONS)
+        places: list[tuple[Address, str]] = []
+        for approval in waiting:
+            for address in approval.asked_in:
+                if address.channel != self._name or approval.question:
+                    continue
+                with boundary(f"missed reactions to the approval {approval.id}"):
+                    row = await self._journal.outbound(APPROVALS.of(approval.id, address))
+                    parts = () if row is None else row.parts
+                    places += [(address, part.receipt) for part in parts if part.receipt]
+        return places[:MOST_QUESTIONS]
+
+    async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:
+        """A no before every yes, because their order is unknown."""
+        try:
+            messages = await self._channel.reactions(there, message_id)
+        except (ChannelError, DeliveryError) as error:
+            logger.info("{}: reactions to {} cannot be read: {}", self._name, message_id, error)
+            if isinstance(error, NotSent) and error.retry_after:
+                await self._clock.sleep(min(error.retry_after, _LONGEST_WAIT))
+            return ()
+        decisive = [message for message in messages if reaction(message.text)]
+        return sorted(decisive, key=lambda message: reaction(message.text) != "deny")
+
+
+def companions(parts: ChannelParts, journal: Journal, clock: Clock) -> Sequence[Companion]:
+    """See `Plugin.companions`."""
+    channel = parts.channel
+    if not isinstance(channel, Recalling):
+        return ()
+    return (MissedReactions(parts.name, channel, journal, parts.moved, clock),)

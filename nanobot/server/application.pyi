@@ -1,0 +1,1 @@
+from nanobot.plugins.common.http.route import Route as Route

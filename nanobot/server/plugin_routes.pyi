@@ -1,0 +1,1 @@
+from nanobot.plugins.common.http.route_description import Described as Described

@@ -1,0 +1,1 @@
+from nanobot.plugins.common.erasing import Eraser as Eraser

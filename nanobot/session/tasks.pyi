@@ -1,0 +1,9 @@
+from nanobot.plugins.common.background_runs import TASK_STORE as TASK_STORE
+from nanobot.plugins.common.background_runs import UNENDED_TASKS as UNENDED_TASKS
+from nanobot.plugins.common.background_runs import NewTask as NewTask
+from nanobot.plugins.common.background_runs import Parent as Parent
+from nanobot.plugins.common.background_runs import Report as Report
+from nanobot.plugins.common.background_runs import TaskRecords as TaskRecords
+from nanobot.plugins.common.background_runs import TaskRequest as TaskRequest
+from nanobot.plugins.common.background_runs import TaskResult as TaskResult
+from nanobot.plugins.common.background_runs import TaskStarter as TaskStarter

@@ -1,1 +1,0 @@
-"""Which internet hosts and addresses may be reached."""
