@@ -52,7 +52,6 @@ from nanobot.seam.faces import CurrentMetrics, Environment, Http
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
-from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
@@ -176,7 +175,7 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(self.propagation, CurrentRuns())
+        offers.add_by_type(self.propagation)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
         offers.add_by_type(self.plugged)

@@ -11,6 +11,7 @@ from typing import Any
 
 from loguru import logger
 
+from nanobot.agent.service.programs import Programs
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
@@ -23,16 +24,12 @@ from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
-from nanobot.app.roles import Roles
+from nanobot.app.roles import Roles, Serving
 from nanobot.app.zones import zone_of_home
-from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import Config
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, StoreError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
-from nanobot.server.control import ControlServer
-from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.protocol import Hello
 from nanobot.session.decisions import Decisions
 from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
@@ -126,13 +123,9 @@ class Gateway:
                 logger.warning("{}", finding.text)
             await _say_what_waits(parts)
             await self._enter(stack, parts)
-            terminal = Terminal()
-            control = self._control(parts, terminal)
-            await stack.enter_async_context(control.serving(parts.run_service, parts.received))
             async with asyncio.TaskGroup() as tasks:
                 agent = begin_all(tasks, self._agent(parts), self._machine.clock)
-                hosting = [parts.starter.start_terminal(tasks, terminal)]
-                hosting += parts.starter.start_brought(tasks, channels_of(parts.plugged))
+                hosting = parts.starter.start_brought(tasks, channels_of(parts.plugged))
                 starting = [
                     tasks.create_task(self._begin(parts, tasks, hosting, ready), name="start"),
                     *agent[1:],
@@ -156,13 +149,13 @@ class Gateway:
 
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Enter everything that serves for the whole lifetime, and recover."""
-        if self._with_page:
-            more: dict[type[Any], Any] = {Roles: self._roles}
-            if self._with_channels:  # otherwise, nothing is taken for them
-                more[ChannelStarter] = parts.starter
-            await stack.enter_async_context(parts.plugged.around("listening", more, ConfigError))
-            if not (self._roles.channels or self._roles.worker) and parts.http.lacks:
-                logger.warning("{}", parts.http.lacks)
+        served = Serving(channels=self._with_channels, page=self._with_page)
+        more: dict[type[Any], Any] = {Roles: self._roles, Serving: served}
+        more |= {ChannelStarter: parts.starter, Programs: parts.run_service}
+        hinders = (ConfigError, StoreError)
+        await stack.enter_async_context(parts.plugged.around("listening", more, *hinders))
+        if not (self._roles.channels or self._roles.worker) and parts.http.lacks:
+            logger.warning("{}", parts.http.lacks)
         if self._roles.worker:
             await parts.worker.recover()
         await stack.enter_async_context(parts.peers.serving())
@@ -207,18 +200,6 @@ class Gateway:
             context_of,
             command=command,
             crash=machine.environ.get("NANOBOT_CRASH_AT", ""),
-        )
-
-    def _control(self, parts: Parts, terminal: Terminal) -> ControlServer:
-        path, intake = self.config.home / "control.sock", parts.starter.terminal_intake()
-        models = parts.models
-        return ControlServer(
-            path,
-            parts.operations,
-            terminal,
-            intake,
-            lambda session: Hello(os.getpid(), session, models.line, self._with_channels),
-            parts.plugged.offers.get(CurrentRuns),
         )
 
     async def _begin(

@@ -11,7 +11,6 @@ from functools import partial
 import msgspec
 from loguru import logger
 
-from nanobot.addresses import OWNER_ID
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
@@ -21,7 +20,6 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import open_channel, reception
 from nanobot.channels.reception import Reception
 from nanobot.channels.sharing import Sharing
-from nanobot.channels.terminal import Terminal
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.messages import TERMINAL
@@ -43,8 +41,11 @@ from nanobot.workspace.received import Received
 _READY_SECONDS = 10.0
 _FLUSH_SECONDS = 5.0
 _ASKING_SECONDS = 0.05
-_AT_THE_TERMINAL = Gate((OWNER_ID,), ())
 _NOBODY = Gate((), ())
+
+
+def _always(_chat: str) -> bool:
+    return True
 
 
 class HostedChannels:
@@ -190,22 +191,19 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
         policy = self.config.agent.session_policy
         return ChannelIntake(name, gate, self.bus, self.reception, policy, host)
 
-    def terminal_intake(self) -> ChannelIntake:
-        """The intake for people with access to the control socket."""
-        return self.intake(TERMINAL, _AT_THE_TERMINAL)
-
-    def start_terminal(self, tasks: asyncio.TaskGroup, terminal: Terminal) -> asyncio.Task[None]:
-        hosting = Hosting(sharing=self.sharing, attended=terminal.attended)
-        return self._start(tasks, TERMINAL, terminal, _AT_THE_TERMINAL, hosting)
-
     def start_brought(
         self, tasks: asyncio.TaskGroup, channels: Mapping[str, Channel]
     ) -> list[asyncio.Task[None]]:
         """Start the channels that plugins bring, which let their people in themselves."""
-        # Every process shows what it sends to its own pages; pages opened later read the log.
-        hosting = Hosting(sharing=self.sharing, attended=lambda _chat: True)
+        # Every process shows what it sends to its own clients.
         return [
-            self._start(tasks, name, channel, _NOBODY, hosting)
+            self._start(
+                tasks,
+                name,
+                channel,
+                _NOBODY,
+                Hosting(sharing=self.sharing, attended=getattr(channel, "attended", _always)),
+            )
             for name, channel in channels.items()
         ]
 

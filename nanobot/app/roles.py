@@ -39,3 +39,10 @@ def roles_of(names: Sequence[str]) -> Roles:
     if not names or ALL in names:
         return Roles()
     return Roles(**{name: name in names for name in ROLES})
+
+
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process serves for people: its channels, and the page, which channels include."""
+
+    channels: bool
+    page: bool

@@ -10,7 +10,8 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -22,19 +23,31 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say, warn
 from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
-from nanobot.errors import NanobotError, PluginBroken, StoreLocked
+from nanobot.config.plugin_tables import switched
+from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
 from nanobot.messages import TERMINAL_SESSION, Role
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.rendering import Now, as_text, has_fields
-from nanobot.operations.unreadable import below
-from nanobot.server.client import CALL_SECONDS, listing
-from nanobot.server.protocol import Result
+from nanobot.operations.unreadable import Listed, below
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
+from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.operations.engine import Engine
 
 T = TypeVar("T")
 _PATIENCE_SECONDS = 5.0
+_CALL_SECONDS = 120.0
+_UNREACHED: Sentence = (
+    "Commands reach a running nanobot by the plugin control, which is not on: stop that process, "
+    "then `nanobot plugins on control` switches it on."
+)
+REMOTE: Interface[
+    Callable[[Path, str, Mapping[str, Any], float | None], Awaitable[Listed | None]]
+] = Interface("remote_operations")
+"""Performs an operation in the process that serves a home, with these arguments and within so many
+seconds (None: without a limit); None if none serves it."""
 
 
 def perform(
@@ -105,21 +118,24 @@ async def performed(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str] = (),
-) -> Result:
+) -> Listed:
     """The result. `unset`: variables that the configuration refers to and this process lacks.
 
     Raises what the operation raises, or StoreError.
     """
-    path = config.home / "control.sock"
+    remote = provided(REMOTE)
     began = time.monotonic()
-    seconds = None if operation.slow else CALL_SECONDS
+    seconds = None if operation.slow else _CALL_SECONDS
     while True:
-        answer = await listing(path, operation.name, arguments, seconds)
+        given = (config.home, operation.name, arguments, seconds)
+        answer = None if remote is None else await remote(*given)
         if answer is not None:
             return answer
         try:
             return await _alone(config, environ, operation, arguments, unset)
-        except StoreLocked:
+        except StoreLocked as locked:
+            if provided(REMOTE, switched(config).on) is None:
+                raise StoreError(f"{locked} {_UNREACHED}") from None
             # Another command is using the store, or a nanobot is starting.
             if time.monotonic() - began > _PATIENCE_SECONDS:
                 raise
@@ -132,7 +148,7 @@ async def _alone(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str],
-) -> Result:
+) -> Listed:
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
     gateway = Gateway.for_command(config, environ, of_home=operation.of_home)
@@ -144,4 +160,4 @@ async def _alone(
                 warn(f"nanobot: {sentence}")
             raise
         raw = msgspec.Raw(msgspec.json.encode(given.result))
-        return Result(operation.name, raw, unreadable=given.unreadable)
+        return Listed(result=raw, unreadable=given.unreadable)

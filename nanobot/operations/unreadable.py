@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import msgspec
+
 from nanobot.session.quarantine import Quarantined
 from nanobot.text import Sentence
 
 MOST_NAMED = 5
 Command: TypeAlias = str
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an operation as JSON, and rows that belong in it but are unreadable."""
+
+    result: msgspec.Raw
+    unreadable: tuple[Quarantined, ...] = ()
 
 
 def below(rows: Sequence[Quarantined], command: Command) -> list[Sentence]:

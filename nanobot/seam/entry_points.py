@@ -37,6 +37,7 @@ BUILT_IN = (
     "code_files",
     "configuration",
     "context",
+    "control",
     "conversations",
     "cron",
     "diagnostics",

@@ -179,10 +179,11 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     listening: Part | None = None
     """Gives an asynchronous context manager that is entered before a gateway recovers its runs, and
     left after its channels are closed: a server, whose address may be taken. If it raises
-    ConfigError, the gateway does not start."""
+    ConfigError or StoreError, the gateway does not start."""
     channels: Part | None = None
     """Gives channels by name that need no table in `channels`, as nanobot.ports.Channel. It lets
-    their people in itself. Called when everything listens."""
+    their people in itself; `attended(chat)` may say whether anybody is there. Called when
+    everything listens."""
     before_channels: Part | None = None
     """Gives asynchronous functions for which the channels of a gateway wait when it starts."""
     draining: Part | None = None

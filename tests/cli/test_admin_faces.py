@@ -19,7 +19,6 @@ from msgspec import Meta
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
-from nanobot.channels.terminal import Terminal
 from nanobot.cli import generated as faces
 from nanobot.errors import NanobotError
 from nanobot.messages import TERMINAL, Role
@@ -29,6 +28,11 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
 from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.budgets.operations import operations as of_budgets
+from nanobot.plugins.common.control.client import call
+from nanobot.plugins.common.control.protocol import Hello
+from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.control.control import ControlServer
+from nanobot.plugins.control.terminal import Terminal
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.cron.operations import operations as of_jobs
 from nanobot.plugins.erasure.operations import operations as of_erasure
@@ -36,10 +40,6 @@ from nanobot.plugins.feedback.operations import operations as of_feedback
 from nanobot.plugins.help.operations import operations as of_help
 from nanobot.plugins.memory.operations import operations as of_memory
 from nanobot.plugins.models.operations import operations as of_models
-from nanobot.server.client import call
-from nanobot.server.control import ControlServer
-from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.protocol import Hello
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER

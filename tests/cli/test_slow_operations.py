@@ -11,7 +11,7 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
-from nanobot.server.client import listing
+from nanobot.plugins.common.control.client import listing
 from tests.server.housing import house
 
 

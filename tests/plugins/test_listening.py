@@ -26,7 +26,7 @@ RADIO = """
     from contextlib import asynccontextmanager
 
     from nanobot.app.hosting import ChannelStarter
-    from nanobot.app.roles import Roles
+    from nanobot.app.roles import Roles, Serving
     from nanobot.errors import ConfigError
     from nanobot.plugins.common.http.web_channel import WebChannel
     from nanobot.seam.plugin import Plugin
@@ -35,9 +35,9 @@ RADIO = """
 
 
     @asynccontextmanager
-    async def listening(roles: Roles, starter: ChannelStarter | None = None):
+    async def listening(roles: Roles, serving: Serving, starter: ChannelStarter):
         {listening}
-        SEEN.append(f"listens, {{roles}}, {{'alone' if starter is None else 'for channels'}}")
+        SEEN.append(f"listens, {{roles}}, {{'for channels' if serving.channels else 'alone'}}")
         yield
         SEEN.append("listens no more")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from nanobot.messages import EventKind
-from nanobot.server.client import ControlClient
-from nanobot.server.protocol import EventLine
+from nanobot.plugins.common.control.client import ControlClient
+from nanobot.plugins.common.control.protocol import EventLine
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.process.harness import LATE_EDIT, PATIENCE, STEERED, World
 

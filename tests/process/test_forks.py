@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanobot.errors import NanobotError
-from nanobot.server.client import connected
+from nanobot.plugins.common.control.client import connected
 from tests.process.harness import PATIENCE, World
 from tests.sampling import few
 

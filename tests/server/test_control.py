@@ -18,16 +18,16 @@ from nanobot.channels.host import ChannelHost
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.channels.terminal import Terminal
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.control.protocol import LINE_LIMIT, Hello
+from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.control.control import ControlServer
+from nanobot.plugins.control.terminal import Terminal
 from nanobot.providers.base import ImagePart, ModelProfile
-from nanobot.server.control import ControlServer
-from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.protocol import LINE_LIMIT, Hello
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options

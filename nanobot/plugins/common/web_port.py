@@ -5,9 +5,9 @@ from __future__ import annotations
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, NanobotError, NotServed
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import Answering, WebServer
-from nanobot.server.client import call
 
 
 async def _nobody() -> Answering:

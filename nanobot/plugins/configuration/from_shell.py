@@ -11,11 +11,11 @@ from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
 from nanobot.operations.home import ChangedSettings
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.configuration.changes import typed_changes, write
 from nanobot.plugins.configuration.operations import changed_text, without_effect
 from nanobot.providers.model_facts import NAMED_MODELS
 from nanobot.seam.installed import provided
-from nanobot.server.client import call
 
 
 def set_key(environ: Mapping[str, str], key: str, value: str, *, force: bool = False) -> str:

@@ -9,8 +9,8 @@ import msgspec
 from nanobot.boundary import boundary
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.diagnostics.contents import Diagnostics
-from nanobot.server.client import call
 
 
 async def asked(environ: Mapping[str, str]) -> tuple[Diagnostics | None, str]:

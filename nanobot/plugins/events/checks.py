@@ -7,9 +7,9 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.events.sensors import sensors_of
 from nanobot.plugins.events.settings import EventsSettings
-from nanobot.server.client import call
 
 
 async def checks(settings: EventsSettings, config: Config) -> list[Finding]:

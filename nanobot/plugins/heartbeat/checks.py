@@ -7,9 +7,9 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.heartbeat import heartbeat
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
-from nanobot.server.client import call
 
 
 async def checks(settings: HeartbeatSettings, config: Config) -> list[Finding]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from nanobot.app.hosting import ChannelStarter
-from nanobot.app.roles import Roles
+from nanobot.app.roles import Roles, Serving
 from nanobot.config.loader import Config
 from nanobot.messages import WEB
 from nanobot.plugins.common.http.access import Access, Credentials
@@ -61,14 +61,18 @@ async def listening(  # noqa: PLR0913 - each is a part of its own
     propagation: Propagation,
     metrics: CurrentMetrics,
     plugins: Contributions,
+    serving: Serving,
+    starter: ChannelStarter,
     credentials: Credentials | None = None,
-    starter: ChannelStarter | None = None,
 ) -> AsyncIterator[None]:
     """With `web.enabled`, everything is served within the context; otherwise the endpoints of
     channels and deliveries (by the prefixes of their paths), and health if there are any of these.
-    A process without the role web serves health, if it has a port for that. Without a `starter`,
-    nothing is taken for channels. The application is loaded at the first connection.
+    A process without the role web serves health, if it has a port for that. The application is
+    loaded at the first connection.
     """
+    if not serving.page:
+        yield
+        return
     web = config.of(WebSettings)
     about: dict[str, Any] = {
         "settings": web,
@@ -82,7 +86,7 @@ async def listening(  # noqa: PLR0913 - each is a part of its own
         async with _health_only(web, about):
             yield
         return
-    doors = None if starter is None else ChannelDoors(starter)
+    doors = ChannelDoors(starter) if serving.channels else None
     deliveries = {} if doors is None else deliveries_of(plugins)
     all_of_it = web.enabled
     if credentials is not None:

@@ -13,6 +13,8 @@ PLUGIN = Plugin(
     summary="The HTTP API, which the page and other programs use.",
     requires=("http",),
     texts=Path(__file__).parent,
+    objects="nanobot.plugins.http_api.current:objects",
+    events="nanobot.plugins.http_api.current:watching",
     routes="nanobot.plugins.http_api.routes:routes",
     paths=("/api/", "/ws", "/openapi.json"),
 )

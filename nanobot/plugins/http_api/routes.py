@@ -17,6 +17,7 @@ from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
+from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.route import Route
@@ -33,7 +34,6 @@ from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
 from nanobot.seam.faces import Http
 from nanobot.seam.offers import Contributions
-from nanobot.server.current_runs import CurrentRuns
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
 from nanobot.workspace.shown_files import ShownFiles

@@ -9,6 +9,7 @@ import msgspec
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.remarks import Remark, remarks_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
@@ -16,7 +17,6 @@ from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.common.views import RunView, SessionView
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_within
 from nanobot.seam.offers import Contributions
-from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.views import EntryView

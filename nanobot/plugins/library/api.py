@@ -32,12 +32,12 @@ from nanobot.config.plugin_tables import switched
 from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
 from nanobot.plugins.common.checked_input import checked
+from nanobot.plugins.common.control.client import connected
 from nanobot.plugins.library.events import AnyRunEvent, typed
 from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
-from nanobot.server.client import connected
 from nanobot.store.database.database import Database
 from nanobot.system import RandomIds, environment
 from nanobot.tools.base import Tool, ToolExecutor

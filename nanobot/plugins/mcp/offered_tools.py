@@ -23,8 +23,7 @@ from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here, plugin_with
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
-from nanobot.operations.unreadable import below
-from nanobot.server.protocol import Result
+from nanobot.operations.unreadable import Listed, below
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of
@@ -136,7 +135,7 @@ class OfferedTools(ABC):
         return result.message
 
     @abstractmethod
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
         """The result."""
 
     @abstractmethod
@@ -155,10 +154,10 @@ class McpTools(OfferedTools):
         self._runs = runs
         self._trusted = trusted
 
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
         given = await self._gateway.listing(operation.name, arguments)
         raw = msgspec.Raw(msgspec.json.encode(given.result))
-        return Result(operation.name, raw, unreadable=given.unreadable)
+        return Listed(result=raw, unreadable=given.unreadable)
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
         label = said_by_program(request, trusted=self._trusted)

@@ -26,9 +26,9 @@ from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from nanobot.operations.unreadable import Listed
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.mcp.offered_tools import OfferedTools
-from nanobot.server.protocol import Result
 
 _NAME = "mcp serve"
 """What it is called among the programs that may be trusted."""
@@ -90,7 +90,7 @@ class ServedTools(OfferedTools):
             finally:
                 reporting.cancel()
 
-    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Result:
+    async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
         operation.converted(arguments)
         return await performed(self._config, self._environ, operation, arguments)
 

@@ -11,11 +11,10 @@ from typing import Annotated
 import msgspec
 
 from nanobot.cli.output import say
-from nanobot.config.loader import home_of
-from nanobot.errors import NotServed
+from nanobot.config.loader import home_of, load
+from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.common.page_link import PageLink
 from nanobot.seam.faces import Command, Option
-from nanobot.server.client import call
 
 
 def commands() -> list[Command]:
@@ -34,7 +33,7 @@ def dashboard(
     home = home_of(environ)
     raw = asyncio.run(call(home / "control.sock", "web link", {"name": name}))
     if raw is None:
-        raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")
+        raise unserved(load(environ, {}))
     link = msgspec.json.decode(raw, type=PageLink)
     if not show and _has_windows(environ) and webbrowser.open(link.url):
         say("The page was opened in the browser.")

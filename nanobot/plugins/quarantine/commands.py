@@ -93,8 +93,8 @@ def restore(
 
     from nanobot.cli.output import say  # noqa: PLC0415
     from nanobot.config.loader import load  # noqa: PLC0415
+    from nanobot.plugins.common.control.client import call  # noqa: PLC0415
     from nanobot.plugins.quarantine.store import at_rest  # noqa: PLC0415
-    from nanobot.server.client import call  # noqa: PLC0415
     from nanobot.session.quarantine import Quarantined  # noqa: PLC0415
     from nanobot.store.servers import url_of  # noqa: PLC0415
 

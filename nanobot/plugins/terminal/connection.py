@@ -13,9 +13,10 @@ import msgspec
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import Config, load_without_channels
+from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, StoreLocked
+from nanobot.plugins.common.control.client import ControlClient, unserved
 from nanobot.providers.base import Models
-from nanobot.server.client import ControlClient
 from nanobot.system import raise_open_files
 
 _CONNECT_SECONDS = 5.0
@@ -35,6 +36,8 @@ async def connected(
     async with AsyncExitStack() as stack:
         client = await ControlClient.connect(path)
         if client is None:
+            if "control" not in switched(config).on:
+                raise unserved(config)
             raise_open_files()
             drain = min(config.drain_seconds, _DRAIN_SECONDS)
             own = Gateway(

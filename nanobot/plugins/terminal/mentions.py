@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from nanobot.server.client import ControlClient
+from nanobot.plugins.common.control.client import ControlClient
 
 _SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".gif", ".webp"})
 _COMMAND = "/image"

@@ -12,9 +12,9 @@ import msgspec
 from nanobot.cli.output import piece, record, transient, warn
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.control.client import ControlClient
+from nanobot.plugins.common.control.protocol import Aborted, Answer, EventLine, Refusal, ShowMessage
 from nanobot.plugins.terminal.plain import call_line, record_message, trouble, with_choices
-from nanobot.server.client import ControlClient
-from nanobot.server.protocol import Aborted, Answer, EventLine, Refusal, ShowMessage
 from nanobot.session import keys
 from nanobot.system import RandomIds
 

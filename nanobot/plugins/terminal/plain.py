@@ -14,9 +14,9 @@ import msgspec
 
 from nanobot.cli.output import piece, record, warn
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.control.client import ControlClient
+from nanobot.plugins.common.control.protocol import EventLine, PeerMessage, Refusal, ShowMessage
 from nanobot.plugins.terminal.mentions import say_typed
-from nanobot.server.client import ControlClient
-from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage
 from nanobot.system import RandomIds
 
 _ARGUMENTS_CHARS = 500

@@ -14,6 +14,8 @@ from nanobot.cli.exit_codes import INTERRUPTED
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
 from nanobot.messages import TERMINAL_SESSION
+from nanobot.plugins.common.control.client import ControlClient
+from nanobot.plugins.common.control.protocol import Answer, Hello, ShowMessage, Taken
 from nanobot.plugins.terminal.completion import Commands, model_labels
 from nanobot.plugins.terminal.connection import connected
 from nanobot.plugins.terminal.editor import Editor
@@ -24,8 +26,6 @@ from nanobot.plugins.terminal.page import TerminalPage
 from nanobot.plugins.terminal.plain import LEAVING
 from nanobot.plugins.terminal.sessions import greeting, last_lines, page_line
 from nanobot.plugins.terminal.transcript import Transcript
-from nanobot.server.client import ControlClient
-from nanobot.server.protocol import Answer, Hello, ShowMessage, Taken
 from nanobot.system import RandomIds
 from nanobot.texts import locale_of_terminal
 

@@ -8,9 +8,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
+from nanobot.plugins.common.control.protocol import (
+    Answer,
+    EventLine,
+    PeerMessage,
+    Refusal,
+    ShowMessage,
+    Taken,
+)
 from nanobot.plugins.terminal.markdown import settled
 from nanobot.plugins.terminal.plain import call_line, trouble
-from nanobot.server.protocol import Answer, EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 _QUIET_SECONDS = 2.0
 """A shorter wait is shown without seconds."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from nanobot.cli.output import Line, Style, document, redraw, say
-from nanobot.errors import NotServed
+from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.top.moment import Moment, moment_text
-from nanobot.server.client import call
 
 _AILING = frozenset({"down", "wedged", "failed"})
 _SLOW_SECONDS, _SLOW_MS = 30.0, 100.0
@@ -40,7 +40,7 @@ async def _watch(home: Path, interval: float) -> None:
 async def _look(home: Path, seconds: float) -> Moment:
     raw = await call(home / "control.sock", "runs now", {"seconds": seconds})
     if raw is None:
-        raise NotServed(f"no nanobot serves {home}: start `nanobot gateway` first")
+        raise unserved(load({"NANOBOT_HOME": str(home)}, {}))
     return msgspec.json.decode(raw, type=Moment)
 
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from nanobot.messages import Choice, OutboundKind
+from nanobot.plugins.common.control.protocol import ShowMessage
 from nanobot.plugins.terminal.plain import record_message, with_choices
-from nanobot.server.protocol import ShowMessage
 from tests.cli.talking import Home
 from tests.doubles.terminal import in_terminal
 

@@ -7,9 +7,15 @@ from typing import Unpack
 import pytest
 
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
+from nanobot.plugins.common.control.protocol import (
+    EventLine,
+    PeerMessage,
+    Refusal,
+    ShowMessage,
+    Taken,
+)
 from nanobot.plugins.terminal.plain import call_line
 from nanobot.plugins.terminal.transcript import Transcript
-from nanobot.server.protocol import EventLine, PeerMessage, Refusal, ShowMessage, Taken
 
 
 class FakePage:

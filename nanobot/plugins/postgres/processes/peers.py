@@ -19,6 +19,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
 from nanobot.messages import WEB, Address, EventKind, RunEvent
+from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.postgres.processes.living import Living
 from nanobot.plugins.postgres.processes.looks import PeerLooks
 from nanobot.plugins.postgres.processes.over_store import OverStore
@@ -49,7 +50,6 @@ from nanobot.plugins.postgres.processes.telling import (
 )
 from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.identity import name_of, process_name
-from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind

@@ -17,8 +17,10 @@ import msgspec
 from nanobot.app.home import close_to_others, open_to_others
 from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreUnwritable
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.control.client import call
 from nanobot.plugins.common.spending import COST_LIMITED
 from nanobot.plugins.common.store.inspection import Inspection, inspect
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
@@ -27,7 +29,6 @@ from nanobot.plugins.setup.doctor.mendable import Mendable
 from nanobot.plugins.setup.doctor.plugins import plugins, unattended
 from nanobot.plugins.setup.probes import try_model
 from nanobot.seam.installed import provided
-from nanobot.server.client import call
 from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
 
@@ -194,6 +195,10 @@ async def _served(config: Config) -> Finding:
     except NanobotError as error:
         return Finding(about=about, level="broken", text=str(error), remedy="Start it again")
     if answer is None:
+        if "control" not in switched(config).on:
+            text = "whether it runs is unknown: that needs the plugin control, which is not on"
+            remedy = "Run: nanobot plugins on control"
+            return Finding(about=about, level="warning", text=text, remedy=remedy)
         remedy = "`nanobot gateway` serves the channels" if config.channels else ""
         return Finding(about=about, level="ok", text="not running", remedy=remedy)
     status = msgspec.json.decode(answer)

@@ -1,5 +1,5 @@
 """The lines of the control socket: the requests of a client and the answers, one JSON object each.
-`nanobot.server.control` documents access and semantics.
+`nanobot.plugins.control.control` documents access and semantics.
 """
 
 from __future__ import annotations

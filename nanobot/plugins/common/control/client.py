@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from nanobot.agent.service.run_input import RunInput, RunResult
+from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import switched
 from nanobot.errors import (
     ConfigError,
     Disconnected,
@@ -21,7 +23,7 @@ from nanobot.errors import (
     UsageError,
 )
 from nanobot.messages import RunEvent
-from nanobot.server.protocol import (
+from nanobot.plugins.common.control.protocol import (
     LINE_LIMIT,
     Aborted,
     AbortRun,
@@ -182,6 +184,16 @@ async def connected(home: Path) -> AsyncIterator[ControlClient]:
         yield client
     finally:
         await client.close()
+
+
+def unserved(config: Config) -> NotServed:
+    """Why commands reach no nanobot that serves this home."""
+    if "control" in switched(config).on:
+        return NotServed(f"no nanobot serves {config.home}: start `nanobot gateway` first")
+    return NotServed(
+        f"commands reach no nanobot that serves {config.home}: that needs the plugin control, "
+        "which is not on: `nanobot plugins on control` switches it on, for the next start"
+    )
 
 
 async def call(path: Path, name: str, arguments: Mapping[str, Any]) -> bytes | None:

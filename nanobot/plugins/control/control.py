@@ -23,7 +23,6 @@ from nanobot.agent.service.run_input import RunResult, said_by_program
 from nanobot.boundary import boundary
 from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake
-from nanobot.channels.terminal import Terminal, TerminalMessage
 from nanobot.errors import NanobotError, StoreUnwritable, UsageError
 from nanobot.labels import NOTHING
 from nanobot.messages import (
@@ -36,9 +35,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.server.current_runs import CurrentRuns
-from nanobot.server.encoding import encoded
-from nanobot.server.protocol import (
+from nanobot.plugins.common.control.protocol import (
     LINE_LIMIT,
     Aborted,
     AbortRun,
@@ -59,6 +56,9 @@ from nanobot.server.protocol import (
     Taken,
     encode,
 )
+from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.encoding import encoded
+from nanobot.plugins.control.terminal import Terminal, TerminalMessage
 from nanobot.workspace.received import Received
 
 _SHOW_SECONDS = 600.0

@@ -1,0 +1,19 @@
+"""Operations of a running nanobot, for commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nanobot.operations.unreadable import Listed
+from nanobot.plugins.common.control.client import listing
+
+
+async def performed(
+    home: Path, name: str, arguments: Mapping[str, Any], seconds: float | None
+) -> Listed | None:
+    """The result of an operation of the nanobot that serves a home; None if none does. Raises
+    refusals."""
+    given = await listing(home / "control.sock", name, arguments, seconds)
+    return None if given is None else Listed(result=given.result, unreadable=given.unreadable)
