@@ -36,6 +36,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.testing.": _PROMISED,
     "nanobot.agent.library.": _PROMISED,
     "nanobot.agent.loop": _PROMISED,
+    "nanobot.search.conversations": _PROMISED,
     "nanobot.agent.service.run_service": _PROMISED,
     "nanobot.agent.recorded": _PROMISED,
     "nanobot.store.message_bus": _PROMISED,
