@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from posixpath import basename
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -17,6 +17,7 @@ from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.typed import Said
 from nanobot.visible import blank
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -119,8 +120,13 @@ def message_tool(
         run=run,
         effect=Effect.STORE,
         taints=False,
+        typed=_typed,
         elsewhere=lambda args, context: _address(args, context) != context.address,
     )
+
+
+def _typed(arguments: Mapping[str, Any], said: Said) -> bool:
+    return not arguments.get("files") and said.has(arguments, "content")
 
 
 def _address(args: MessageArgs, context: CallContext) -> Address:
