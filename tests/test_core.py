@@ -27,6 +27,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.providers.embedding": "a port that docs/plugins.md offers to plugins of packages",
     "nanobot.workspace.shown_files": "a port that docs/plugins.md offers, as above",
     "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
+    "nanobot.search.conversations": "the port to a search, that docs/plugins.md offers",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": _PROMISED,
     "nanobot.workspace.taint": _PROMISED,

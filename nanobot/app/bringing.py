@@ -85,7 +85,7 @@ def offer_objects(plugged: Plugged) -> None:
             name = getattr(kind, "__name__", str(kind))
             if plugged.offers.has(kind):
                 raise PluginBroken(f"{name} is offered already")
-            if getattr(kind, "_is_protocol", False):  # who asks for it calls all its functions
+            if isinstance(kind, type):  # who asks for it calls all its functions
                 able(thing, kind)
         plugged.offers.add(things)
 
