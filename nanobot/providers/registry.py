@@ -11,12 +11,8 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.ports import Clock
-from nanobot.providers.base import (
-    LLMProvider,
-    ModelProfile,
-    Price,
-    WarmingUp,
-)
+from nanobot.providers.abilities import WarmingUp
+from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,

@@ -67,7 +67,7 @@ class Received:
         labels: LabelledFiles | None = None,
     ) -> None:
         self.blobs = blobs
-        self._labels = labels
+        self.labels = labels
         self._roots = roots
         self.transcriber = transcriber
 
@@ -84,17 +84,17 @@ class Received:
         kept = _recognized(attachment, content)
         try:
             # before the write: a crash between the two must not leave the file without a label
-            if outside and self._labels is not None:
-                await self._labels.expect(content, _PASSED_ON)
+            if outside and self.labels is not None:
+                await self.labels.expect(content, _PASSED_ON)
             digest = await self.blobs.write(content)
             kept = msgspec.structs.replace(kept, blob=digest)
-            if outside and self._labels is None:
+            if outside and self.labels is None:
                 return await self._with_words(kept, content)
             day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(kept.name, kept.kind, kept.mime)
             path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
-            if outside and self._labels is not None:
-                await self._labels.received(path, _PASSED_ON)
+            if outside and self.labels is not None:
+                await self.labels.received(path, _PASSED_ON)
         except StoreUnwritable as error:
             return msgspec.structs.replace(kept, error=str(error))
         except ToolError as error:
@@ -130,7 +130,7 @@ class Received:
             except UsageError:
                 continue
             place = Path(path).resolve()  # noqa: ASYNC240 - a look at a few links
-            if self._labels is None or await self._labels.is_outside(place, content):
+            if self.labels is None or await self.labels.is_outside(place, content):
                 return True
         return False
 

@@ -24,6 +24,7 @@ api_base = "{base}"
 
 async def test_auto_is_refused_and_a_named_model_answers(tmp_path: Path) -> None:
     async with OpenAIServer() as server:
+        server.models = ["qwen3"]
         (tmp_path / "config.toml").write_text(OFF.format(base=server.base_url))
         with_empty_store(tmp_path)
         variables = {"NANOBOT_HOME": str(tmp_path), "HTTPS_PROXY": "http://127.0.0.1:9"}
