@@ -17,7 +17,6 @@ from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
@@ -41,6 +40,7 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -225,14 +225,15 @@ class _Assembly:
         facts: Callable[[], Facts],
     ) -> Engine:
         clock = self.machine.clock
+        live = self.live
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
             tools=self.tools,
-            home=LocalHome(
-                self.live,
+            home=HomeAdmin(
+                lambda: live.config,
                 self.machine.environ,
                 facts=facts,
                 restart=self.machine.restart,

@@ -13,7 +13,7 @@ from nanobot.text import Sentence
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.home import HomeAdmin
+    from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from nanobot.plugins.common.trace_ids import trace_id
 from nanobot.plugins.hooks.signatures import sign
-from nanobot.trace_ids import trace_id
 from tests.doubles.mcp_http import SESSION, VERSION, McpHttp, serving_mcp
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import World

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import WebServer
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks

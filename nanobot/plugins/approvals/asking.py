@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from nanobot.agent.asking import CallSite
+from nanobot.boundary import boundary
+from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Origin
 from nanobot.plugins.common.approvals import Approver, may_approve
 from nanobot.providers.base import ToolCall
+from nanobot.seam.given import of_kind
 from nanobot.session.approvals import Approval, digest
-from nanobot.tools.base import Question
+from nanobot.tools.base import AnyTool, Question
+from nanobot.tools.registry import parsed
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision
 
@@ -21,7 +27,8 @@ def request(
     """
     run, settings = place.run, tools.asking
     options = [entry.options for entry in place.messages if entry.options is not None]
-    question = tools.question(call.name, call.arguments) or Question("")
+    tool = tools.tool(call.name)
+    question = _question(tool, call.arguments)
     program = any(entry.approve for entry in options) and not question.text
     if any(entry.direct or entry.unattended for entry in options) and not program:
         return None
@@ -49,12 +56,30 @@ def request(
         role=run.role,
         tainted=place.tainted,
         label=place.label.encoded(),
-        version=tools.version(call.name),
-        unaccepted=tools.unaccepted(call.name),
-        host=tools.host(call.name, call.arguments),
+        version="" if tool is None else tool.version,
+        unaccepted=tool is not None and bool(tool.unaccepted),
+        host=_host(tool, call.arguments),
         here=here or program,
         direct=program,
         approvers=settings.approvers,
         asked_at=now,
         expires_at=now + seconds,
     )
+
+
+def _host(tool: AnyTool | None, arguments: str) -> str:
+    """The internet host that a call contacts, if it is known."""
+    if tool is None or tool.host is None:
+        return ""
+    with boundary(f"the host of a call of the tool {tool.name}"), suppress(ToolArgumentsError):
+        return of_kind(tool.host(parsed(tool, arguments)), str)
+    return ""
+
+
+def _question(tool: AnyTool | None, arguments: str) -> Question:
+    """The question that a call puts to a person; an empty one if it has none."""
+    if tool is None or tool.question is None:
+        return Question("")
+    with boundary(f"the question of the tool {tool.name}"), suppress(ToolArgumentsError):
+        return of_kind(tool.question(parsed(tool, arguments)), Question)
+    return Question("")

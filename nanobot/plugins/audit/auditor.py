@@ -19,6 +19,7 @@ from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.plugins.audit.brought import Brought
 from nanobot.plugins.common.addresses import is_local
 from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
@@ -211,7 +212,7 @@ def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
 
 
 def _http(current: Config, *, deliveries: bool) -> Iterator[Exposure]:
-    web = current.web
+    web = current.of(WebSettings)
     if not web.enabled and not deliveries:
         return
     if is_local(web.host):

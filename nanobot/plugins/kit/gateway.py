@@ -20,8 +20,6 @@ from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.home_admin import LocalHome
-from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
@@ -36,6 +34,7 @@ from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
@@ -208,15 +207,15 @@ class FakeGateway:
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock = self.home.clock
-        live = LiveSettings(load({"NANOBOT_HOME": str(options.workspace)}))
+        config = load({"NANOBOT_HOME": str(options.workspace)})
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.provider,
             records=self.records,
             tools=self.tools,
-            home=LocalHome(
-                live,
+            home=HomeAdmin(
+                lambda: config,
                 {"NANOBOT_HOME": str(options.workspace)},
                 facts=self.facts,
                 restart=None,

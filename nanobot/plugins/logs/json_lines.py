@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from nanobot.log_context import LOG_IDS
-from nanobot.trace_ids import trace_id
+from nanobot.plugins.common.trace_ids import trace_id
 
 if TYPE_CHECKING:
     from loguru import Record
@@ -34,8 +34,9 @@ def line_of(record: Record) -> str:
         **LOG_IDS.get()(),
         **{name: value for name, value in record["extra"].items() if name != _LINE},
     }
-    if isinstance(event.get("run"), str) and "trace" not in event:
-        event["trace"] = trace_id(event["run"])
+    kept = str(event.pop("kept", ""))
+    if isinstance(event.get("run"), str):
+        event["trace"] = trace_id(event["run"], kept)
     failure = record["exception"]
     if failure is not None and failure.value is not None:
         event["error"] = failure.type.__name__ if failure.type else "error"

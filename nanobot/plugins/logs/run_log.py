@@ -13,15 +13,15 @@ _NOT_ANSWERED = "I could not answer: "
 
 
 class _Ends(Subscription):
-    """The ends of runs. `traces`: those that programs began, by the runs that continue them."""
+    """The ends of runs. `kept`: what was kept of the requests of programs that began them."""
 
     def __init__(self) -> None:
         super().__init__(None, frozenset({EventKind.END}), elsewhere=False)
-        self.traces: dict[str, object] = {}
+        self.kept: dict[str, object] = {}
 
     def offer(self, event: RunEvent) -> None:
-        if event.kind is EventKind.END and (trace := LOG_IDS.get()().get("trace")):
-            self.traces[event.run_id] = trace
+        if event.kind is EventKind.END and (kept := LOG_IDS.get()().get("kept")):
+            self.kept[event.run_id] = kept
         super().offer(event)
 
 
@@ -33,8 +33,8 @@ async def log_runs(bus: Bus) -> None:
         async for event in ends:
             level = "WARNING" if event.payload.get("state") == "failed" else "INFO"
             of_run = logger.bind(session=event.session_key, run=event.run_id)
-            if trace := ends.traces.pop(event.run_id, None):
-                of_run = of_run.bind(trace=trace)
+            if kept := ends.kept.pop(event.run_id, None):
+                of_run = of_run.bind(kept=kept)
             of_run.log(level, "{}", line_of(event))
     finally:
         bus.unsubscribe(ends)

@@ -24,6 +24,7 @@ from nanobot.plugins.common.http.route_description import (
     RouteDescription,
     json_of,
 )
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import Problem, answer, body_of
 from nanobot.plugins.common.optional import lack
 from nanobot.plugins.common.run_service import RunService
@@ -90,7 +91,7 @@ class McpRoute:
     def __init__(self, operations: Dispatcher, runs: RunService, config: Config) -> None:
         self._operations = operations
         self._runs = runs
-        self._web = config.web
+        self._web = config.of(WebSettings)
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Answer one message."""

@@ -9,6 +9,7 @@ from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender
@@ -44,14 +45,15 @@ class PushService:
     def __init__(
         self, config: Config, approvals: ApprovalRecords, store: Store, clock: Clock
     ) -> None:
-        public = config.web.public_url
+        web = config.of(WebSettings)
+        public = web.public_url
         self.subscriptions = SqlPushSubscriptions(store.database)
         self.key = SigningKey(self.subscriptions)
         self.addresses = Addresses(config.tools.web.allow_private)
         subject = public if public.startswith("https://") else _NOBODY
         sender = PushSender(self.key, clock, self.addresses, subject)
         self.notifier = PushNotifier(
-            sender, self.subscriptions, approvals, clock, details=config.web.push_details
+            sender, self.subscriptions, approvals, clock, details=web.push_details
         )
         self._home = config.home
 

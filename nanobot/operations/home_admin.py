@@ -1,4 +1,4 @@
-"""Views and changes of a home, for the operations."""
+"""The home of one gateway, for the operations: views of it, and changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
 from nanobot.errors import UnknownId, UsageError
 from nanobot.operations.engine import Facts
@@ -19,14 +18,16 @@ from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
 
-class LocalHome:
-    """The operations.home.HomeAdmin of one process. `live`: its current configuration; `facts`:
-    returns the states of its channels; `restart`: begins its end, None if it cannot start again;
-    `changes`: applies what is written, None if it takes effect at the next start."""
+class HomeAdmin:
+    """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
+    method says otherwise. All methods raise NanobotError. `config`: returns the configuration that
+    it works with now; `facts`: the states of its channels; `restart`: begins its end, None if it
+    cannot start again; `changes`: applies what is written, None if it takes effect at the next
+    start; `plugins`: those that are installed."""
 
     def __init__(
         self,
-        live: LiveSettings,
+        config: Callable[[], Config],
         environ: Mapping[str, str],
         *,
         facts: Callable[[], Facts],
@@ -34,17 +35,17 @@ class LocalHome:
         changes: LiveChanges | None = None,
         plugins: Callable[[], list[PluginView]] = list,
     ) -> None:
-        self._live = live
+        self._config = config
         self._environ = environ
         self._facts = facts
         self._restart = restart
         self._changes = changes
         self.plugins = plugins
         self.changing = asyncio.Lock()
-
-    # The configuration
+        """Held while the configuration is changed."""
 
     async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
+        """Write keys; None removes a key, so that its default applies."""
         from nanobot.config import file  # noqa: PLC0415 - tomlkit, 40 ms, for changes only
 
         return await self.apply(list(values), partial(file.put, self._environ, values))
@@ -52,23 +53,24 @@ class LocalHome:
     async def apply(
         self, keys: Sequence[str], write: Callable[[Callable[[Config], None] | None], Path]
     ) -> ChangedSettings:
+        """Call `write`, which writes these keys and returns the file, and apply what can be applied
+        at once, if a plugin does that (LiveChanges). `write` gets the plugin's `check`; it runs in
+        a thread."""
         changes = self._changes
         async with self.changing:
             file = await asyncio.to_thread(write, None if changes is None else changes.check)
             written = ChangedSettings(keys=list(keys), file=str(file), restart=list(keys))
             return written if changes is None else await changes.apply(written)
 
-    # Starting again
-
     def restart(self) -> None:
+        """Drain, end, and start again with the current configuration."""
         if self._restart is None:
             raise UsageError("only a gateway can restart itself: exit, and start it again")
         load(self._environ)  # if it could not start again, it continues instead
         self._restart()
 
-    # Plugins
-
     async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
+        """Switch one on or off, from the next start on. Raises UnknownId."""
         named = {view.name: view for view in self.plugins()}
         if name not in named:
             raise UnknownId(f"There is no plugin {name[:60]!r}: nanobot plugins list")
@@ -79,11 +81,10 @@ class LocalHome:
             await self.change({"plugins.off": sorted(off) or None})
         return msgspec.structs.replace(named[name], state="on" if on else "off", why="")
 
-    # Channels
-
     def channels(self) -> list[ChannelView]:
-        facts, graded = self._facts(), provided(GRADES)
-        kinds = [settings.type or name for name, settings in self._live.config.channels.items()]
+        """Those of the configuration."""
+        facts, graded, channels = self._facts(), provided(GRADES), self._config().channels
+        kinds = [settings.type or name for name, settings in channels.items()]
         grades: Mapping[str, str] = {} if graded is None else graded(kinds)
         return [
             ChannelView(
@@ -96,5 +97,5 @@ class LocalHome:
                 grade=grades.get(settings.type or name, ""),
                 lacks=facts.lacks.get(name, ""),
             )
-            for name, settings in self._live.config.channels.items()
+            for name, settings in channels.items()
         ]
