@@ -15,7 +15,7 @@ from tests.channels import damaging, discording, matrixing, test_mattermost, tes
 from tests.channels.damaging import Json, damaged
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.doubles.fake_intake import FakeIntake
-from tests.doubles.matrix_rooms import ANN as MEMBER
+from tests.doubles.matrix_rooms import ANN as MATRIX_ANN
 from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.mattermost_server import ANN, MattermostServer
 from tests.doubles.slack_bench import bench
@@ -76,7 +76,7 @@ async def matrix(every: int) -> None:
         async with matrixing.receiving(matrixing.channel(server), intake):
             for kind, content in damaging.MATRIX:
                 for odd in damaged(content, every):
-                    event = server.rooms.add(matrixing.GROUP, kind, {}, sender=MEMBER)
+                    event = server.rooms.add(matrixing.GROUP, kind, {}, sender=MATRIX_ANN)
                     event["content"] = odd
             server.say(server.dm, LAST)
             await heard(intake)
