@@ -25,17 +25,17 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from benchmarks.transactions import cpu_of, new_database, postgres, postmaster
-from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.postgres.processes.sharing import PostgresProcesses
+from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 CHANNEL = "bench"
@@ -226,9 +226,7 @@ async def measure(
         bus.drives = False
         talkers = Talkers(store, bus)
         assert isinstance(store.notices, Notices)
-        peers = PostgresProcesses(store.database, store.writer, store.notices).processes(
-            bus, _this()
-        )
+        peers = PostgresProcesses(store.database, store.writer, store.notices).told(bus, _this())
         await stack.enter_async_context(peers.serving())
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(talkers.deliver()), tasks.create_task(talkers.poll())]

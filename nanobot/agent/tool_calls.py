@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.asking import Asker, CallSite, refusal
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError, ToolError
 from nanobot.messages import EventKind, OutboundMessage
@@ -18,7 +19,6 @@ from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, Par
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
 from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
-from nanobot.tools.approval_request import ANOTHER_TOOL, CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision, Verdict
@@ -27,6 +27,10 @@ Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
 """Returns the delivery result of a message as text; "" if it is still open. Raises ToolError if the
 message will not arrive."""
 
+ANOTHER_TOOL = (
+    "not executed: its server changed this tool after the call was approved. "
+    "Make the call again if it is still needed."
+)
 MOST_AT_ONCE = 8
 """Maximum number of calls without effect made in parallel."""
 _QUICK_SECONDS = 0.05
@@ -72,7 +76,8 @@ class _Batch:
 
 class ToolExecutor:
     """Makes the tool calls of runs, within `max_run_seconds` per run. If there is a `receipt`, it
-    is the result of a call that sends a message."""
+    is the result of a call that sends a message. Without an `asker`, calls that a person would have
+    to approve are refused."""
 
     def __init__(
         self,
@@ -81,12 +86,14 @@ class ToolExecutor:
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen
         receipt: Receipt | None = None,
+        asker: Asker | None = None,
     ) -> None:
         self._tools = tools
         self._clock = clock
         self.max_run_seconds = max_run_seconds
         self.retries = retries
         self._receipt = receipt
+        self._asker = asker
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
         """Make the calls of a reply in order and record their results.
@@ -115,7 +122,7 @@ class ToolExecutor:
                     case AllowedForGood():  # logged now, so that the next step sees it
                         return None
                     case NobodyReached():
-                        why = nobody_to_ask(decision)
+                        why = refusal(decision, self._asker)
                         pending = msgspec.structs.replace(pending, refusal=why)
             elif decision.verdict is Verdict.DENY:
                 why = f"not executed: {pending.call.name} is not allowed here: {decision.why}"
@@ -147,6 +154,8 @@ class ToolExecutor:
     async def _ask(
         self, active: ActiveRun, pending: step.PendingCall, decision: PolicyDecision
     ) -> ParkResult:
+        if self._asker is None:
+            return NobodyReached()
         place = CallSite(
             run=active.run,
             messages=active.messages,
@@ -155,7 +164,7 @@ class ToolExecutor:
             tainted=active.tainted,
             label=active.label,
         )
-        question = approval(self._tools, place, pending.call, decision, self._clock.now())
+        question = self._asker(self._tools, place, pending.call, decision, self._clock.now())
         return NobodyReached() if question is None else await active.park(question)
 
     async def _call_one(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:

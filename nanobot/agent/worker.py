@@ -18,7 +18,6 @@ from nanobot.errors import Fenced, StoreError
 from nanobot.ports import Clock, Ids
 from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.lease import LANE
 from nanobot.session.runs import Claim, NewRun, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.supervision import Work, begin_all
@@ -29,11 +28,10 @@ _GATHER_SECONDS = 0.05
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):
-    """How many runs go in parallel. `shared`: the store has other workers too."""
+    """How many runs go in parallel."""
 
     max_runs: int = 64
     max_background: int = 8
-    shared: bool = False
 
 
 def _slots(capacity: Capacity) -> dict[RunKind, asyncio.Semaphore]:
@@ -49,8 +47,7 @@ class Worker:
 
     At most `max_runs` chat runs execute at once, and separately `max_background` background runs,
     so background work never delays a person. Runs that were active at two crashes execute one after
-    another. Over a shared store, leases are renewed, and the store is checked for lanes that other
-    processes left.
+    another.
     """
 
     def __init__(
@@ -63,13 +60,13 @@ class Worker:
         self._ids = ids
         self._capacity = capacity
         self._slots = _slots(capacity)
-        self._shared = capacity.shared
         self._suspects: set[str] = set()
         self._one_suspect = asyncio.Lock()
         self._driven: dict[str, tuple[ActiveRun, asyncio.Timeout]] = {}
         self._serving = 0
         self._held = 0
-        self._holding = asyncio.Event()
+        self.holding = asyncio.Event()
+        """Whether it holds lanes."""
         self._stopping = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -95,9 +92,6 @@ class Worker:
                     f"agent: {kind} lanes": partial(self._consume, kind, tasks) for kind in kinds
                 }
                 works["agent: cancelled callers"] = self._follow_up
-                if self._shared:
-                    works["agent: leases"] = self._keep_leases
-                    works["agent: lanes of others"] = self._look_for_lanes
                 begin_all(tasks, works, self._clock)
         finally:
             self._bus.begins = None
@@ -118,6 +112,11 @@ class Worker:
         except TimeoutError:
             return False
         return True
+
+    def give_up(self) -> None:
+        """Stop driving all lanes: this process may have lost them."""
+        for _active, scope in self._driven.values():
+            scope.reschedule(asyncio.get_running_loop().time())
 
     @property
     def stopping(self) -> bool:
@@ -193,11 +192,13 @@ class Worker:
 
     async def _one_run(self, key: str, kind: RunKind) -> bool:
         self._held += 1
-        self._holding.set()
+        self.holding.set()
         try:
             return await self._one_claim(key, kind)
         finally:
             self._held -= 1
+            if not self._held:
+                self.holding.clear()
 
     async def _one_claim(self, key: str, kind: RunKind) -> bool:
         claim = self._bus.claimed(key)
@@ -299,33 +300,3 @@ class Worker:
                 for active, _scope in self._driven.values():
                     self._bus.mail_waits(active.run.session_key)
                 await self.recover()
-
-    async def _keep_leases(self) -> None:
-        """Renew the leases of held lanes, and once after the last of them."""
-        renewed = self._clock.monotonic()
-        while True:
-            if not self._held:
-                self._holding.clear()
-                await self._holding.wait()
-                renewed = self._clock.monotonic()
-            await self._clock.sleep(LANE.renew)
-            renewed = await self._renew(renewed, self._clock.monotonic())
-
-    async def _look_for_lanes(self) -> None:
-        """Look for lanes that other processes left or whose wake-up was lost."""
-        while True:
-            await self._bus.peers.look_due(self._clock)
-            with boundary("looking for lanes"):
-                await self.recover()
-
-    async def _renew(self, last: float, now: float) -> float:
-        """Returns when the leases were last known to be valid; after LANE.give_up, stop driving."""
-        try:
-            await self._journal.renew()
-        except StoreError as error:
-            logger.error("leases could not be renewed: {}", error)
-            if now - last > LANE.give_up:
-                for _active, scope in self._driven.values():
-                    scope.reschedule(asyncio.get_running_loop().time())
-            return last
-        return now

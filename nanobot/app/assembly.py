@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
@@ -15,35 +16,31 @@ from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
-from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
 from nanobot.app.parts import (
-    labels_of,
     prompt_of,
     transcriber_of,
-    walls_of,
 )
-from nanobot.app.peers import PeerState, ServedChannels, peers_of, sharing_of
+from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.scheduler import Scheduler, scheduler_over
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
+from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Engine, Facts
-from nanobot.operations.home import LiveChanges
-from nanobot.operations.spending import Spending
+from nanobot.operations.engine import Engine
+from nanobot.operations.home import Facts, LiveChanges
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -52,6 +49,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.server.current_runs import CurrentRuns
@@ -64,17 +62,15 @@ from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
 from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.supervision import side_by_side
+from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
 from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.walls import Walls
-from nanobot.triggers.clocks import known_zone
-from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Received
 
 
@@ -107,14 +103,14 @@ class _Assembly:
         self.plugged = plugged
         self.config, self.store, self.machine = config, store, machine
         self.live = LiveSettings(config)
-        self.program, self.roles, self.peer_state = program, roles, PeerState()
+        self.program, self.roles = program, roles
         self.channels, self.propagation = HostedChannels(), Propagation()
         agent = config.agent
         busy = Busy(mode=agent.when_busy, collect_seconds=agent.collect_seconds)
         self.bus = Bus(store.journal, agent.lane_limit, busy)
         self.bus.arrivals.append(with_kept)
         self.bus.drives = roles.worker
-        self.chats = ServedChannels(config.addressed, self.peer_state)
+        self.chats = ServedChannels(config.addressed, self.bus)
         self.plugins = Plugins()
         self.models = ProviderRegistry(
             agent.model,
@@ -126,10 +122,9 @@ class _Assembly:
         )
         self.blobs = program.blobs or blobs_of(config)
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.labels = labels_of(config, store)
-        self.received = Received(self.blobs, self.files, labels=self.labels)
+        self.received = Received(self.blobs, self.files)
         self.records = SqlRecords(store.database, store.writer)
-        self.jobs: JobService | None = None
+        self.jobs: SharedJobs | None = None
         self.http = Http()
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
@@ -137,28 +132,24 @@ class _Assembly:
         self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
-        config, bus = self.config, self.bus
+        config = self.config
         self._offer()
         self.sharing = sharing_of(self.store, self.plugged)
-        if self.sharing is not None:
-            self.plugged.offers.add({Sharing: self.sharing})
+        self.plugged.offers.add({Sharing: self.sharing})
         self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
         self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
         channels = self.channels
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
-        scheduler = self._scheduler()
-        met = (channels, scheduler, self.jobs)
-        others = peers_of(self.store, self.sharing, bus, self.roles, agent.worker, met)
-        self.peer_state.peers = others
+        self.plugged.offers.add_by_type(agent.worker)
         engine = self._engine(
             agent,
             lambda: facts_of(config, channels, self.http.url, seen(), self.roles),
         )
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
-        self.plugged.offers.add_by_type(operations, agent.worker)
+        self.plugged.offers.add_by_type(operations)
         self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
             engine=engine,
@@ -167,12 +158,11 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             received=self.received,
-            jobs=self.jobs,
             http=self.http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
-            scheduler=scheduler,
-            peers=others,
+            one_process=self._one_process(),
+            peers=self.sharing.processes(self.plugged.offers),
             live=self.live,
             plugged=self.plugged,
             moments=Moments(self.plugged),
@@ -186,20 +176,18 @@ class _Assembly:
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
         offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
         offers.add_by_type(self.chats, self.channels, self.live)
-        offers.add_by_type(bringing.readers_of(self.plugged))
-        if self.labels is not None:
-            offers.add_by_type(self.labels)
         offers.add_by_type(self.propagation, CurrentRuns())
-        offers.add({Walls: walls_of(self.config)})
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
+        offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
         self.http = offers.find(Http) or self.http
         offers.add({Http: self.http})
-        self.jobs = offers.find(JobService)
+        self.jobs = offers.find(SharedJobs)
         if self.jobs is not None:
-            self.jobs.on_announced = self.peer_state.jobs_changed
+            self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
+        self.received.labels = offers.find(LabelledFiles)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)
@@ -208,7 +196,7 @@ class _Assembly:
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
             text = worker.text_so_far(run_id)
-            return self.peer_state.text_so_far(run_id) if text is None else text
+            return self.bus.peers.text_so_far(run_id) if text is None else text
 
         strangers: Strangers | None = self.plugged.offers.find(Strangers)
 
@@ -226,10 +214,10 @@ class _Assembly:
             companions=partial(bringing.companions_of, self.plugged),
         )
 
-    def _scheduler(self) -> Scheduler:
+    def _one_process(self) -> Work:
         clock = self.machine.clock
         work = partial(side_by_side, self.plugged.works("one_process", clock), clock)
-        return scheduler_over(self.sharing, work)
+        return partial(self.sharing.alone, SCHEDULER, work)
 
     def _engine(
         self,
@@ -237,16 +225,15 @@ class _Assembly:
         facts: Callable[[], Facts],
     ) -> Engine:
         clock = self.machine.clock
+        live = self.live
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            spending=self.plugged.offers.find(Spending),
-            jobs=self.jobs,
             tools=self.tools,
-            home=LocalHome(
-                self.live,
+            home=HomeAdmin(
+                lambda: live.config,
                 self.machine.environ,
                 facts=facts,
                 restart=self.machine.restart,
@@ -255,16 +242,14 @@ class _Assembly:
             ),
             facts=facts,
             clock=clock,
-            zone=known_zone(self.machine.zone),
+            zone=shown_zone(self.machine.zone),
             began=self.machine.began,
-            remarks=answers.remarks_of(self.plugged),
-            partial_elsewhere=self.peer_state.partial,
         )
 
     def _register_tools(self) -> None:
         """Register the built-in tools, then those of packages and plugins. All other files of the
         home (keys, the log) stay hidden from files, even if the workspace contains the home."""
-        for tool in builtin_tools(self.files, self.blobs, self.chats):
+        for tool in builtin_tools(self.files, self.chats):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
@@ -274,8 +259,7 @@ class _Assembly:
             self.tools.register(added)
 
     def _agent(self) -> AgentParts:
-        settings, machine, models = self.config.agent, self.machine, self.models
-        tools = self.tools
+        settings = self.config.agent
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
@@ -285,7 +269,7 @@ class _Assembly:
         summarizing = None if summaries is None else summaries.keeping(lasting)
 
         def serves(channel: str) -> bool:
-            return self.channels.is_up(channel) or channel in self.peer_state.served()
+            return self.channels.is_up(channel) or channel in self.bus.peers.served()
 
         agent = assemble_agent(
             AgentDependencies(
@@ -303,11 +287,11 @@ class _Assembly:
                 check=answers.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
-                capacity=capacity(settings, shared=self.store.shared),
+                capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
+                asker=provided(ASKER, self.plugged.on),
             )
         )
-        following = (machine, models, tools, prompt, agent, self.bus)
-        follow_all(self.live, FollowingParts(*following))
+        offers.add_by_type(agent)
         return agent

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.service.run_service import RunService
+from nanobot.agent.service.programs import Programs
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.moments import Moments
-from nanobot.app.peers import OtherProcesses
 from nanobot.app.plugged import Plugged
-from nanobot.app.scheduler import Scheduler
+from nanobot.bus.peers import Peers
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.faces import Http
-from nanobot.triggers.service import JobService
+from nanobot.supervision import Work
 from nanobot.workspace.received import Received
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a gateway, built but not started."""
+    """The parts of a gateway, built but not started. `one_process`: what one of the processes
+    over a store does at a time."""
 
     engine: Engine
     operations: Dispatcher
-    run_service: RunService
+    run_service: Programs
     worker: Worker
     models: ProviderRegistry
     received: Received
-    jobs: JobService | None
     http: Http
     channels: HostedChannels
     starter: ChannelStarter
-    scheduler: Scheduler
-    peers: OtherProcesses
+    one_process: Work
+    peers: Peers
     live: LiveSettings
     plugged: Plugged
     moments: Moments

@@ -82,10 +82,6 @@ class HostedChannels:
         ours = ("up", "down", "wedged")
         return [host.name for host in self._hosts if host.name != TERMINAL and host.state in ours]
 
-    def speaks(self) -> list[str]:
-        """The shared channels whose chats this process sends to."""
-        return [host.name for host in self._hosts if host.shares and host.speaks]
-
     def is_up(self, channel: str) -> bool:
         """Whether receipts from it can be expected."""
         return any(host.name == channel and host.state == "up" for host in self._hosts)
@@ -168,9 +164,9 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts channels as tasks and adds them to `channels`. `sharing`: set if other processes use
-    the same store. `text_of`: a run's text so far, in whichever process it is driven. `strangers`:
-    what gates ask about people who are not in the configuration. `companions`: see Hosting."""
+    """Starts channels as tasks and adds them to `channels`. `text_of`: a run's text so far, in
+    whichever process it is driven. `strangers`: what gates ask about people who are not in the
+    configuration. `sharing`, `companions`: see Hosting."""
 
     config: Config
     channels: HostedChannels
@@ -180,7 +176,7 @@ class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters
     received: Received
     clock: Clock
-    sharing: Sharing | None = None
+    sharing: Sharing = Sharing()
     strangers: Strangers | None = None
     companions: Callable[[ChannelParts], Sequence[Companion]]
 

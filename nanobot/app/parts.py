@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from loguru import logger
@@ -12,13 +12,8 @@ from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.store.opening import Store
-from nanobot.tools.walls import WALLS, NoWalls, Walls
-from nanobot.workspace.labelled_files import LabelledFiles
 from nanobot.workspace.received import Transcriber
 
 
@@ -39,14 +34,6 @@ async def warm_up(registry: ProviderRegistry) -> None:
             logger.warning("no model yet: {}", error)
 
 
-def walls_of(config: Config) -> Walls:
-    """The isolation of programs from the machine; it hides the home and the configuration."""
-    build = provided(WALLS)
-    if build is None:
-        return NoWalls()
-    return build((config.home, config.file), config.tools.web.allow_private)
-
-
 def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
     """What transcribes recordings, if a plugin offers it."""
     transcriber: Transcriber | None = offers.find(Transcriber)
@@ -56,16 +43,6 @@ def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
             "`nanobot plugins on hearing` switches it on"
         )
     return transcriber
-
-
-FILE_LABELS: Interface[Callable[[Path, Store], LabelledFiles]] = Interface(name="file_labels")
-"""Opens the labels of the files of a workspace, which a store keeps."""
-
-
-def labels_of(config: Config, store: Store) -> LabelledFiles | None:
-    """The labels of the workspace's files; None if no plugin keeps any."""
-    keep = provided(FILE_LABELS)
-    return None if keep is None else keep(config.workspace, store)
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

@@ -30,10 +30,9 @@ def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettin
     )
 
 
-def capacity(config: AgentSettings, *, shared: bool) -> Capacity:
-    """The maximum of parallel runs; `shared`: other processes use the store too."""
+def capacity(config: AgentSettings) -> Capacity:
+    """The maximum of parallel runs."""
     return Capacity(
         max_runs=config.max_concurrent_runs,
         max_background=config.max_background_runs,
-        shared=shared,
     )

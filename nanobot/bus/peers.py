@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
 from nanobot.messages import Address, RunEvent
-from nanobot.ports import Clock
+from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind
-
-_LOOK_SECONDS = 2.0
 
 
 class Peers:
     """No other processes. Nothing blocks, and notifications may be lost: processes
     check the store."""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Tell them and hear them within the context."""
+        yield
+
+    async def tell_to_look(self) -> None:
+        """A command has changed the store without serving it."""
 
     def woken(self, session_key: str, kind: RunKind, inbound_id: int, held: float) -> bool:
         """A lane is ready in `held` seconds; 0: it has no message that has just arrived. True: it
@@ -60,6 +69,17 @@ class Peers:
     def here_changed(self) -> None:
         """This process's activity has changed."""
 
-    async def look_due(self, clock: Clock) -> None:
-        """Wait until it is time to check the store for work that others left."""
-        await clock.sleep(_LOOK_SECONDS)
+    def served(self) -> Collection[str]:
+        """The channels that others serve."""
+        return ()
+
+    def text_so_far(self, run_id: str) -> str | None:
+        """The text of a run in another process so far; None if unknown."""
+        return None
+
+    def partial(self, session_key: str) -> ReplyEntry | None:
+        """The same by the session."""
+        return None
+
+    def jobs_changed(self) -> None:
+        """Jobs have changed here."""

@@ -139,8 +139,7 @@ class ChatDelivery:
             repeated = earlier is not None and earlier.duplicate_sends > 0
             return Work(row, (), Memory(replaced=replaced, repeated=repeated))
         in_doubt = next((part for part in row.parts if part.state == "sending"), None)
-        shared = self._parts.shared
-        if in_doubt is not None and shared and await shared.waited_for(in_doubt):
+        if in_doubt is not None and await self._parts.leases.waited_for(in_doubt):
             return Left(await self._next())
         return Work(row, tuple(part.part for part in row.parts), Memory())
 

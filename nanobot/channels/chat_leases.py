@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from nanobot.messages import Address
 from nanobot.session.journal import Journal
-from nanobot.session.outbox import Taken
+from nanobot.session.outbox import PartRow, Taken
+
+
+class Served(Protocol):
+    """A channel to be served."""
+
+    async def work(self, *, speaks: bool = True, receives: bool = True) -> None:
+        """Send to its chats, receive from its platform, or both, until cancelled."""
+        ...
+
+    def standby(self) -> None:
+        """Another process receives for it."""
+        ...
 
 
 class ChatLeases:
@@ -19,9 +32,22 @@ class ChatLeases:
         self.helping = False
         self._journal = journal
 
+    async def serve(self, channel: Served) -> None:
+        """Serve the channel as far as this process does, until cancelled."""
+        await channel.work()
+
     def ours(self, chat_id: str) -> bool:
         """Whether the chat certainly belongs to this process; otherwise call `take`."""
         return True
+
+    def attended(self, chat_id: str) -> bool:
+        """Whether this process shows the chat's messages: its client is not attached elsewhere."""
+        return True
+
+    async def waited_for(self, part: PartRow) -> bool:
+        """Wait if another process began to show a part a moment ago. True: it waited, so the row
+        must be read again."""
+        return False
 
     async def take(self, address: Address) -> Taken:
         """Acquire the chat and return its oldest message. Raises StoreError."""

@@ -15,11 +15,11 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.ages import Ages
 from nanobot.channels.chat_delivery import MAX_AGE_SECONDS, ChatDelivery
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.delivery_parts import DeliveryParts
 from nanobot.channels.departures import Departure
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Leases, Sending
-from nanobot.channels.shared_chats import SharedChats
+from nanobot.channels.sending import Sending
 from nanobot.errors import NobodyThere
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Probing
@@ -30,8 +30,7 @@ from nanobot.troubles import TROUBLES
 class Delivery:
     """The delivery of one channel. `release_preview` is called before the message of a preview is
     sent and returns when the preview is no longer changed; `may_depart` tells whether it would
-    return at once and no preview was shown. Of chats that are `shared` with other
-    processes, only those with a client attached here are served."""
+    return at once and no preview was shown."""
 
     def __init__(  # noqa: PLR0913 - each is a part of the host
         self,
@@ -42,8 +41,7 @@ class Delivery:
         rng: random.Random,
         release_preview: Callable[[str], Awaitable[None]],
         may_depart: Callable[[OutboundMessage], bool],
-        leases: Leases,
-        shared: SharedChats | None = None,
+        leases: ChatLeases,
     ) -> None:
         channel = sender.channel
         self._waits = channel.capabilities.waits
@@ -64,7 +62,6 @@ class Delivery:
             # So steep that a platform which applies every send but never replies shows a message
             # about ten times in 24 hours.
             doubtful_backoff=Backoff(0.5, MAX_AGE_SECONDS, 3.0, rng=rng),
-            shared=shared,
             leases=leases,
         )
         self._chats: dict[str, asyncio.Event] = {}
@@ -123,7 +120,7 @@ class Delivery:
             return False
         if not self._leases.ours(chat) or (self._leases.helping and message.only_for):
             return False
-        if parts.shared is not None and not parts.shared.attended(chat):
+        if not self._leases.attended(chat):
             return False
         calm = not parts.outage.suspected and parts.sender.free(chat)
         return calm and parts.may_depart(message)
@@ -145,12 +142,12 @@ class Delivery:
 
     async def _serve(self, chat_id: str, departure: Departure | None) -> None:
         """Deliver one chat's messages, oldest first, until none is left."""
-        again, shared = self._chats[chat_id], self._parts.shared
+        again = self._chats[chat_id]
         chat = ChatDelivery(Address(self._name, chat_id), self._parts, departure)
         try:
             while True:
                 again.clear()
-                if shared is not None and not shared.attended(chat_id):
+                if not self._leases.attended(chat_id):
                     self._parked.add(chat_id)
                     return
                 with boundary(f"delivery to {chat.address}") as caught:

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from nanobot.channels.ages import Ages
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.outage import Outage
-from nanobot.channels.sending import Leases, Sending
-from nanobot.channels.shared_chats import SharedChats
+from nanobot.channels.sending import Sending
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock
 from nanobot.retries import Backoff
@@ -18,7 +18,7 @@ from nanobot.session.journal import Journal
 
 
 class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies shared by all chats of a channel. `shared`: other processes serve them, too."""
+    """Dependencies shared by all chats of a channel."""
 
     sender: Sending
     journal: Journal
@@ -30,5 +30,4 @@ class DeliveryParts(msgspec.Struct, frozen=True, kw_only=True):
     may_depart: Callable[[OutboundMessage], bool]
     backoff: Backoff
     doubtful_backoff: Backoff
-    shared: SharedChats | None
-    leases: Leases
+    leases: ChatLeases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -14,7 +14,6 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.attachments import AttachmentFetcher
-from nanobot.channels.chat_leases import ChatLeases
 from nanobot.channels.commands import CommandsInProgress
 from nanobot.channels.companions import ChannelParts, Companion, Companions
 from nanobot.channels.delivery import Delivery
@@ -22,18 +21,11 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.sender import Arrived, PartSender
-from nanobot.channels.shared_chats import SharedChats
 from nanobot.channels.sharing import Sharing
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role
-from nanobot.ports import (
-    BlobReader,
-    Channel,
-    Clock,
-    Filing,
-    Receiving,
-)
+from nanobot.ports import BlobReader, Channel, Clock, Filing
 from nanobot.retries import Backoff
 from nanobot.session.inbox import Admitted
 from nanobot.session.said import Waiting
@@ -55,8 +47,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     """How a channel is hosted. `companions`: gives what plugins do for it. `text_of` returns a
     run's text so far (None: it is not driven here); `blobs` has the contents of files; `fetcher`
     gets the files of messages; `arrived` tells which messages of a platform are known to be ours.
-    `sharing`: set if other processes use the same store. `attended`: set if they serve this channel
-    too; tells whether a client is attached here to the chat with that id."""
+    `sharing`: what other processes over the same store do. `attended`: see Sharing.chats."""
 
     settings: ChannelSettings = ChannelSettings(type="")
     companions: Callable[[ChannelParts], Sequence[Companion]] = lambda _parts: ()
@@ -64,7 +55,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
     blobs: BlobReader | None = None
     fetcher: AttachmentFetcher | None = None
     arrived: Arrived | None = None
-    sharing: Sharing | None = None
+    sharing: Sharing = Sharing()
     attended: Callable[[str], bool] | None = None
 
 
@@ -104,18 +95,14 @@ class ChannelHost:
         )
         self.confides, self.is_after = sender.confides, sender.is_after
         bus.on_slowed(name, sender.rates.heard)
-        self._leases = ChatLeases(bus.journal)
-        if hosting.sharing is not None and not channel.capabilities.waits:
-            self._leases = hosting.sharing.chats(name, bus.journal)
+        self._leases = hosting.sharing.chats(name, channel, bus, hosting.attended)
         self._companions = Companions(name, hosting.companions(self._parts()))
         sender.shaped = self._companions.shaped
-        chats = None
-        if hosting.sharing is not None and hosting.attended is not None:
-            chats = SharedChats(clock, hosting.attended)
         self._delivery = Delivery(
             *(name, sender, bus, clock, rng),
-            *(self._companions.release, self._may_depart, self._leases, chats),
+            *(self._companions.release, self._may_depart, self._leases),
         )
+        self._intake: ChannelIntake | None = None
         self._heard = 0.0
         self._receiving: asyncio.Task[None] | None = None
         self._scope: asyncio.Timeout | None = None
@@ -152,52 +139,30 @@ class ChannelHost:
         self._bus.peers.here_changed()
 
     async def run(self, intake: ChannelIntake) -> None:
-        """Receive and deliver until cancelled. If processes share a store, only the one
-        with the channel's lease does; if the channel is `shared`, only that one receives."""
+        """Receive and deliver until cancelled, as far as this process does."""
+        self._intake = intake
         try:
-            if self._hosting.sharing is None or self._channel.capabilities.waits:
-                await self._serve(intake)
-            elif not self.shares:
-                await self._in_turn(self._hosting.sharing, partial(self._serve, intake))
-            else:
-                await self.moved.load()
-                async with asyncio.TaskGroup() as tasks:
-                    self._leases.helping = True
-                    self._begin(tasks, self._speaking())
-                    await self._in_turn(self._hosting.sharing, partial(self._listening, intake))
+            await self._leases.serve(self)
         finally:
             await self._leases.leave()
 
-    @property
-    def shares(self) -> bool:
-        """Whether several processes send for it, each in different chats."""
-        return self._hosting.sharing is not None and self._channel.capabilities.shared
+    def standby(self) -> None:
+        """Another process receives for it."""
+        self._settle("standby")
 
     @property
     def speaks(self) -> bool:
         """Whether this process sends to the channel's chats."""
-        return self.state in _SERVED or (self.shares and self.state == "standby")
+        return self.state in _SERVED or (self._leases.helping and self.state == "standby")
 
-    async def _in_turn(self, sharing: Sharing, serve: Callable[[], Awaitable[None]]) -> None:
-        """Serve while this process has the channel's lease, and wait for it in between."""
-        lease = sharing.turn(self.name, shares=self.shares)
-        while True:
-            self._leases.helping = self.shares
-            if not await lease.take():
-                self._settle("standby")
-                logger.info("{}: another process serves it; waiting", self.name)
-                await lease.wait()
-            self._leases.helping = False
-            await lease.holding(serve)
-
-    async def _serve(self, intake: ChannelIntake) -> None:
+    async def work(self, *, speaks: bool = True, receives: bool = True) -> None:
+        """Send to the chats, receive from the platform, or both, until cancelled."""
         await self.moved.load()
+        works = self._speaking() if speaks else {}
+        if receives and self._intake is not None:
+            works |= self._receiving_works(self._intake)
         async with asyncio.TaskGroup() as tasks:
-            self._begin(tasks, self._speaking() | self._receiving_works(intake))
-
-    async def _listening(self, intake: ChannelIntake) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            self._begin(tasks, self._receiving_works(intake))
+            self._begin(tasks, works)
 
     def _begin(self, tasks: asyncio.TaskGroup, works: Mapping[str, Work]) -> None:
         named = {f"{self.name}: {name}": work for name, work in works.items()}
@@ -206,18 +171,13 @@ class ChannelHost:
 
     def _speaking(self) -> dict[str, Work]:
         """The tasks that deliver, by name."""
-        works: dict[str, Work] = {"delivery": self._delivery.run}
-        if (sharing := self._hosting.sharing) is not None:
-            works["outbox of other processes"] = partial(sharing.outbox, self.name, self._bus)
-        return works | self._companions.speaking()
+        return {"delivery": self._delivery.run, **self._companions.speaking()}
 
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
         """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
         if self._hosting.fetcher is not None:
             works["files"] = self._hosting.fetcher.run
-            if (sharing := self._hosting.sharing) is not None and isinstance(channel, Receiving):
-                works["files of other processes"] = partial(sharing.files, self.name, self._bus)
         works["commands in progress"] = self._commands.run
         works[_INTAKE] = partial(self._receive, intake)
         if channel.capabilities.heartbeat is not None:

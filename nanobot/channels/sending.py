@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Channel, OutboundPart
-from nanobot.session.outbox import Taken
 from nanobot.text import Sentence
 
 
@@ -57,37 +55,4 @@ class Sending(Protocol):
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """The message id of a part that may have been sent, None if it was not. Raises Uncertain,
         NotSent and OutcomeUnknown."""
-        ...
-
-
-class Leases(Protocol):
-    """The chats that this process sends to, where several processes share a bot; see ChatLeases."""
-
-    @property
-    def helping(self) -> bool:
-        """Whether another process receives for the channel."""
-        ...
-
-    def ours(self, chat_id: str) -> bool:
-        """Whether the chat certainly belongs to this process; otherwise call `take`."""
-        ...
-
-    async def take(self, address: Address) -> Taken:
-        """Acquire the chat and return its oldest message. Raises StoreError."""
-        ...
-
-    def using(self, chat_id: str) -> AbstractContextManager[None]:
-        """Keep a chat while inside."""
-        ...
-
-    async def give(self, address: Address) -> None:
-        """Release a chat that no other task here uses."""
-        ...
-
-    def rest(self) -> None:
-        """This process cannot reach the platform: if another one receives, let it send."""
-        ...
-
-    async def keep(self) -> None:
-        """Renew the leases in use and release the others, until cancelled."""
         ...

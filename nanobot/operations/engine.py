@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
-from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.home import HomeAdmin
-    from nanobot.operations.spending import Spending
+    from nanobot.operations.home import Facts
+    from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
@@ -23,47 +21,22 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.service import JobService
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
-    `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
-    saw last. `role`: what of it all this process does. `troubles`: what failed lately. `lacks`:
-    what channels cannot do, and why."""
-
-    version: str
-    home: str
-    pid: int
-    serving: bool
-    channels: Mapping[str, str]
-    addressed: tuple[str, ...] = ()
-    web: str = ""
-    watches: Mapping[str, str] = {}
-    role: str = "all"
-    troubles: tuple[str, ...] = ()
-    lacks: Mapping[str, Sentence] = {}
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
-    monotonic clock. `zone`: the one whose clocks people see. `partial_elsewhere`: what a run of
-    another process has said so far. `spending`: what counts the model calls, if anything does."""
+    monotonic clock. `zone`: the one whose clocks people see."""
 
     bus: Bus
     worker: Worker
     models: Models
     records: Records
-    jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock
     zone: str
     began: float
-    remarks: Remarks = NO_REMARKS
-    spending: Spending | None = None
-    partial_elsewhere: Callable[[str], ReplyEntry | None] = lambda _session_key: None
 
     @property
     def journal(self) -> Journal:
@@ -76,7 +49,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def partial(self, session_key: str) -> ReplyEntry | None:
         """What the session's run has said so far."""
-        return self.worker.partial(session_key) or self.partial_elsewhere(session_key)
+        return self.worker.partial(session_key) or self.bus.peers.partial(session_key)
 
     async def describe_model(self, label: str | None) -> ModelProfile:
         """The model that a session with that label talks to; raises ConfigError or ModelError."""

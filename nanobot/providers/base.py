@@ -115,15 +115,6 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: float | None = None
     cache_write: float | None = None
 
-    @property
-    def prompt_at_most(self) -> float:
-        """The maximum price of a prompt token."""
-        return max(self.prompt, self.cache_write or 0.0)
-
-    def at_most(self, prompt: int, completion: int) -> float:
-        """The maximum cost of this many prompt and answer tokens, in dollars."""
-        return prompt * self.prompt_at_most + completion * self.completion
-
     def of(self, usage: Usage) -> float:
         """The cost of a call, in dollars."""
         fresh = usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens

@@ -16,6 +16,7 @@ from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
+    AUTO_MODEL,
     EMBEDDED,
     ModelChoice,
     choose,
@@ -85,8 +86,9 @@ class ProviderRegistry:
             return choice
         async with self._choosing:
             if label not in choices:
+                auto = self._clients.provided(AUTO_MODEL)
                 choice = await choose(
-                    label, settings, self._environ, key=key, off=self._clients.off
+                    label, settings, self._environ, key=key, off=self._clients.off, auto=auto
                 )
                 logger.info("{}", choice.why)
                 choices[label] = choice

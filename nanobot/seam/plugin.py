@@ -40,7 +40,7 @@ FUNCTIONS = (
     ),
     *("events", "routes", "page", "metrics", "checks", "start", "fits"),
     *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects", "prompt", "around_runs", "serve", "sharing"),
+    *("propagation", "objects", "always_objects", "prompt", "around_runs", "serve", "sharing"),
     *("listening", "channels", "before_channels", "draining"),
     *("every_process", "one_process"),
 )
@@ -88,6 +88,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     objects: Part | None = None
     """Gives objects by their types, which its other functions, those of later plugins, and
     operations may then request."""
+    always_objects: Part | None = None
+    """Gives objects as `objects` does, also while the plugin is off: what others rely on, such as
+    a sandbox."""
     operations: Part | None = None
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
@@ -202,7 +205,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""
-        brought = (name for name in FUNCTIONS if name not in ("fits", "objects"))
+        brought = (name for name in FUNCTIONS if name not in ("fits", "objects", "always_objects"))
         fields = [name for name in brought if getattr(self, name) is not None]
         stated = {
             "tables": self.migrations,
@@ -210,7 +213,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
             "storages of files": self.blobs,
             "providers": self.providers,
             "file readers": self.readers,
-            "interfaces": self.provides or self.objects,
+            "interfaces": self.provides or self.objects or self.always_objects,
         }
         kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Unfetched
@@ -230,12 +230,6 @@ class Journal(Arrivals, Outgoing, Protocol):
         lane, an order to stop or the expiry ends the wait."""
         ...
 
-    async def answer(self, identity: int, answer: ApprovalAnswer) -> AnswerOutcome | None:
-        """Record a person's answer. The first one counts. None: there is no such question. A parked
-        run continues with the answer. If its run has continued without it, an approval adds a
-        message whose run makes exactly that call first."""
-        ...
-
     async def finish(self, lane: Lane, run: Run, ending: Ending) -> bool:
         """End the run, settle its inbound, create its outgoing messages, free the lane.
         True: more."""
@@ -251,11 +245,6 @@ class Journal(Arrivals, Outgoing, Protocol):
 
     async def release(self, lane: Lane, run: Run) -> None:
         """Return a live run unfinished at a clean shutdown. This does not count as an attempt."""
-        ...
-
-    async def renew(self) -> None:
-        """Renew the lease of every lane that this process drives. The run of a lost lane gets
-        Fenced at its next verb."""
         ...
 
     async def post(self, session_key: str, message: OutboundMessage) -> None:

@@ -13,7 +13,6 @@ from nanobot.channels.chat_delivery import MAX_AGE_SECONDS
 from nanobot.channels.host import Hosting
 from nanobot.channels.look_ups import LOOKUP_SECONDS, LOOKUPS
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.channels.shared_chats import SHOWING_SECONDS
 from nanobot.errors import (
     ChatGone,
     ChatMoved,
@@ -27,6 +26,7 @@ from nanobot.errors import (
 )
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store import outbox
+from nanobot.plugins.postgres.processes.attended_chats import SHOWING_SECONDS
 from nanobot.plugins.postgres.processes.sharing import Leased
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.session.entries import UndeliveredEntry

@@ -167,6 +167,44 @@ async def test_what_cannot_be_offered_is_named(
         assert parts.engine.clock.now() > 0
 
 
+ALWAYS = """
+    from nanobot.ports import Clock
+    from nanobot.seam.plugin import Plugin
+
+
+    class Kept:
+        def __init__(self, clock):
+            self.clock = clock
+
+
+    def given(clock: Clock):
+        return {given}
+
+    PLUGIN = Plugin(name="odd", summary="Odd.", always_objects=given)
+"""
+
+
+@pytest.mark.parametrize("off", ['[plugins]\noff = ["odd"]\n', ""])
+async def test_what_others_rely_on_is_offered_while_its_plugin_is_on_or_off(
+    off: str, site: Site, tmp_path: Path
+) -> None:
+    site.bring("odd", ALWAYS.format(given="{Kept: Kept(clock)}"))
+    (tmp_path / "config.toml").write_text(off)
+    async with serving(tmp_path, ScriptedProvider()) as parts:
+        kept = resolved(installed().found["odd"].plugin.always_objects or "").__globals__["Kept"]
+        assert parts.plugged.offers.get(kept).clock is parts.engine.clock
+
+
+async def test_what_others_rely_on_is_named_if_it_fails(site: Site, tmp_path: Path) -> None:
+    site.bring("odd", ALWAYS.format(given="[1]"))
+    (tmp_path / "config.toml").write_text('[plugins]\noff = ["odd"]\n')
+    async with serving(tmp_path, ScriptedProvider("Hello.")) as parts:
+        (view,) = [each for each in parts.plugged.views() if each.name == "odd"]
+        assert view.state == "failed"
+        assert view.why.startswith("always_objects: TypeError")
+        assert await said(parts, "Hi") == "Hello."
+
+
 def test_guidance_that_is_none_is_named(site: Site) -> None:
     nonsense: Any = 'PLUGIN = Plugin(name="odd", summary="Odd.", guidance=("text",))'
     site.bring("odd", f"from nanobot.seam.plugin import Plugin\n{nonsense}\n")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess, SandboxView
 from nanobot.plugins.shell.sandbox import landlock
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.file_wall import (
@@ -23,7 +24,6 @@ from nanobot.plugins.shell.sandbox.file_wall import (
     words_within,
 )
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
-from nanobot.tools.walls import NO_NETWORK, NetworkAccess, SandboxView
 
 SECRET = "the-owners-diary-4711"
 NEWEST = 6

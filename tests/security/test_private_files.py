@@ -8,17 +8,17 @@ import msgspec
 import pytest
 
 from nanobot.app.parts import private_paths
-from nanobot.app.tools import sending_tools
+from nanobot.app.tools import builtin_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.file_readers import installed_readers
 from nanobot.plugins.file_tools.service import tools as gateway_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
-from nanobot.tools.parsing.kinds import installed_readers
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
@@ -50,8 +50,9 @@ def tools(tmp_path: Path) -> ToolRegistry:
     (workspace / "same.md").hardlink_to(workspace / "MEMORY.md")
     (workspace / "common.txt").write_text("for everybody")
     registry = ToolRegistry()
+    registry.blobs = Blobs(tmp_path / "blobs")
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
-    sending = sending_tools(files, Blobs(tmp_path / "blobs"), {"telegram"})
+    sending = builtin_tools(files, {"telegram"})
     for tool in (*gateway_tools(files, taint, installed_readers()), *sending):
         registry.register(tool)
     sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.sandbox.seccomp import blocked_calls, system_call_filter
-from nanobot.tools.walls import NO_NETWORK, NetworkAccess
 
 X86, ARM, RISCV = 0xC000003E, 0xC00000B7, 0xC00000F3
 ALLOWED = 0x7FFF0000

@@ -14,6 +14,7 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.approvals.port import ApprovalAnswer
 from nanobot.plugins.common.background_runs import NewTask, TaskRequest
 from nanobot.plugins.common.store import named_files
 from nanobot.plugins.erasure.store import session_removal
@@ -30,7 +31,6 @@ from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.plugins.web_access.store import AccessToken
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.provenance import Provenance
@@ -268,7 +268,7 @@ class Crowded:
             "SqlJournal.record_result": self._in(self.tooled),
             "SqlJournal.park": self._in(self.tooled),
             "SqlJournal.performed": {"inbound_id": self.command, "answer": told("x", "its answer")},
-            "SqlJournal.answer": {"identity": self.approval},
+            "SqlApprovals.answer": {"identity": self.approval},
             "SqlJournal._claim": {"key": "telegram:16", "run_id": "another"},
             "SqlJournal._admit_claiming": {
                 "admission": let_in(said("newer"), "telegram:17"),
@@ -279,7 +279,7 @@ class Crowded:
             "SqlEraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
             "SqlConversationList.mark_read": {"entry": None},
-            "SqlRecords.seen": {"person": "telegram:1001"},
+            "SqlApprovals.seen": {"person": "telegram:1001"},
             "SqlAfterRuns.settle": of_call,
             "SqlTitles.keep": of_call,
             "SqlEvals.settle": of_call,

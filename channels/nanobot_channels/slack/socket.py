@@ -221,7 +221,7 @@ class SocketClient:
         """Read until the connection ends (None) or Slack asks for a new one, which is returned."""
         while (message := await self._frame(connection)) is not None:
             if message.get("type") == "disconnect":
-                if message.get("reason") not in {"warning", "refresh_requested"}:
+                if message.get("reason") not in ("warning", "refresh_requested"):
                     raise self._ended(message)
                 logger.debug("{}: Slack asks for a new connection", self._name)
                 # Nothing is lost: the old connection stays until the new one is open, and its

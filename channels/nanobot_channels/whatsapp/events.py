@@ -141,7 +141,7 @@ def _message(
 def _moved(item: Mapping[str, Any], old: str) -> Moved | None:
     system = table(item.get("system"))
     new = string(system.get("wa_id")) or string(system.get("new_wa_id"))
-    told = system.get("type") in {"user_changed_number", "customer_changed_number"}
+    told = string(system.get("type")) in {"user_changed_number", "customer_changed_number"}
     return Moved(old, new) if told and _PERSON.fullmatch(new) and new != old else None
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from yarl import URL
 
+from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.text import pattern, quoted
 
@@ -207,6 +208,11 @@ class Addresses:
 
     async def close(self) -> None:
         """Nothing to close."""
+
+
+def fits(config: Config) -> None:
+    """Raises ConfigError for an invalid entry of `tools.web.allow_private`."""
+    Addresses(config.tools.web.allow_private)
 
 
 def _denied(what: str, why: str) -> ToolDenied:

@@ -11,9 +11,9 @@ import msgspec
 
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.file_readers import FileReaders
 from nanobot.seam.faces import Interface
 from nanobot.tools.base import AnyTool
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.workspace.confinement import ConfinedFiles
 
 

@@ -10,7 +10,6 @@ PLUGIN = Plugin(
     name="file_labels",
     summary="Lists the files with content from outside, and has owners trust them.",
     texts=Path(__file__).parent,
-    objects="nanobot.plugins.file_labels.service:objects",
+    always_objects="nanobot.plugins.file_labels.service:always_objects",
     operations="nanobot.plugins.file_labels.operations:operations",
-    provides={"file_labels": "nanobot.plugins.file_labels.service:file_labels"},
 )

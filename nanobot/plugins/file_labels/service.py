@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from nanobot.config.loader import Config
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.file_labels.operations import UntrustedFiles
 from nanobot.plugins.file_labels.store import SqlTaintMarks
 from nanobot.store.opening import Store
 from nanobot.tools.policy import STEERING
+from nanobot.workspace.labelled_files import LabelledFiles
 
 
-def file_labels(workspace: Path, store: Store) -> TaintedFiles:
-    """Those that the store keeps. Names of files that a sandbox creates, to hide files from
-    commands, carry no text."""
+def always_objects(config: Config, store: Store) -> Mapping[Any, Any]:
+    """Those that the store keeps, for the tools of plugins, for files that people send, and for the
+    operations. Names of files that a sandbox creates, to hide files from commands, carry no
+    text."""
     marks = SqlTaintMarks(store.database, store.writer)
-    return TaintedFiles(workspace, marks, expected=STEERING)
-
-
-def objects(labels: TaintedFiles) -> Mapping[Any, Any]:
-    """The labels, for the operations."""
-    return {UntrustedFiles: labels}
+    labels = TaintedFiles(config.workspace, marks, expected=STEERING)
+    return {TaintedFiles: labels, LabelledFiles: labels, UntrustedFiles: labels}

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="Reading, writing and searching files of the workspace.",
     texts=Path(__file__).parent,
     tools="nanobot.plugins.file_tools.service:tools",
+    always_objects="nanobot.plugins.file_tools.service:always_objects",
     provides={"file_tools": "nanobot.plugins.file_tools.service:file_tools_at"},
     reserves=("read_file", "write_file", "edit_file", "list_dir", "search_files"),
 )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from nanobot.config.loader import Config
 from nanobot.errors import ToolDenied
 from nanobot.messages import Address
+from nanobot.plugins.common.file_readers import FileReaders
 from nanobot.plugins.common.recorded import (
     UNRECORDED,
     Otherwise,
@@ -26,7 +27,6 @@ from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.labelling import of_result
 from nanobot.store.opening import Store
 from nanobot.tools.base import CallContext, ToolOutput
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import PolicyDecision, Verdict
 

@@ -21,12 +21,12 @@ from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.file_readers import FileReaders
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.plugins.common.tree import walk
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.policy import STEERING
 from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry

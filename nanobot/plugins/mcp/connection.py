@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter, ValidationError
 
 from nanobot import __version__
+from nanobot.plugins.common.walls import SandboxProcess
 from nanobot.plugins.mcp import http, stdio
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.content import McpReply, prompt_reply, resource_reply, result_reply
@@ -31,7 +32,6 @@ from nanobot.plugins.mcp.screening import screened
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.propagation import sent
 from nanobot.text import quoted
-from nanobot.tools.walls import SandboxProcess
 
 MAX_TOOLS = 256
 """Maximum tools offered from one server, in the order in which it lists them."""

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.operations.exposures import Exposure
 from nanobot.plugins.common.addresses import is_local
+from nanobot.plugins.common.walls import NetworkAccess, Walls
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.walls import NetworkAccess, Walls
 
 
 async def exposures(servers: Mapping[str, McpSettings], walls: Walls) -> list[Exposure]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nanobot.app.parts import walls_of
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.store import kept_at
 from nanobot.store.servers import url_of
-from nanobot.tools.walls import NetworkAccess, Walls
 
 
 async def checks(servers: Mapping[str, McpSettings], config: Config) -> list[Finding]:

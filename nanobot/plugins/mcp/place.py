@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanobot.plugins.common.protected import protected_paths
+from nanobot.plugins.common.walls import NetworkAccess, NoWalls, SandboxView, Walls
 from nanobot.plugins.mcp.connection_state import ServerTrouble
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.walls import NetworkAccess, NoWalls, SandboxView, Walls
 
 # Hardly any program starts without these; no other variable of ours is passed on.
 _INHERITED = ("PATH", "HOME")

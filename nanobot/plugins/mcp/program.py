@@ -15,10 +15,10 @@ from loguru import logger
 
 from nanobot.errors import ToolError
 from nanobot.plugins.common.processes import kill
+from nanobot.plugins.common.walls import AloneWall, NetworkAccess, SandboxProcess
 from nanobot.plugins.mcp.connection_state import MAX_MESSAGE_BYTES, ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.settings import McpSettings
-from nanobot.tools.walls import AloneWall, NetworkAccess, SandboxProcess
 
 
 @asynccontextmanager

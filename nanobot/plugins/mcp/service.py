@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.walls import Walls
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.views import Servers
 from nanobot.ports import Clock
@@ -15,7 +16,6 @@ from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.walls import Walls
 from nanobot.workspace.blobs import Blobs
 
 if TYPE_CHECKING:

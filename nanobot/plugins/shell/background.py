@@ -23,6 +23,7 @@ from nanobot.plugins.common.file_labels.opened_files import CommandWatch
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.looks import Looks
 from nanobot.plugins.common.processes import kill
+from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
 from nanobot.ports import Clock
@@ -33,7 +34,6 @@ from nanobot.session.labelling import Labelled
 from nanobot.supervision import supervised
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
-from nanobot.tools.walls import NetworkAccess, SandboxProcess
 
 MAX_RUNNING = 16
 MAX_OF_SESSION = 4

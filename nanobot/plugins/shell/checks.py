@@ -6,6 +6,7 @@ from typing import Literal
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.bubblewrap import (
     REMEDY,
     Bubblewrap,
@@ -15,7 +16,6 @@ from nanobot.plugins.shell.sandbox.bubblewrap import (
     standing_walls,
 )
 from nanobot.plugins.shell.sandbox.file_wall import no_wall_alone
-from nanobot.tools.walls import NetworkAccess
 
 
 async def checks(config: Config) -> list[Finding]:

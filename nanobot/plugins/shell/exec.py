@@ -12,13 +12,14 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.process import RunningCommands
 from nanobot.plugins.shell.sandbox.hosts import HostList, is_entry
 from nanobot.plugins.shell.sandbox.sandbox import CommandResult, Sandbox, Walls
+from nanobot.plugins.shell.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, Sentence, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.walls import NO_NETWORK, NetworkAccess
 
 DEFAULT_SECONDS = 60.0
 MAX_SECONDS = 600.0
@@ -324,4 +325,5 @@ def exec_tool(
         uncontained=shell.uncontained,
         danger=shell.danger,
         needs_approval=shell.needs_approval,
+        typed=is_typed,
     )

@@ -8,9 +8,9 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
+from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.sandbox import Walls
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.tools.walls import NetworkAccess
 
 MAX_WAIT_SECONDS = 60.0
 

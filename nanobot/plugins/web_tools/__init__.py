@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="web_tools",
     summary="Web search, and reading web pages.",
     texts=Path(__file__).parent,
+    fits="nanobot.plugins.common.addresses:fits",
     tools="nanobot.plugins.web_tools.tools:tools",
     provides={"web_tools": "nanobot.plugins.web_tools.tools:web_tools"},
     reserves=("web_search", "web_fetch"),

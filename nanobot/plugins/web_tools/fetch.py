@@ -14,12 +14,13 @@ from yarl import URL
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.document_reading import read_document
+from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.host_patterns import among
 from nanobot.tools.parsing.job import ParseJob
-from nanobot.tools.parsing.kinds import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.workspace import images
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
@@ -329,6 +330,7 @@ def web_fetch_tool(
         host=fetcher.host,
         timeout=SECONDS + _PARSING_SECONDS + 5.0,
         rest=_READ_ON,
+        typed=is_typed,
     )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.file_readers import FileReaders
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.tools.base import AnyTool
-from nanobot.tools.parsing.kinds import FileReaders
 from nanobot.tools.registry import ToolRegistry
 
 

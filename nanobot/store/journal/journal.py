@@ -14,16 +14,15 @@ from nanobot.session.runs import Claim, Lane, NewRun, PromptSnapshot, Run
 from nanobot.store.journal import (
     accounts,
     admission,
-    approvals,
     chats,
     claiming,
     direct,
     inbox,
-    lanes,
     log,
     outbox,
     previews,
     runs,
+    waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
 from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
@@ -46,12 +45,10 @@ class SqlJournal(SqlStore):
     start_retry = verb(start_retry, "start_retry")
     start_tool = verb(runs.start_tool, "start_tool")
     record_result = verb(runs.record_result, "record_result")
-    park = verb(approvals.park, "park")
-    answer = verb(approvals.answer, "answer")
+    park = verb(waiting.park, "park")
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
-    renew = verb(lanes.renew)
     post = verb(outbox.post, "post")
     outcome = bare_verb(direct.outcome)
     abort = verb(direct.abort, "abort")

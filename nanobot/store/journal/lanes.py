@@ -13,7 +13,7 @@ from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.unit import Hold, StoreContext, store_now
+from nanobot.store.unit import Hold, StoreContext
 
 T = TypeVar("T")
 
@@ -46,15 +46,6 @@ _FREE = Prepared(
     sa.update(_s)
     .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
     .values(token=_s.c.token + 1, owner=None, lease_until=None)
-)
-_RENEW = Prepared(
-    sa.update(_s)
-    .where(
-        _s.c.key == sa.bindparam("k"),
-        _s.c.token == sa.bindparam("t"),
-        _s.c.owner == sa.bindparam("o"),
-    )
-    .values(lease_until=sa.bindparam("until"))
 )
 
 
@@ -120,16 +111,3 @@ def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:
 def free(connection: sa.Connection, lane: Lane) -> None:
     """Release the lane."""
     _FREE.execute(connection, k=lane.session_key, t=lane.token)
-
-
-def renew(connection: sa.Connection, writer: StoreContext) -> None:
-    lanes = writer.held.all()
-    if writer.lease is not None and lanes:
-        until = store_now(connection, writer) + writer.lease
-        each = [
-            {"k": lane.session_key, "t": lane.token, "o": writer.owner, "until": until}
-            for lane in lanes
-        ]
-        _RENEW.many(connection, each)
-    if writer.lease is not None and writer.ledger is not None:
-        writer.ledger.fold(connection)

@@ -24,7 +24,7 @@ from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal import runs
 from nanobot.store.journal.journal import SqlJournal
-from tests.store.home import Home, on_postgres
+from tests.store.home import Home, leases_of, on_postgres
 from tests.store.making import (
     ANN,
     KEY,
@@ -95,7 +95,7 @@ async def test_a_call_is_reserved_before_it_is_made_and_settled_with_its_reply(h
     for _ in range(3):
         await journal.start_retry(claimed.lane, claimed.run, Usage())
     await journal.finish(claimed.lane, claimed.run, replied(claimed, answer(2)))
-    await journal.renew()  # over PostgreSQL it is only then in the totals
+    await leases_of(journal).renew()  # over PostgreSQL it is only then in the totals
     counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM usage_totals")
     names = {"all": "", "person": f"telegram:{ANN}", "chat": "telegram:7", "model": "p/m"}
     assert sorted(counted) == sorted((level, name, 5, 14, 32.0) for level, name in names.items())
@@ -571,7 +571,7 @@ async def test_a_run_stopped_in_a_call_beside_used_its_prompt(home: Home) -> Non
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
     await home.do(reserved.settled(Usage(7, 5, 2)).write)
     assert await home.rows(ROW) == [("estimated", 1, 10, 0, 10.0)]
-    await journal.renew()  # over PostgreSQL it is only then in the totals
+    await leases_of(journal).renew()  # over PostgreSQL it is only then in the totals
     assert await home.column("SELECT sum(cost) FROM usage_totals WHERE level = 'all'") == [10.0]
 
 
@@ -705,7 +705,7 @@ async def test_what_was_used_is_the_same_before_and_after_it_is_summed_up(home: 
         before = await spending.rows("person", "2000-01-01", {})
         (day,) = await home.column("SELECT max(day) FROM model_call_costs")
         standing = await spending.standing(day, who)
-        await journal.renew()
+        await leases_of(journal).renew()
         assert before[0].requests == number + 1
         assert await spending.rows("person", "2000-01-01", {}) == before
         assert await spending.standing(day, who) == standing

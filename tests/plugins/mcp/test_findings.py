@@ -8,10 +8,10 @@ import pytest
 
 from nanobot.config.loader import load
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.walls import NO_NETWORK, NoWalls, Walls
 from nanobot.plugins.mcp.findings import unwalled
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.walls import NO_NETWORK, NoWalls, Walls
 
 SERVERS = {
     **{name: McpSettings(command="x", sandbox=name) for name in ("auto", "bwrap", "off")},

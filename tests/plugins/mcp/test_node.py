@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.walls import NoWalls
 from nanobot.plugins.mcp.complaints import telling_line
 from nanobot.plugins.mcp.connection import linked
 from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
-from nanobot.tools.walls import NoWalls
 
 NODE = shutil.which("node") or ""
 pytestmark = pytest.mark.skipif(not NODE, reason="needs node")

@@ -6,7 +6,7 @@ import asyncio
 
 from nanobot.errors import StoreUnwritable
 from nanobot.plugins.postgres.store.beats import Beat, Beats, Held, Numbered
-from nanobot.session.lease import CHANNEL
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.testing.machine import ManualClock
 
 

@@ -10,7 +10,7 @@ from nanobot.messages import Attachment
 from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
 from nanobot.plugins.postgres.processes.sharing import Leased
 from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
-from nanobot.session.lease import CHANNEL
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock

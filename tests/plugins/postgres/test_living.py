@@ -15,8 +15,8 @@ from nanobot.plugins.postgres.processes.signals import Dead, Here, Look, Signal
 from nanobot.plugins.postgres.processes.telling import Telling
 from nanobot.plugins.postgres.store.beats import Beat, Beats, Held
 from nanobot.plugins.postgres.store.identity import name_of, process_name
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.plugins.postgres.store.notices import Notices
-from nanobot.session.lease import CHANNEL
 from nanobot.testing.machine import ManualClock
 
 OTHER = "other-1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nanobot.app.peers import ThisProcess
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
 from nanobot.plugins.postgres.processes.over_store import OverStore
@@ -10,6 +9,7 @@ from nanobot.plugins.postgres.processes.peers import PeerProcesses
 from nanobot.plugins.postgres.processes.presence import GONE_SECONDS, Presence
 from nanobot.plugins.postgres.processes.remote_runs import DOUBT_AFTER, FOLLOW_AFTER, RemoteRuns
 from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
+from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.beats import Beat, Beats
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.testing.machine import ManualClock

@@ -21,7 +21,7 @@ from nanobot.store.database import migrate, schema
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext
 from tests.store.conftest import Postgres
-from tests.store.home import LEASE_SECONDS, Home, on_postgres
+from tests.store.home import LEASE_SECONDS, Home, leases_of, on_postgres
 from tests.store.making import (
     KEY,
     admit,
@@ -117,7 +117,7 @@ async def test_renewing_extends_every_lease_that_is_still_held(home: Home) -> No
     short = home.journal("us", lease=-1.0)
     held = [await begun(short, f"r{n}", f"s{n}") for n in range(3)]
     await claim(home.journal("them"), "x", "s1")
-    await home.journal("us").renew()
+    await leases_of(home.journal("us")).renew()
     for key in ("s0", "s1", "s2"):
         assert await home.journal("others").claim(key, "x", "UTC") is None
     assert await home.column("SELECT owner FROM sessions ORDER BY key") == ["us", "them", "us"]
@@ -129,10 +129,10 @@ async def test_renewing_extends_every_lease_that_is_still_held(home: Home) -> No
 async def test_what_nobody_drives_is_not_renewed(home: Home) -> None:
     journal = home.journal("us", lease=0.0)
     claimed = await begun(journal)
-    await journal.renew()
+    await leases_of(journal).renew()
     before = await home.rows("SELECT owner, lease_until FROM sessions")
     journal.let_go(claimed.lane)
-    await journal.renew()
+    await leases_of(journal).renew()
     assert await home.rows("SELECT owner, lease_until FROM sessions") == before
     assert (await claim(home.journal("them"), "x")).run.id == claimed.run.id
 
@@ -141,7 +141,7 @@ async def test_what_was_let_go_is_not_renewed(home: Home) -> None:
     journal = home.journal("us")
     claimed = await begun(journal)
     await journal.release(claimed.lane, claimed.run)
-    await journal.renew()
+    await leases_of(journal).renew()
     assert await home.rows("SELECT owner, lease_until FROM sessions") == [(None, None)]
 
 

@@ -14,6 +14,7 @@ import pytest
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.processes import kill
+from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.file_wall import no_wall_alone
@@ -22,7 +23,6 @@ from nanobot.plugins.shell.sandbox.view import SandboxLimits
 from nanobot.system import Installation
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.walls import NO_NETWORK, NetworkAccess
 
 SECRET = "sk-the-key-of-the-gateway"
 SMALL = SandboxLimits(output_bytes=1_000_000, file_kib=64, memory_kib=512 * 1024)

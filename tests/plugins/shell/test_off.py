@@ -21,6 +21,7 @@ from nanobot.config.settings.tools import ExecSettings, PolicySettings, RuleSett
 from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.walls import NO_NETWORK, Walls
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.mcp.connection_state import ConnectionState
 from nanobot.plugins.mcp.place import ServerPlace
@@ -30,7 +31,6 @@ from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import CallContext
 from nanobot.tools.policy import Policy, PolicyInput
-from nanobot.tools.walls import NO_NETWORK, Walls
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import ForkHome, told
 from tests.stored import log_of

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.hosts import HostList, entry_of, is_entry
 from nanobot.plugins.shell.sandbox.proxy import EgressProxy
 from nanobot.plugins.shell.sandbox.proxy_request import ProxyRefusal, parse_request
-from nanobot.tools.walls import NetworkAccess
 from tests.doubles.web_server import PRIVATE, PUBLIC, Page, WebServer
 from tests.sampling import examples
 

@@ -6,10 +6,14 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nanobot.app.bringing import unfit
+from nanobot.app.plugged import Plugged
+from nanobot.config.loader import load
 from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolError
 from nanobot.plugins.web_tools.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
@@ -17,6 +21,7 @@ from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.plugins.web_tools.tools import web_tools
 from nanobot.tools.registry import ToolRegistry
 from tests.doubles.web_server import Page, WebServer
+from tests.plugins.switching import serving
 from tests.tools.browsing import CALL
 
 KEY = "a-key-nobody-may-see"
@@ -197,6 +202,16 @@ def test_the_web_can_be_switched_off_and_a_wrong_network_is_told_at_once() -> No
     for entry in ("10.0.0.0/99", "a b", "http://x", "", "1.2.3"):
         with pytest.raises(ConfigError, match=r"tools\.web\.allow_private"):
             web_tools(WebToolSettings(allow_private=(entry,)))
+
+
+async def test_a_gateway_with_a_wrong_network_does_not_start_and_is_told_once(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ConfigError, match=r"tools\.web\.allow_private"):
+        async with serving(tmp_path / "home", '[tools.web]\nallow_private = ["a b"]\n'):
+            pass
+    environ = {"NANOBOT_HOME": str(tmp_path / "home")}
+    assert len(unfit(Plugged(load(environ)))) == 1
 
 
 async def test_the_real_ddgs_library_fails_with_a_reason_where_nothing_answers() -> None:

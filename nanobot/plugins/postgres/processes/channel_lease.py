@@ -10,8 +10,8 @@ from loguru import logger
 
 from nanobot.errors import StoreError
 from nanobot.plugins.postgres.store.beats import Beats
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.ports import Clock
-from nanobot.session.lease import CHANNEL
 
 
 class ChannelLease:

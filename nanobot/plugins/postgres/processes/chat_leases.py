@@ -14,13 +14,14 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.channels.chat_leases import ChatLeases
+from nanobot.channels.chat_leases import ChatLeases, Served
 from nanobot.errors import StoreError
 from nanobot.messages import Address
+from nanobot.plugins.postgres.processes.serving import LeasedChannel
+from nanobot.plugins.postgres.store.lease_terms import CHAT
 from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.ports import Clock
 from nanobot.session.journal import Journal
-from nanobot.session.lease import CHAT
 from nanobot.session.outbox import Taken
 
 KEPT_SECONDS = 30.0
@@ -40,14 +41,25 @@ class _Chat(msgspec.Struct):
 class SharedChatLeases(ChatLeases):
     """Other processes may send to these chats, too, so each needs a lease."""
 
-    def __init__(self, channel: str, journal: Journal, leases: SqlLeases, clock: Clock) -> None:
+    def __init__(
+        self,
+        channel: str,
+        journal: Journal,
+        leases: SqlLeases,
+        clock: Clock,
+        leased: LeasedChannel,
+    ) -> None:
         super().__init__(journal)
         self._leases = leases
+        self._leased = leased
         self._channel = channel
         self._clock = clock
         self._chats: dict[str, _Chat] = {}
         self._some = asyncio.Event()
         self._rested = 0.0
+
+    async def serve(self, channel: Served) -> None:
+        await self._leased.serve(channel, self)
 
     def ours(self, chat_id: str) -> bool:
         chat = self._chats.get(chat_id)

@@ -8,13 +8,13 @@ no signals are sent; the heartbeats show which processes are alive.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from types import MappingProxyType
 
 import msgspec
 
-from nanobot.app.peers import ThisProcess
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
@@ -47,8 +47,8 @@ from nanobot.plugins.postgres.processes.telling import (
     Telling,
     whole_so_far,
 )
+from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.identity import name_of, process_name
-from nanobot.ports import Clock
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.runs import Run
@@ -60,14 +60,18 @@ AGAIN_SECONDS = 2.0
 DELTA_SECONDS = 0.3
 """Model output within this time is sent as one piece."""
 
+NO_WORK: Mapping[str, Work] = MappingProxyType({})
 _WATCHED_AT_ONCE = 40
 _SHOWN = frozenset({EventKind.STATUS, EventKind.TOOL_CALL, EventKind.TOOL_RESULT, EventKind.END})
 
 
 class PeerProcesses(Peers):
-    """See bus.peers.Peers and app.peers.OtherProcesses."""
+    """See bus.peers.Peers."""
 
-    def __init__(self, over: OverStore, bus: Bus, this: ThisProcess) -> None:
+    def __init__(
+        self, over: OverStore, bus: Bus, this: ThisProcess, more: Mapping[str, Work] = NO_WORK
+    ) -> None:
+        """`more`: what is done besides while it serves."""
         notices, clock, beats, self._ended = over
         self.runs = RemoteRuns(this.serves)
         self.presence = Presence(notices.own, clock)
@@ -75,7 +79,7 @@ class PeerProcesses(Peers):
         self._notices = notices
         self._bus = bus
         self._clock = clock
-        self._this = this
+        self._this, self._more = this, more
         self._beats = beats
         self._telling = Telling(notices, clock)
         self._living = Living(self.presence, self._telling, self.looks, beats, notices, clock)
@@ -102,6 +106,7 @@ class PeerProcesses(Peers):
                 "peers: introductions": self._introduce_often,
                 "peers: answers in the making": self._tell_deltas,
                 "peers: ends": self._clear_doubts,
+                **self._more,
             }
             serving = begin_all(tasks, works, self._clock)
             self._bus.peers = self
@@ -190,7 +195,7 @@ class PeerProcesses(Peers):
         if self.presence.alive():
             self._put(("stopped", run.id), "", Stopped(run))
 
-    def changed(self) -> None:
+    def jobs_changed(self) -> None:
         if self.presence.drive():
             self.looks.stir()
         # One may be there that has not introduced itself yet, and heartbeats show no jobs.
@@ -226,9 +231,6 @@ class PeerProcesses(Peers):
 
     def here_changed(self) -> None:
         self._making.set()
-
-    async def look_due(self, clock: Clock) -> None:
-        await self.looks.due()
 
     def watched(self, session_key: str) -> bool:
         return any(True for _ in self.presence.watching(session_key))

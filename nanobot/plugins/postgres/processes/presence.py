@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from nanobot.app.peers import ThisProcess
 from nanobot.messages import TERMINAL
 from nanobot.plugins.postgres.processes.signals import Gone, Here, Watches
+from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.ports import Clock
 
 GONE_SECONDS = 7.0

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 
-from nanobot.app.peers import ThisProcess
+from loguru import logger
+
+from nanobot.agent.worker import Worker
+from nanobot.app.peers import SCHEDULER, SharedStore
 from nanobot.bus.core import Bus
+from nanobot.channels.chat_leases import ChatLeases
 from nanobot.plugins.common.store.runs import StoredRuns
-from nanobot.plugins.postgres.processes import left_work
+from nanobot.plugins.postgres.processes.attended_chats import AttendedChats
 from nanobot.plugins.postgres.processes.channel_lease import ChannelLease
 from nanobot.plugins.postgres.processes.chat_leases import SharedChatLeases
+from nanobot.plugins.postgres.processes.lane_leases import LaneLeases
 from nanobot.plugins.postgres.processes.over_store import OverStore
-from nanobot.plugins.postgres.processes.peers import PeerProcesses
+from nanobot.plugins.postgres.processes.peers import NO_WORK, PeerProcesses
+from nanobot.plugins.postgres.processes.serving import LeasedChannel
+from nanobot.plugins.postgres.processes.this_process import ThisProcess, this_process
 from nanobot.plugins.postgres.store.beats import Beats
 from nanobot.plugins.postgres.store.leases import SqlLeases
 from nanobot.plugins.postgres.store.notices import Notices
-from nanobot.session.journal import Journal
+from nanobot.ports import Channel
+from nanobot.seam.offers import Offers
 from nanobot.store.database.database import Database
 from nanobot.store.unit import StoreContext
+from nanobot.supervision import Work
 
 
-class Leased:
+class Leased(SharedStore):
     """See channels.sharing.Sharing. `beats` renew the leases of this process; `line` is the channel
     of notices that it listens on."""
 
@@ -30,18 +39,46 @@ class Leased:
         self._leases = SqlLeases(database, writer)
         self.beats = Beats(self._leases, writer.clock, line)
         self.clock = writer.clock
+        self.shared: list[str] = []
+        """The channels whose chats several processes may send to."""
+        self._alone: set[str] = set()
 
     def turn(self, name: str, *, shares: bool = False) -> ChannelLease:
+        """The right to serve the channel of that name, or to do what a name in parentheses says.
+        `shares`: the holder lets other processes send to the channel's chats."""
         return ChannelLease(name, self.beats, self.clock, shares=shares)
 
-    def chats(self, channel: str, journal: Journal) -> SharedChatLeases:
-        return SharedChatLeases(channel, journal, self._leases, self.clock)
+    def chats(
+        self, name: str, channel: Channel, bus: Bus, attended: Callable[[str], bool] | None
+    ) -> ChatLeases:
+        if channel.capabilities.waits and attended is not None:
+            return AttendedChats(bus.journal, self.clock, attended)
+        if channel.capabilities.waits:
+            return ChatLeases(bus.journal)
+        if channel.capabilities.shared:
+            self.shared.append(name)
+        turn = self.turn(name, shares=channel.capabilities.shared)
+        leased = LeasedChannel(name, channel, bus, turn, self.clock)
+        return SharedChatLeases(name, bus.journal, self._leases, self.clock, leased)
 
-    async def outbox(self, channel: str, bus: Bus) -> None:
-        await left_work.outbox(channel, bus, self.clock)
+    async def alone(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        turn = self.turn(name)
 
-    async def files(self, channel: str, bus: Bus) -> None:
-        await left_work.files(channel, bus, self.clock)
+        async def working() -> None:
+            self._alone.add(name)
+            try:
+                await work()
+            finally:
+                self._alone.discard(name)
+
+        while True:
+            await turn.wait()
+            logger.info("{}: this process does it now", name.strip("()"))
+            await turn.holding(working)
+
+    def schedules(self) -> bool:
+        """Whether this process fires jobs now."""
+        return SCHEDULER in self._alone
 
 
 class PostgresProcesses(Leased):
@@ -56,7 +93,16 @@ class PostgresProcesses(Leased):
         run = await self._runs.run(run_id)
         return run is None or run.ended_at is not None
 
-    def processes(self, bus: Bus, this: ThisProcess) -> PeerProcesses:
-        return PeerProcesses(
-            OverStore(self._notices, self.clock, self.beats, self._ended), bus, this
-        )
+    def processes(self, offers: Offers) -> PeerProcesses:
+        bus = offers.get(Bus)
+        works = NO_WORK
+        if bus.drives:
+            works = LaneLeases(offers.get(Worker), self._leases, bus, self.clock).works()
+        return self.told(bus, this_process(offers, self.schedules, self.shared), works)
+
+    def told(
+        self, bus: Bus, this: ThisProcess, more: Mapping[str, Work] = NO_WORK
+    ) -> PeerProcesses:
+        """The others, which are told about this process."""
+        over = OverStore(self._notices, self.clock, self.beats, self._ended)
+        return PeerProcesses(over, bus, this, more)

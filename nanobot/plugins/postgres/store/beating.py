@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.postgres.store import lane_leases
 from nanobot.plugins.postgres.store.beats import Beat, Held
 from nanobot.plugins.postgres.store.chat_claims import PREFIX
 from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
-from nanobot.session.lease import CHANNEL
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
@@ -93,12 +94,6 @@ def free_dead(connection: sa.Connection, owner: str) -> bool:
     """Release the leases of a disconnected process. Returns False if it has connected again."""
     if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
         return False
-    free_lanes(connection, owner)
+    lane_leases.free_all(connection, owner)
     connection.execute(sa.delete(_l).where(_l.c.owner == owner))
     return True
-
-
-def free_lanes(connection: sa.Connection, identity: str) -> None:
-    """Free all lanes of an identity, and fence off its processes."""
-    theirs = sa.update(_s).where(_s.c.owner.startswith(identity, autoescape=True))
-    connection.execute(theirs.values(token=_s.c.token + 1, owner=None, lease_until=None))

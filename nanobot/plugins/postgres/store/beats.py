@@ -14,8 +14,8 @@ from loguru import logger
 
 from nanobot.errors import StoreError
 from nanobot.plugins.common.looks import slept
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.ports import Clock
-from nanobot.session.lease import CHANNEL
 
 _AGAIN_SECONDS = 1.0
 """Delay after a failed beat."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.plugins.postgres.store.chat_claims import shared_name
-from nanobot.session.lease import CHANNEL
+from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore, insert_or_set
 from nanobot.store.unit import StoreContext, store_now

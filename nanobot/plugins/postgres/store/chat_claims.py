@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
-from nanobot.session.lease import CHAT
+from nanobot.plugins.postgres.store.lease_terms import CHAT
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import SERVER_CLOCK, insert
 from nanobot.store.database.prepared import Prepared

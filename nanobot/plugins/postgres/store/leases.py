@@ -1,4 +1,4 @@
-"""The leases of channels, processes and chats over SQL: every verb is one function in one
+"""The leases of lanes, channels, processes and chats over SQL: every verb is one function in one
 transaction."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.plugins.postgres.store import beating, channel_leases
+from nanobot.plugins.postgres.store import beating, channel_leases, lane_leases
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.session.outbox import Taken
 from nanobot.store.journal.outbox import next_outbound
@@ -56,6 +56,7 @@ class SqlLeases(SqlStore):
     leave_channel = verb(channel_leases.leave)
     beat = verb(beating.beat)
     free_dead = bare_verb(beating.free_dead)
+    renew = verb(lane_leases.renew)
     take_chat = verb(take_chat)
     renew_chats = verb(renew_chats)
     leave_chats = verb(leave_chats)

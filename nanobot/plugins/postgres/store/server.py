@@ -9,15 +9,15 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreError, UsageError
-from nanobot.plugins.postgres.store import beating, channel_leases
+from nanobot.plugins.postgres.store import channel_leases, lane_leases
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.identity import identity_of
+from nanobot.plugins.postgres.store.lease_terms import LANE
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.plugins.postgres.store.reaching import until_reached
 from nanobot.plugins.postgres.store.transfer import head_of, move, patiently
 from nanobot.ports import Clock
-from nanobot.session.lease import LANE
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import T, Work
 from nanobot.store.database.sqlite import SqliteDatabase
@@ -117,6 +117,7 @@ def _bring_up_to_date(database: PostgresDatabase) -> None:
 
 def _upgrade(connection: sa.Connection) -> None:
     patiently(connection)
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0").close()  # of a step
     migrate.upgrade(connection)
 
 
@@ -137,7 +138,7 @@ def make_schema(connection: sa.Connection) -> None:
 
 def _bury(connection: sa.Connection, identity: str) -> None:
     """The previous holder of this identity is dead: release everything it held."""
-    beating.free_lanes(connection, identity)
+    lane_leases.free_all(connection, identity)
     channel_leases.free_all(connection, identity)
 
 

@@ -20,6 +20,7 @@ from nanobot.errors import ToolError
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.optional import command
 from nanobot.plugins.common.processes import end, kill
+from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess, SandboxView
 from nanobot.plugins.shell.sandbox import landlock, launcher
 from nanobot.plugins.shell.sandbox.control_group import grouped, no_groups
 from nanobot.plugins.shell.sandbox.file_wall import (
@@ -39,7 +40,6 @@ from nanobot.plugins.shell.sandbox.proxy import PORT, EgressProxy, proxy_environ
 from nanobot.plugins.shell.sandbox.seccomp import system_call_filter
 from nanobot.plugins.shell.sandbox.view import ETC, MERGED, SEARCH_PATH, SYSTEM, SandboxLimits
 from nanobot.text import Sentence
-from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView
 
 REMEDY = f"{command('sandbox')}, or install the distribution's bubblewrap package"
 ALLOW = (

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from nanobot.plugins.common.walls import SandboxView
 from nanobot.plugins.shell.sandbox import landlock
 from nanobot.plugins.shell.sandbox.own_files import own_files
 from nanobot.plugins.shell.sandbox.seccomp import system_call_filter
 from nanobot.plugins.shell.sandbox.view import ETC, SEARCH_PATH, SYSTEM
 from nanobot.text import Sentence
-from nanobot.tools.walls import SandboxView
 
 INSIDE = Path("/.nanobot-landlock")
 """The path in the sandbox of the program that sets up the wall."""

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.hosts import HostList, entry_of
 from nanobot.plugins.shell.sandbox.proxy_request import (
     MAX_HEAD_BYTES,
@@ -23,7 +24,6 @@ from nanobot.plugins.shell.sandbox.proxy_request import (
     parse_request,
 )
 from nanobot.text import quoted
-from nanobot.tools.walls import NetworkAccess
 
 PORT = 3128
 """Its port on the sandbox's loopback."""

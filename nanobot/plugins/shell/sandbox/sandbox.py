@@ -17,6 +17,7 @@ import msgspec
 from nanobot.errors import ConfigError, ToolError
 from nanobot.plugins.common.processes import end
 from nanobot.plugins.common.protected import protected_paths
+from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess, SandboxView
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
 from nanobot.plugins.shell.sandbox.control_group import grouped
@@ -24,7 +25,6 @@ from nanobot.plugins.shell.sandbox.file_wall import AloneWall, alone, no_wall_al
 from nanobot.plugins.shell.sandbox.view import SEARCH_PATH
 from nanobot.propagation import sent_as_variables
 from nanobot.text import Sentence
-from nanobot.tools.walls import NetworkAccess, SandboxProcess, SandboxView
 
 # Only these environment variables of the caller are visible inside; all others may contain keys.
 _ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "TZ"})

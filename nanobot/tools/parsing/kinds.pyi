@@ -1,0 +1,1 @@
+from nanobot.plugins.common.file_readers import FileReaders as FileReaders
