@@ -8,7 +8,6 @@ import asyncio
 import random
 from collections import Counter, deque
 from collections.abc import Iterator
-from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
@@ -117,7 +116,8 @@ class Life:
 
     async def whole(self) -> None:
         """Live until everything is said and answered."""
-        with patch.object(tool_calls, "_QUICK_SECONDS", self.quick):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(tool_calls, "_QUICK_SECONDS", self.quick)
             while not await self._once():
                 assert self.lives < 60
 
