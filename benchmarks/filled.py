@@ -20,13 +20,13 @@ import sqlalchemy as sa
 from benchmarks import filled_rows as rows
 from benchmarks.filled_rows import CHANNEL, DAY, PROFILE, TEXT, Row, Size, Timeline, key_of
 from nanobot.messages import Address
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.providers.base import Usage
 from nanobot.session import entries as log
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 PROMPT = "0" * 64

@@ -19,11 +19,11 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.providers.base import ModelProfile
 from nanobot.session.approvals import Approval, digest
 from nanobot.session.provenance import Provenance
 from nanobot.session.runs import RunUsage
-from nanobot.triggers.jobs import Plan
 
 Row: TypeAlias = dict[str, Any]
 

@@ -26,6 +26,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sen
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.entries import ModelCallEntry, ReplyEntry
@@ -33,7 +34,6 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 

@@ -18,8 +18,11 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.approvals.port import ApprovalAnswer
+from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -33,7 +36,7 @@ from nanobot.plugins.runs.store import ToolCalls
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ToolCall
-from nanobot.session.approvals import Approval, ApprovalAnswer, Parked, digest
+from nanobot.session.approvals import Approval, Parked, digest
 from nanobot.session.entries import (
     ModelCallEntry,
     ReplyEntry,
@@ -50,7 +53,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.triggers.jobs import Plan
 from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, runs_of
 
 EXEC = '{"command": "ls -l"}'
@@ -71,6 +73,7 @@ class Verbs:
         self._tasks = SqlTasks(database, writer)
         self._journal = SqlJournal(database, writer)
         self._records = SqlRecords(database, writer)
+        self._approvals = SqlApprovals(database, writer)
         self._calls = ToolCalls(database, writer)
         self._chats = SqlChatHistory(database, writer, [[CHANNEL], ["cli"]])
         self._jobs = SqlJobs(database, writer)
@@ -179,10 +182,10 @@ class Verbs:
         assert isinstance(parked, Parked)
         await self._timed.named("held", journal.held(claim.lane.session_key))
         listed = await self._timed.named(
-            "approvals list", self._records.approvals(session="", state="open", limit=50)
+            "approvals list", self._approvals.approvals(session="", state="open", limit=50)
         )
         given = ApprovalAnswer(state="denied", by="owner", always=True)
-        await journal.answer(max(one.id for one in listed), given)
+        await self._approvals.answer(max(one.id for one in listed), given)
         again = await journal.claim(claim.lane.session_key, self._ids.run_id(), "UTC")
         assert again is not None
         await journal.release(again.lane, again.run)
@@ -243,7 +246,7 @@ class Verbs:
         calls = self._calls.listed(session=key, name="", limit=50)
         await timed.named("tools history", calls)
         await timed.named("chats of a channel", records.chats(CHANNEL))
-        await timed.named("rules", records.rules())
+        await timed.named("rules", self._approvals.rules())
         await timed.named("pair list", self._pairings.listed(state="", limit=50))
         await timed.named("usage", self._usage.rows("person", "2000-01-01", {}))
         await timed.named("remember: due", self._remembering.due(60.0))

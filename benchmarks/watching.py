@@ -27,7 +27,7 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.events.trigger import Events
 from nanobot.system import SystemClock
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken
 
 
 class Memory:

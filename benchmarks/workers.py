@@ -30,12 +30,12 @@ from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.postgres.processes.sharing import PostgresProcesses
 from nanobot.plugins.postgres.processes.this_process import ThisProcess
 from nanobot.plugins.postgres.store.notices import Notices
 from nanobot.session.inbox import Admission
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 CHANNEL = "bench"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL, WEB, Address
 
@@ -45,14 +43,6 @@ def session_of(chat_id: str) -> str:
 def session_at(address: Address) -> str:
     """The session that logs messages sent to a chat unasked."""
     return session_of(address.chat_id) if address.channel == WEB else str(address)
-
-
-def is_within(session_key: str, names: Sequence[str]) -> bool:
-    """Whether a session has one of these names, or begins with one that ends with a colon."""
-    return any(
-        session_key.startswith(name) if name.endswith(":") else session_key == name
-        for name in names
-    )
 
 
 def owners_alone(address: Address) -> bool:

@@ -147,8 +147,6 @@ def sparing_authorities() -> Iterator[None]:
             ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]
             for thread in loading:
                 thread.join()
-            for thread in loading:
-                thread.join()
 
 
 def raise_open_files() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.common.store.outbox import SqlOutbox
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
@@ -12,6 +13,7 @@ from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.verbs import SqlStore
 
 
 def outbox_of(records: Records) -> SqlOutbox:
@@ -44,3 +46,12 @@ def consuming(journal: Journal) -> Consuming:
 def lists_of(records: Records) -> SessionLists:
     assert isinstance(records, SqlRecords)
     return SessionLists(records.database, records.writer)
+
+
+def approvals_of(over: SqlStore) -> SqlApprovals:
+    return SqlApprovals(over.database, over.writer)
+
+
+def asked_of(records: Records) -> SqlApprovals:
+    assert isinstance(records, SqlRecords)
+    return approvals_of(records)

@@ -44,7 +44,6 @@ ROOMS = frozenset(
             "propagation.py",
             "pytest_cases.py",
             "retries.py",
-            "trace_ids.py",
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "troubles.py",

@@ -12,6 +12,7 @@ import pytest
 from nanobot.app.roles import ROLES, roles_of
 from nanobot.cli import _roles_of_gateway
 from nanobot.config.loader import load, survey
+from nanobot.plugins.common.http.settings import WebSettings
 
 yaml: Any = import_module("yaml")  # without types
 
@@ -76,7 +77,8 @@ def test_a_service_of_compose_is_configured_by_keys_that_there_are(
     shared = [volume.partition(":")[2] for volume in service["volumes"]]
     for folder in (config.workspace, Path(config.blobs)):
         assert any(folder.is_relative_to(mount) for mount in shared)
-    port = config.web.port if name == "web" else config.web.health_port
+    web = config.of(WebSettings)
+    port = web.port if name == "web" else web.health_port
     assert f"127.0.0.1:{port}/readyz" in service["healthcheck"]["test"][-1]
     assert int(service["stop_grace_period"].rstrip("s")) > config.drain_seconds
 
@@ -95,7 +97,8 @@ def test_a_deployment_of_kubernetes_is_configured_by_keys_that_there_are(
     assert Path(settings["NANOBOT_HOME"]).parent == Path(mounts["home"])
     for folder in (config.workspace, Path(config.blobs)):
         assert folder.is_relative_to(mounts["shared"])
-    port = config.web.port if name == "nanobot-web" else config.web.health_port
+    web = config.of(WebSettings)
+    port = web.port if name == "nanobot-web" else web.health_port
     for probe, path in (("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
         assert container[probe]["httpGet"] == {"path": path, "port": port}
     assert pod["terminationGracePeriodSeconds"] > config.drain_seconds

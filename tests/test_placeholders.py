@@ -10,7 +10,7 @@ from tests.syntax import ROOT, SOURCES
 from tests.syntax import nodes as nodes_of
 
 TEMPLATES = {
-    "nanobot/cli/logs.py": {"level"},  # loguru puts it in
+    "nanobot/plugins/terminal/log.py": {"level"},  # loguru puts it in
     "nanobot/plugins/embedded/answers/__init__.py": {"model"},
     "nanobot/plugins/page/page_files.py": {"name"},  # of a route
 }

@@ -23,7 +23,7 @@ from nanobot.troubles import TROUBLES, Troubles
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
     *("plugins/kit/", "plugins/terminal/", "plugins/setup/"),
-    *("plugins/mcp/serving", "plugins/library/", "agent/service/requests.py"),
+    *("plugins/mcp/serving", "plugins/library/", "plugins/common/run_client.py"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""
 
@@ -39,7 +39,7 @@ HANDLED = {
         "the work that holds the lease is supervised"
     ),
     "channels/outage.py:*: waiting": "it sleeps",
-    "providers/model_choice.py:": "the caller's operation fails",
+    "plugins/auto/finding.py:": "the caller's operation fails",
     "server/control.py:control: events": "the connection is within a boundary",
     "plugins/openai/event_stream.py:web: comments": "the request is within a boundary",
     "plugins/mcp/servers.py:MCP server *": "`Server.run` is a boundary within a loop",

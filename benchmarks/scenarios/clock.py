@@ -10,12 +10,12 @@ from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import BenchmarkError, Stage, Subject
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.jobs.timer import LOOK_SECONDS, CronService
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds
 from nanobot.testing.machine import ManualClock
 

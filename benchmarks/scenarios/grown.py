@@ -16,12 +16,12 @@ from benchmarks.verbs import Verbs
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import StoreContext
 from nanobot.system import RandomIds, SystemClock
 

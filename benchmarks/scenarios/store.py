@@ -15,6 +15,7 @@ from typing import TypeVar
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import Stage, Subject
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, Sender
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import ModelProfile, ToolCall
 from nanobot.session.entries import (
@@ -30,7 +31,6 @@ from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending, PromptSnapshot
 from nanobot.session.states import RunState
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.run_log import RunLog
 from nanobot.agent.step import StepLimits
 from nanobot.bus.core import Bus
+from nanobot.errors import OverBudget
 from nanobot.labels import NOTHING, Label, Speaker, of
 from nanobot.messages import (
     Address,
@@ -50,7 +51,7 @@ from nanobot.text import Sentence, Spans, clean
 class ActiveRun:
     """A run that is being driven. Only this object writes the run's log (with the verbs below) and
     sends its events. `answer`: the model's latest answer while it is not yet in the log; the next
-    verb that ends the run, or `record_reply`, commits it."""
+    verb that ends the run commits it, or `note`."""
 
     def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
         self.lane = claim.lane
@@ -62,6 +63,7 @@ class ActiveRun:
         self.log = RunLog(claim.run.id, claim.entries)
         self.rendered = Rendered()
         self.answer: ReplyEntry | None = None
+        self._noted: list[Body] = []
         self.partial = ""
         self.times = CallTimes(clock)
         self._outside = NOTHING
@@ -141,6 +143,7 @@ class ActiveRun:
 
     async def steer(self, zone: str) -> None:
         """Add later messages of the run's sender."""
+        await self.record()
         entries = await self._journal.take_pending(self.lane, self.run, zone)
         self.log.append(entries)
         if entries:
@@ -150,12 +153,17 @@ class ActiveRun:
     async def start_model(
         self, call: ModelCallEntry, variant: str, renewed: PromptSnapshot | None
     ) -> ModelCallEntry:
-        """Start a model call, with a new prompt if `renewed`, and discard what the last call
-        streamed. Returns the call, with its answer limited to the budget. Raises OverBudget."""
-        bodies: list[Body] = [call]
-        if renewed is not None:
-            bodies.insert(0, PromptEntry(digest=call.prompt, prompt_variant=variant))
-        entries = await self._journal.start_model(self.lane, self.run, bodies, renewed)
+        """Start a model call, with a new prompt if `renewed`, record what is noted with it, and
+        discard what the last call streamed. Returns the call, with its answer limited to the
+        budget. Raises OverBudget."""
+        prompt = PromptEntry(digest=call.prompt, prompt_variant=variant)
+        noted, self._noted = self._noted, []
+        bodies = [*noted, *([] if renewed is None else [prompt]), call]
+        try:
+            entries = await self._journal.start_model(self.lane, self.run, bodies, renewed)
+        except OverBudget:
+            self._noted = noted  # otherwise nobody knows whether it was committed
+            raise
         self.log.append(entries)
         started = entries[-1].body
         call = started if isinstance(started, ModelCallEntry) else call
@@ -165,16 +173,19 @@ class ActiveRun:
         return call
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
+        await self.record()
         return await self._journal.start_auxiliary(self.lane, self.run, call)
 
     async def start_retry(self, discarded: Usage) -> None:
         await self._journal.start_retry(self.lane, self.run, discarded)
 
-    async def record_answer(self) -> None:
-        """Record an answer with tool calls, before any of the tools is called."""
-        if self.answer is not None:
-            self.log.append(await self._journal.record_reply(self.lane, self.run, self.answer))
-            self.answer, self.partial = None, ""
+    def note(self, results: Sequence[Body] = ()) -> None:
+        """Add an answer with tool calls and results to the log. The next verb commits them, in its
+        own transaction if it starts a call. A crash loses them: nothing slow may come between."""
+        if noted := [*([] if self.answer is None else [self.answer]), *results]:
+            self.answer = None
+            self._noted += noted
+            self.log.note(noted, self._clock.now())
 
     async def hold_back(self, objection: ObjectionEntry) -> None:
         """Record the answer with an objection to it, so that it is not the run's answer."""
@@ -184,11 +195,24 @@ class ActiveRun:
             self.emit(EventKind.STATUS, state="objected", why=objection.text)
 
     async def start_tool(self, started: ToolStartedEntry) -> None:
-        self.log.append(await self._journal.start_tool(self.lane, self.run, started))
+        reply = self._noted[0] if len(self._noted) == 1 else None
+        if isinstance(reply, ReplyEntry):
+            self._noted, self.partial = [], ""
+            entries = await self._journal.record_reply(self.lane, self.run, reply, started)
+        else:
+            await self.record()
+            entries = await self._journal.start_tool(self.lane, self.run, started)
+        self.log.append(entries)
 
-    async def record(self, bodies: Sequence[Body], effects: Effects = ()) -> None:
-        """Record results of calls and stages, with messages to send and data to store."""
-        self.log.append(await self._journal.record_result(self.lane, self.run, bodies, effects))
+    async def record(self, results: Sequence[Body] = (), effects: Effects = ()) -> None:
+        """Record what is noted, and results of calls and stages, with messages to send and data to
+        store."""
+        bodies, self._noted = [*self._noted, *results], []
+        if bodies and isinstance(bodies[0], ReplyEntry) and bodies[0].tool_calls:
+            self.log.append(await self._journal.record_reply(self.lane, self.run, bodies.pop(0)))
+            self.partial = ""
+        if bodies or effects:
+            self.log.append(await self._journal.record_result(self.lane, self.run, bodies, effects))
         for effect in effects:
             if isinstance(effect, OutboundMessage):
                 self._bus.owed(effect.address)
@@ -207,6 +231,7 @@ class ActiveRun:
 
     async def park(self, approval: Approval) -> ParkResult:
         """Ask a person. If that is possible, the run is now only a row and its lane is free."""
+        await self.record()
         result = await self._journal.park(self.lane, self.run, approval)
         if isinstance(result, NobodyReached):
             return result
@@ -232,6 +257,7 @@ class ActiveRun:
         own: Spans | None = None,
     ) -> bool:
         """End the run with its `last` entries and a message to its chat. True: more wait."""
+        await self.record()
         message = OutboundMessage(
             address=self.address,
             text=text,
@@ -279,6 +305,7 @@ class ActiveRun:
         return finished.more
 
     async def release(self) -> None:
+        await self.record()
         await self._journal.release(self.lane, self.run)
 
     def partial_reply(self) -> ReplyEntry:

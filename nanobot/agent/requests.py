@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from nanobot.agent.context import context
 from nanobot.agent.entry_messages import Rendered
 from nanobot.messages import RunOptions
-from nanobot.providers.base import ModelRequest
-from nanobot.providers.history import with_history
+from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.session.entries import Entry, ModelCallEntry
 from nanobot.session.runs import PromptSnapshot
 
@@ -27,12 +26,27 @@ def request_of(
     profile = call.profile
     return ModelRequest(
         model=profile.name,
-        messages=with_history(options.history, context(visible, snapshot, call, rendered)),
+        messages=_with_history(options.history, context(visible, snapshot, call, rendered)),
         tools=snapshot.tools if profile.tools else (),
         temperature=call.temperature,
         max_tokens=call.max_tokens,
         effort=call.effort,
     )
+
+
+def _with_history(
+    history: Iterable[tuple[str, str]] | None, messages: tuple[ChatMessage, ...]
+) -> tuple[ChatMessage, ...]:
+    """The messages with these (role, text) pairs, which a program gave instead of the session's own
+    history, after the system prompt."""
+    if not history:
+        return messages
+    system, *rest = messages
+    past = (
+        ChatMessage(role="assistant" if role == "assistant" else "user", content=text)
+        for role, text in history
+    )
+    return (system, *past, *rest)
 
 
 def request_digest(request: ModelRequest) -> str:

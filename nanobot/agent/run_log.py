@@ -30,9 +30,24 @@ class RunLog:
         self._summaries: list[Entry] = []
         self._messages: list[UserEntry] = []
         self._label = NOTHING
+        self._noted = 0
         self.append(entries)
 
+    def note(self, bodies: Sequence[Body], at: float) -> None:
+        """Add entries that the next transaction will commit; then `append` replaces them."""
+        last = self.entries[-1].seq if self.entries else 0
+        self._add([Entry(last + n, self._run_id, at, b) for n, b in enumerate(bodies, 1)])
+        self._noted += len(bodies)
+
     def append(self, entries: Sequence[Entry]) -> None:
+        """Add committed entries. The first of them are those that were noted, if any were."""
+        known, self._noted = entries[: self._noted], max(self._noted - len(entries), 0)
+        for log in (self.entries, self.steps) if known else ():
+            end = len(log) - self._noted
+            log[end - len(known) : end] = known
+        self._add(entries[len(known) :])
+
+    def _add(self, entries: Sequence[Entry]) -> None:
         self.entries.extend(entries)
         # Cached: these are read dozens of times in a run, and the log may be long.
         steps = [e for e in entries if e.run_id == self._run_id and e.body is not None]

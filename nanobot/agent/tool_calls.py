@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
+from nanobot.agent.asking import Asker, CallSite, refusal
 from nanobot.boundary import boundary
 from nanobot.errors import ToolError
 from nanobot.messages import EventKind, OutboundMessage
@@ -18,7 +19,6 @@ from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, Par
 from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
 from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
-from nanobot.tools.approval_request import ANOTHER_TOOL, CallSite, approval, nobody_to_ask
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision, Verdict
@@ -27,8 +27,14 @@ Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
 """Returns the delivery result of a message as text; "" if it is still open. Raises ToolError if the
 message will not arrive."""
 
+ANOTHER_TOOL = (
+    "not executed: its server changed this tool after the call was approved. "
+    "Make the call again if it is still needed."
+)
 MOST_AT_ONCE = 8
 """Maximum number of calls without effect made in parallel."""
+_QUICK_SECONDS = 0.05
+"""Calls without effect that take longer are made with their reply on disk."""
 _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is decided already")
 
 _EACH = PolicyDecision(
@@ -70,7 +76,8 @@ class _Batch:
 
 class ToolExecutor:
     """Makes the tool calls of runs, within `max_run_seconds` per run. If there is a `receipt`, it
-    is the result of a call that sends a message."""
+    is the result of a call that sends a message. Without an `asker`, calls that a person would have
+    to approve are refused."""
 
     def __init__(
         self,
@@ -79,20 +86,22 @@ class ToolExecutor:
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen
         receipt: Receipt | None = None,
+        asker: Asker | None = None,
     ) -> None:
         self._tools = tools
         self._clock = clock
         self.max_run_seconds = max_run_seconds
         self.retries = retries
         self._receipt = receipt
+        self._asker = asker
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
-        """Record the reply with the calls, then make them in order and record their results.
+        """Make the calls of a reply in order and record their results.
 
         Adjacent calls without effect are made in parallel. At the first call that needs a person's
         approval the run is parked, and this returns; that call and later ones wait.
         """
-        await active.record_answer()
+        active.note()
         batch = _Batch(self._clock)
         together: list[step.PendingCall] = []
         for requested in calls:
@@ -106,14 +115,14 @@ class ToolExecutor:
                 continue
             await self._side_by_side(active, together, batch)
             if decision.verdict is Verdict.ASK:
-                await self._record(active, batch)
+                await self._note(active, batch)
                 match await self._ask(active, pending, decision):
                     case Parked() as parked:
                         return parked
                     case AllowedForGood():  # logged now, so that the next step sees it
                         return None
                     case NobodyReached():
-                        why = nobody_to_ask(decision)
+                        why = refusal(decision, self._asker)
                         pending = msgspec.structs.replace(pending, refusal=why)
             elif decision.verdict is Verdict.DENY:
                 why = f"not executed: {pending.call.name} is not allowed here: {decision.why}"
@@ -122,7 +131,7 @@ class ToolExecutor:
                 pending = msgspec.structs.replace(pending, approved=True)
             await self._call_one(active, pending, batch)
         await self._side_by_side(active, together, batch)
-        await self._record(active, batch)
+        await self._note(active, batch)
         return None
 
     def _as_approved(self, pending: step.PendingCall) -> step.PendingCall:
@@ -145,6 +154,8 @@ class ToolExecutor:
     async def _ask(
         self, active: ActiveRun, pending: step.PendingCall, decision: PolicyDecision
     ) -> ParkResult:
+        if self._asker is None:
+            return NobodyReached()
         place = CallSite(
             run=active.run,
             messages=active.messages,
@@ -153,7 +164,7 @@ class ToolExecutor:
             tainted=active.tainted,
             label=active.label,
         )
-        question = approval(self._tools, place, pending.call, decision, self._clock.now())
+        question = self._asker(self._tools, place, pending.call, decision, self._clock.now())
         return NobodyReached() if question is None else await active.park(question)
 
     async def _call_one(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
@@ -162,15 +173,17 @@ class ToolExecutor:
             call.name, call.arguments, _context(active, pending)
         )
         if touches_world:
-            await self._record(active, batch)
+            await self._note(active, batch)
             started = ToolStartedEntry(
                 call=pending.model_call, index=pending.index, name=pending.call.name
             )
             await active.start_tool(started)
+        elif pending.refusal is None:
+            await active.record()
         batch.begin()
         await self._perform(active, pending, batch)
         if touches_world or batch.effects:  # the next call may read data that this one stores
-            await self._record(active, batch)
+            await self._note(active, batch)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
         return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
@@ -188,14 +201,21 @@ class ToolExecutor:
                 await self._perform(active, pending, batch)
 
         async with asyncio.TaskGroup() as tasks:
-            for pending in together:
+            made = [
                 tasks.create_task(make(pending), name=f"call {pending.index} of {active.run.id}")
+                for pending in together
+            ]
+            if made and (await asyncio.wait(made, timeout=_QUICK_SECONDS))[1]:
+                await active.record()
         together.clear()
         batch.results[place:] = sorted(batch.results[place:], key=lambda result: result.index)
 
-    async def _record(self, active: ActiveRun, batch: _Batch) -> None:
-        if batch.results:
-            await active.record(*batch.taken())
+    async def _note(self, active: ActiveRun, batch: _Batch) -> None:
+        results, effects = batch.taken()
+        if effects:
+            await active.record(results, effects)
+        else:
+            active.note(results)
 
     async def _perform(self, active: ActiveRun, pending: step.PendingCall, batch: _Batch) -> None:
         """Make one call. Every failure becomes a result for the model."""

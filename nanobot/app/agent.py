@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.service.accompanying import accompanied
-from nanobot.agent.service.requests import RunClient
-from nanobot.agent.service.run_service import RunService
+from nanobot.agent.service.programs import NO_PROGRAMS, PROGRAMS, Programs
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
@@ -21,6 +21,7 @@ from nanobot.channels.receipts import Receipts
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
+from nanobot.seam.installed import provided
 from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
@@ -31,7 +32,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies of an agent. `types`: perform runs that no model does. `before`: called before a
     run acts. `check`: looks at answers before they are given. `summarizing`: makes
     summaries. `serves`: whether a channel is served here, so that the agent can wait for its
-    receipts. `received`: stores pictures from programs."""
+    receipts. `received`: stores pictures from programs. `asker`: asks people about calls."""
 
     bus: Bus
     records: Records
@@ -49,6 +50,7 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     received: Received | None = None
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
+    asker: Asker | None = None
     propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 
@@ -56,7 +58,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """An agent; it is idle until its worker runs."""
 
     worker: Worker
-    run_service: RunService
+    run_service: Programs
     model_calls: ModelCaller
     tool_calls: ToolExecutor
 
@@ -80,6 +82,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         dependencies.settings.limits.max_run_seconds,
         dependencies.retries,
         Receipts(bus.journal, clock, dependencies.serves).of,
+        dependencies.asker,
     )
     runner = Runner(
         *(bus, models, calls, clock),
@@ -89,12 +92,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         accompanied(dependencies.propagation),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
-    client = RunClient(bus, worker, clock, lambda: False)
-    return AgentParts(
-        worker=worker,
-        model_calls=models,
-        tool_calls=calls,
-        run_service=RunService(
-            client, bus.journal, tools, dependencies.received, clock, dependencies.ids
-        ),
-    )
+    programs, for_programs = provided(PROGRAMS), NO_PROGRAMS
+    if programs is not None:
+        for_programs = programs(bus, worker, tools, dependencies.received, clock, dependencies.ids)
+    return AgentParts(worker=worker, model_calls=models, tool_calls=calls, run_service=for_programs)

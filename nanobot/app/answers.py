@@ -1,4 +1,4 @@
-"""What plugins say of the answers of runs: checks before they are given, and remarks afterwards."""
+"""What plugins say of the answers of runs before they are given."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.runner import Check
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
-from nanobot.operations.remarks import Remarking, Remarks
-from nanobot.seam.given import functions, of_kind
-from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.given import of_kind
 from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
 from nanobot.text import clean
 
@@ -26,26 +24,10 @@ Looking: TypeAlias = Callable[[Sequence[Entry]], str | Awaitable[str | None] | N
 is fine."""
 
 
-def remarks_of(plugged: Plugged) -> Remarks:
-    """The remarks of the plugins that are on."""
-    remarking: list[tuple[str, Remarking]] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        remarking.extend((found.name, function) for function in functions(given))
-
-    plugged.each("remarks", use)
-    return Remarks(remarking)
-
-
 def check_of(plugged: Plugged) -> Check | None:
     """The checks of the plugins that are on, in their order; None if there are none. The first
     objection counts. If a check fails, this is reported, and the others are made."""
-    checks: list[tuple[str, Looking]] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        checks.extend((found.name, function) for function in functions(given))
-
-    plugged.each("answer_checks", use)
+    checks = plugged.functions("answer_checks")
     if not checks:
         return None
 
@@ -54,12 +36,12 @@ def check_of(plugged: Plugged) -> Check | None:
         answer = entries[-1].body
         if not isinstance(answer, ReplyEntry):
             return None
-        for name, function in checks:
+        for found, function in checks:
             text = ""
-            with boundary(f"the check of an answer by the plugin {name}"):
+            with boundary(f"the check of an answer by the plugin {found.name}"):
                 text = await _looked(function, entries)
             if text:
-                return ObjectionEntry(call=answer.call, text=text, by=name)
+                return ObjectionEntry(call=answer.call, text=text, by=found.name)
         return None
 
     return check

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
@@ -15,9 +16,7 @@ from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
-from nanobot.app.following import FollowingParts, follow_all
 from nanobot.app.gateway_parts import Parts
-from nanobot.app.home_admin import LocalHome
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
@@ -26,13 +25,14 @@ from nanobot.app.parts import (
     prompt_of,
     transcriber_of,
 )
-from nanobot.app.peers import SCHEDULER, ServedChannels, sharing_of
+from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.settings import capacity, run_settings
 from nanobot.app.tools import builtin_tools
+from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
@@ -40,7 +40,7 @@ from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
 from nanobot.operations.home import LiveChanges
-from nanobot.operations.spending import Spending
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -49,6 +49,7 @@ from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
 from nanobot.server.current_runs import CurrentRuns
@@ -67,8 +68,6 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.clocks import known_zone
-from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.labelled_files import LabelledFiles
@@ -125,7 +124,7 @@ class _Assembly:
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.received = Received(self.blobs, self.files)
         self.records = SqlRecords(store.database, store.writer)
-        self.jobs: JobService | None = None
+        self.jobs: SharedJobs | None = None
         self.http = Http()
         policy = Policy(config.policy, bringing.rules_of(plugged))
         logged = program == Program()
@@ -159,7 +158,6 @@ class _Assembly:
             worker=agent.worker,
             models=self.models,
             received=self.received,
-            jobs=self.jobs,
             http=self.http,
             channels=channels,
             starter=self._starter(agent.worker, operations),
@@ -181,11 +179,12 @@ class _Assembly:
         offers.add_by_type(self.propagation, CurrentRuns())
         offers.add({Environment: machine.environ, Redactor: machine.redact})
         offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
+        offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
         self.http = offers.find(Http) or self.http
         offers.add({Http: self.http})
-        self.jobs = offers.find(JobService)
+        self.jobs = offers.find(SharedJobs)
         if self.jobs is not None:
             self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
         self.received.labels = offers.find(LabelledFiles)
@@ -226,16 +225,15 @@ class _Assembly:
         facts: Callable[[], Facts],
     ) -> Engine:
         clock = self.machine.clock
+        live = self.live
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.models,
             records=self.records,
-            spending=self.plugged.offers.find(Spending),
-            jobs=self.jobs,
             tools=self.tools,
-            home=LocalHome(
-                self.live,
+            home=HomeAdmin(
+                lambda: live.config,
                 self.machine.environ,
                 facts=facts,
                 restart=self.machine.restart,
@@ -244,9 +242,8 @@ class _Assembly:
             ),
             facts=facts,
             clock=clock,
-            zone=known_zone(self.machine.zone),
+            zone=shown_zone(self.machine.zone),
             began=self.machine.began,
-            remarks=answers.remarks_of(self.plugged),
         )
 
     def _register_tools(self) -> None:
@@ -262,8 +259,7 @@ class _Assembly:
             self.tools.register(added)
 
     def _agent(self) -> AgentParts:
-        settings, machine, models = self.config.agent, self.machine, self.models
-        tools = self.tools
+        settings = self.config.agent
         additions = before_runs.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
@@ -294,8 +290,8 @@ class _Assembly:
                 capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,
+                asker=provided(ASKER, self.plugged.on),
             )
         )
-        following = (machine, models, tools, prompt, agent, self.bus)
-        follow_all(self.live, FollowingParts(*following))
+        offers.add_by_type(agent)
         return agent

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from nanobot.agent.stages import Stages
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary
 from nanobot.errors import PluginBroken, StoreError
-from nanobot.seam.given import functions, listed
+from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import ReplyEntry
 
@@ -27,18 +26,14 @@ prompt."""
 
 def additions_to_prompts(plugged: Plugged) -> list[PromptAddition]:
     """What plugins add to prompts. If one fails, its parts are missing."""
-    additions: list[PromptAddition] = []
+    return [_contained(*each) for each in plugged.listed("prompt", PromptAddition)]
 
-    def use(found: FoundPlugin, given: Any) -> None:
-        for addition in listed(given, PromptAddition):
-            parts = partial(_parts, found, addition)
-            last = partial(_last, found, addition)
-            renew = partial(_renew, found, addition)
-            contained = {"parts": parts, "last": last, "renew": renew}
-            additions.append(msgspec.structs.replace(addition, **contained))
 
-    plugged.each("prompt", use)
-    return additions
+def _contained(found: FoundPlugin, addition: PromptAddition) -> PromptAddition:
+    parts = partial(_parts, found, addition)
+    last = partial(_last, found, addition)
+    renew = partial(_renew, found, addition)
+    return msgspec.structs.replace(addition, parts=parts, last=last, renew=renew)
 
 
 async def _parts(found: FoundPlugin, addition: PromptAddition, scope: str) -> Sequence[PromptPart]:
@@ -73,13 +68,7 @@ def _pass_on(found: FoundPlugin, caught: Caught) -> None:
 def stages_of(plugged: Plugged) -> Stages:
     """The stages of plugins, in order. If one fails, this is reported and the run continues without
     it."""
-    stages: list[Before] = []
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        stages.extend(partial(_run_stage, found, stage) for stage in functions(given))
-
-    plugged.each("stages", use)
-    return Stages(*stages)
+    return Stages(*(partial(_run_stage, *each) for each in plugged.functions("stages")))
 
 
 async def _run_stage(found: FoundPlugin, stage: Before, active: ActiveRun) -> None:

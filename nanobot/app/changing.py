@@ -16,7 +16,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Arriving, Bus, Outgoing
 from nanobot.errors import PluginBroken, StoreError, ToolError
 from nanobot.messages import OutboundMessage
-from nanobot.seam.given import functions, of_kind
+from nanobot.seam.given import of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.inbox import Admission
 from nanobot.tools.base import CallContext, ResultFilter, ToolOutput
@@ -31,15 +31,13 @@ RESULT_SECONDS = 60.0
 
 def take_changes(plugged: Plugged, bus: Bus) -> None:
     """Have plugins change the messages of a gateway."""
-
-    def arriving(found: FoundPlugin, given: Any) -> None:
-        bus.arrivals += [partial(_received, found.name, function) for function in functions(given)]
-
-    def outgoing(found: FoundPlugin, given: Any) -> None:
-        bus.outgoing += [contained(found.name, function) for function in functions(given)]
-
-    plugged.each("arrivals", arriving)
-    plugged.each("outgoing", outgoing)
+    bus.arrivals += [
+        partial(_received, found.name, function)
+        for found, function in plugged.functions("arrivals")
+    ]
+    bus.outgoing += [
+        contained(found.name, function) for found, function in plugged.functions("outgoing")
+    ]
 
 
 async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
@@ -63,11 +61,9 @@ def contained(name: str, change: Outgoing, seconds: float = OUTGOING_SECONDS) ->
 
 def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
     """Have plugins change results of calls. If one fails, so do the calls that it should filter."""
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        registry.results.extend(partial(_filtered, found, each) for each in functions(given))
-
-    plugged.each("results", use)
+    registry.results += [
+        partial(_filtered, found, function) for found, function in plugged.functions("results")
+    ]
     for name, fields in plugged.failures.items():
         if "results" in fields:
             registry.results.append(partial(_withheld, name))

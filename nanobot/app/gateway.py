@@ -14,7 +14,6 @@ from loguru import logger
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
-from nanobot.app.following import follow_plugins
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.hosting import ChannelStarter
@@ -34,6 +33,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.server.control import ControlServer
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.server.protocol import Hello
+from nanobot.session.decisions import Decisions
 from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
 from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
@@ -194,7 +194,6 @@ class Gateway:
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
         await store.guard.look_through()
-        follow_plugins(plugged, parts.live)
         return parts
 
     def _store(self, command: str, plugged: Plugged) -> Store:
@@ -280,13 +279,19 @@ class Gateway:
 
 
 async def _say_what_waits(parts: Parts) -> None:
-    """Log how many background runs wait because no plugin does them."""
-    if parts.plugged.offers.find(RunTypes) is not None:
-        return
-    ready = await parts.engine.journal.ready()
+    """Log how many runs wait because no plugin does them, or none takes a person's decision."""
+    offers, engine = parts.plugged.offers, parts.engine
+    ready = [] if offers.has(RunTypes) else await engine.journal.ready()
     if waiting := sum(TASKS.is_of(lane.session_key) for lane in ready):
         logger.warning(
             "{} background run(s) wait for the plugin tasks, which is not on: "
             "`nanobot plugins on tasks` switches it on",
             waiting,
+        )
+    asked = 0 if offers.has(Decisions) else (await engine.records.counts()).asked
+    if asked:
+        logger.warning(
+            "{} run(s) wait for a person, and the plugin approvals, which takes decisions, is not "
+            "on: `nanobot plugins on approvals` switches it on",
+            asked,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.service.run_service import RunService
+from nanobot.agent.service.programs import Programs
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.live_settings import LiveSettings
@@ -16,7 +16,6 @@ from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.faces import Http
 from nanobot.supervision import Work
-from nanobot.triggers.service import JobService
 from nanobot.workspace.received import Received
 
 
@@ -26,11 +25,10 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     engine: Engine
     operations: Dispatcher
-    run_service: RunService
+    run_service: Programs
     worker: Worker
     models: ProviderRegistry
     received: Received
-    jobs: JobService | None
     http: Http
     channels: HostedChannels
     starter: ChannelStarter

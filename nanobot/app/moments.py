@@ -7,8 +7,6 @@ from typing import Any
 
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import boundary
-from nanobot.seam.given import functions
-from nanobot.seam.installed import FoundPlugin
 from nanobot.text import Sentence
 
 CHANNELS_SECONDS = 10.0
@@ -46,11 +44,8 @@ async def _drained(what: Sentence, function: Any, seconds: float) -> None:
 
 def _given(plugged: Plugged, field: str) -> list[tuple[Sentence, Any]]:
     """The functions of plugins, each with what is said where it fails."""
-    found: list[tuple[Sentence, Any]] = []
+    return [(_named(field, found.name), each) for found, each in plugged.functions(field)]
 
-    def use(plugin: FoundPlugin, given: Any) -> None:
-        what: Sentence = f"{field} of the plugin {plugin.name}"
-        found.extend((what, function) for function in functions(given))
 
-    plugged.each(field, use)
-    return found
+def _named(field: str, plugin: str) -> Sentence:
+    return f"{field} of the plugin {plugin}"

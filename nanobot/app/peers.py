@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Protocol
 
 from nanobot.app.plugged import Plugged
 from nanobot.bus.core import Bus
@@ -58,3 +58,13 @@ def sharing_of(store: Store, plugged: Plugged) -> SharedStore:
     if not found:
         raise StoreError("the plugin of the database failed: `nanobot plugins list` says why")
     return found[0]
+
+
+class SharedJobs(Protocol):
+    """What does jobs that other processes change, too. A plugin offers it."""
+
+    on_announced: Callable[[], None] | None
+    """Called when this process changed jobs, because another process may have to do them."""
+
+    def look_at_all(self) -> None:
+        """Another process changed jobs: look at them now, and soon after at what it started."""

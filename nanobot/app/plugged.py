@@ -23,6 +23,7 @@ from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
+from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -49,7 +50,8 @@ class Plugged:
 
     def __init__(self, config: Config) -> None:
         self._switched: Switched = switched(config)
-        self._tables: Mapping[str, Any] = config.tables
+        self.tables: Mapping[str, Any] = config.tables
+        """The settings for functions that are called from now on."""
         self.failures: dict[str, dict[str, str]] = {}
         """Why which field of which plugin failed."""
         self.offers = Offers({Config: config})
@@ -77,6 +79,18 @@ class Plugged:
                 used += self._one(found, field, use, more)
         return used
 
+    def functions(self, field: str) -> list[tuple[FoundPlugin, Any]]:
+        """The functions that plugins give in that field, in order, each with its plugin."""
+        return self._several(field, functions)
+
+    def listed(self, field: str, kind: type[T]) -> list[tuple[FoundPlugin, T]]:
+        """The same of things of a type."""
+        return self._several(field, lambda given: listed(given, kind))
+
+    def _several(self, field: str, read: Callable[[Any], list[T]]) -> list[tuple[FoundPlugin, T]]:
+        several = self.each(field, lambda found, given: [(found, each) for each in read(given)])
+        return [each for some in several for each in some]
+
     async def each_awaited(
         self, field: str, use: Use[T], seconds: float, more: Things = NOTHING
     ) -> list[T]:
@@ -98,25 +112,11 @@ class Plugged:
         """The result of the function in a field. Raises any error of the function."""
         own: dict[Any, Any] = dict(more)
         own[Follow] = self.follows.get(found.name) or Follow()  # none if it is off
-        if found.table in self._tables:
+        if found.table in self.tables:
             kind: Any = found.plugin.settings
             asked = Mapping[str, kind] if found.plugin.named else kind
-            own[asked] = self._tables[found.table]
+            own[asked] = self.tables[found.table]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
-
-    def take_table(self, table: str, config: Config) -> None:
-        """Give the functions that are called from now on this configuration's settings there."""
-        self._tables = {**self._tables, table: config.tables[table]}
-
-    def with_settings(self, config: Config) -> Plugged:
-        """The plugins that take over changes of their keys, as they were with that
-        configuration; for checks only."""
-        other = Plugged(config)
-        other.offers = self.offers.with_these({Config: config})
-        followed = {name for name, follow in self.follows.items() if follow.takes}
-        for name in set(other.on) - followed:
-            other.drop(name)
-        return other
 
     def _one(self, found: FoundPlugin, field: str, use: Use[T], more: Things) -> list[T]:
         with self.failing(found, field):

@@ -1,11 +1,10 @@
-"""The tools that every gateway has."""
+"""The tool that every gateway has."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from nanobot.app.parts import private_paths
-from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from nanobot.tools.message import message_tool
 from nanobot.tools.privacy import kept_apart
@@ -13,12 +12,8 @@ from nanobot.workspace.confinement import ConfinedFiles
 
 
 def builtin_tools(roots: ConfinedFiles, chats: Collection[str]) -> list[AnyTool]:
-    """The tools of the core. `chats`: the channels that `message` may write to."""
-    return [ask_tool(), *sending_tools(roots, chats)]
-
-
-def sending_tools(roots: ConfinedFiles, chats: Collection[str]) -> list[AnyTool]:
-    """The tool `message`. Unless only an owner reads, it cannot send private files."""
+    """The tool `message`, which may write to these channels. Unless only an owner reads, it cannot
+    send private files."""
 
     def over(reached: ConfinedFiles) -> list[AnyTool]:
         return [message_tool(chats, reached)]

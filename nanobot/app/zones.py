@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.system import local_zone
@@ -11,3 +12,12 @@ from nanobot.system import local_zone
 def zone_of_home(settings: AgentSettings, environ: Mapping[str, str]) -> str:
     """`agent.zone`, or the machine's zone."""
     return settings.zone or local_zone(environ)
+
+
+def shown_zone(name: str) -> str:
+    """The zone whose clocks people see: that one, or UTC if the database of zones has none of that
+    name ("CET-1CEST")."""
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
+        return "UTC"

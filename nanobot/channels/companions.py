@@ -3,7 +3,8 @@ code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import msgspec
@@ -65,52 +66,62 @@ class Companion:
 class Companions:
     """Those of one channel. One that fails has no effect on the others, nor on the channel."""
 
-    def __init__(self, channel: str, each: Iterable[Companion]) -> None:
-        self._each = [(f"{type(one).__name__.lower()} of {channel}", one) for one in each]
+    def __init__(self, channel: str, each: Sequence[Companion]) -> None:
+        self._channel = channel
+        usual = {name: it for name, it in vars(Companion).items() if not name.startswith("_")}
+        self._able = {
+            name: [one for one in each if getattr(type(one), name) is not it]
+            for name, it in usual.items()
+        }
 
     def speaking(self) -> dict[str, Work]:
-        every = self._of(lambda each: each.speaking())
+        every = self._of("speaking", lambda each: each.speaking())
         return {name: work for works in every for name, work in works.items()}
 
     def receiving(self, intake: ChannelIntake) -> dict[str, Work]:
-        every = self._of(lambda each: each.receiving(intake))
+        every = self._of("receiving", lambda each: each.receiving(intake))
         return {name: work for works in every for name, work in works.items()}
 
     def up(self) -> None:
-        self._of(lambda each: each.up())
+        self._of("up", lambda each: each.up())
 
     def admitted(
         self, message: InboundMessage, outcome: Admitted, role: Role, *, performing: bool
     ) -> None:
-        self._of(lambda each: each.admitted(message, outcome, role, performing=performing))
+        self._of(
+            "admitted", lambda each: each.admitted(message, outcome, role, performing=performing)
+        )
 
     def shaped(self, message: OutboundMessage) -> OutboundMessage:
-        for what, each in self._each:
-            with boundary(what):
+        for each in self._able["shaped"]:
+            with self._contained(each):
                 message = each.shaped(message)
         return message
 
     def draft(self, address: Address) -> str | None:
-        drafts = self._of(lambda each: each.draft(address))
+        drafts = self._of("draft", lambda each: each.draft(address))
         return next((text for text in drafts if text is not None), None)
 
     def holds(self, key: str) -> bool:
-        return any(self._of(lambda each: each.holds(key)))
+        return any(self._of("holds", lambda each: each.holds(key)))
 
     async def release(self, key: str) -> None:
-        for what, each in self._each:
-            with boundary(what):
+        for each in self._able["release"]:
+            with self._contained(each):
                 await each.release(key)
 
     async def rest(self) -> None:
-        for what, each in self._each:
-            with boundary(what):
+        for each in self._able["rest"]:
+            with self._contained(each):
                 await each.rest()
 
-    def _of(self, call: Callable[[Companion], T]) -> list[T]:
+    def _contained(self, each: Companion) -> AbstractContextManager[object]:
+        return boundary(f"{type(each).__name__} of {self._channel}")
+
+    def _of(self, name: str, call: Callable[[Companion], T]) -> list[T]:
         found: list[T] = []
-        for what, each in self._each:
-            with boundary(what):
+        for each in self._able[name]:
+            with self._contained(each):
                 found.append(call(each))
         return found
 

@@ -24,6 +24,7 @@ def reception(operations: Dispatcher) -> Reception:
         partial=engine.partial,
         now=engine.now,
         in_order=CatchingUp,
+        decisions=operations.decisions,
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import CatchUp, History, Intake
-from nanobot.session.approvals import Approval
+from nanobot.session.decisions import Decisions
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.said import Order, Said, Waiting
@@ -46,18 +46,15 @@ class ChatRecords(Protocol):
         """The addresses where a channel's runs were requested, latest first."""
         ...
 
-    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
-        """Questions of a session ("": of all), in a state ("open": undecided)."""
-        ...
-
 
 class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the gateway that an intake asks. `partial`: what a session's run has said so
     far. `now`: in unix seconds. `in_order`: brings live and missed messages to an intake, see
-    ports.Intake."""
+    ports.Intake. `decisions`: takes what reactions decide."""
 
     commands: Commands
     records: ChatRecords
     partial: Callable[[str], ReplyEntry | None]
     now: Callable[[], float]
     in_order: Callable[[Intake, History], CatchUp]
+    decisions: Decisions | None = None

@@ -25,7 +25,7 @@ from nanobot.errors import (
     Refused,
     Uncertain,
 )
-from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Step
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import (
     Albums,
     BlobReader,
@@ -33,12 +33,10 @@ from nanobot.ports import (
     Clock,
     Confiding,
     Deleting,
-    Drafting,
     Editing,
     Filing,
     Ordering,
     OutboundPart,
-    Streaming,
 )
 from nanobot.text import Sentence
 
@@ -153,7 +151,7 @@ class PartSender:
         if person and part.file is None and isinstance(channel, Confiding):
             try:
                 if channel.confides(there, person):
-                    return await self._paced(address, lambda: channel.confide(there, person, part))
+                    return await self.paced(address, lambda: channel.confide(there, person, part))
             except Refused as refused:
                 logger.info(
                     "{}: this message cannot be shown to {} only: {}", address, person, refused
@@ -168,11 +166,11 @@ class PartSender:
         and a refused file as a line that says so. Raises DeliveryError: FormRefused if it must be
         rendered differently, or if files cannot be one message."""
         if part.file is None:
-            return await self._paced(address, lambda: self._text(address, part))
+            return await self.paced(address, lambda: self._text(address, part))
         if part.others:
             return await self._together(address, part, (part.file, *part.others))
         file = part.file
-        return await self._paced(address, lambda: self._file(address, part, file))
+        return await self.paced(address, lambda: self._file(address, part, file))
 
     async def _together(
         self, address: Address, part: OutboundPart, files: Sequence[Attachment]
@@ -180,7 +178,7 @@ class PartSender:
         """Send files as one message. Raises FormRefused if that is refused: the files are then sent
         and recorded one by one."""
         try:
-            return await self._paced(address, lambda: self._album(address, part, files))
+            return await self.paced(address, lambda: self._album(address, part, files))
         except Refused as error:
             logger.info("{}: {} files go one by one: {}", address, len(files), error)
             refused = FormRefused(str(error))
@@ -193,7 +191,7 @@ class PartSender:
         possible (the message is gone, or the part is a file) and it must be sent instead; and
         NotSent, because an edit can be repeated, if the outcome is unknown."""
         try:
-            await self._paced(address, lambda: self._edit(address, message_id, part), edit=True)
+            await self.paced(address, lambda: self._edit(address, message_id, part), edit=True)
         except OutcomeUnknown as error:
             raise NotSent(str(error)) from error
         return message_id
@@ -205,42 +203,9 @@ class PartSender:
         if not isinstance(channel, Deleting):
             return
         try:
-            await self._contained(address, lambda: channel.delete(there, message_id))
+            await self.contained(address, lambda: channel.delete(there, message_id))
         except DeliveryError as error:
             logger.info("{}: {} stays there: {}", address, message_id, error)
-
-    def drafts(self, address: Address) -> bool:
-        """Whether that chat shows drafts."""
-        channel = self._channel
-        return isinstance(channel, Drafting) and channel.drafts(self.moved.there(address))
-
-    async def draft(self, address: Address, key: str, part: OutboundPart) -> None:
-        """Show a draft, see ports.Drafting. The caller must keep to the rate."""
-        channel, there = self._channel, self.moved.there(address)
-        if not isinstance(channel, Drafting):
-            raise Refused("there are no drafts here")
-        await self._contained(address, lambda: channel.draft(there, key, part))
-
-    def streams(self, address: Address) -> bool:
-        """Whether that chat has growing messages."""
-        channel = self._channel
-        return isinstance(channel, Streaming) and channel.streams(self.moved.there(address))
-
-    async def start(
-        self, address: Address, part: OutboundPart, steps: Sequence[Step], reply_to: str | None
-    ) -> str:
-        """Start a growing message; see ports.Streaming."""
-        channel, there = self._channel, self.moved.there(address)
-        if not isinstance(channel, Streaming):
-            raise Refused("messages do not grow here")
-        return await self._paced(address, lambda: channel.start(there, part, steps, reply_to))
-
-    async def grow(self, address: Address, message_id: str, steps: Sequence[Step]) -> None:
-        """Extend one; see ports.Streaming. The caller must keep to the rate."""
-        channel, there = self._channel, self.moved.there(address)
-        if not isinstance(channel, Streaming):
-            raise Refused("messages do not grow here")
-        await self._contained(address, lambda: channel.grow(there, message_id, steps))
 
     async def find(self, address: Address, part: OutboundPart, since: float) -> str | None:
         """Look a part up, see ports.Channel. Raises OutcomeUnknown for any error of an adapter that
@@ -251,7 +216,7 @@ class PartSender:
         """
         there = self.moved.there(address)
         try:
-            return await self._contained(address, lambda: self._channel.find(there, part, since))
+            return await self.contained(address, lambda: self._channel.find(there, part, since))
         except Uncertain as uncertain:
             if self._arrived is None or not uncertain.perhaps:
                 raise
@@ -262,13 +227,14 @@ class PartSender:
             logger.info("{}: {} is {}", address, part.key, left[0] if left else "not there")
             return left[0] if left else None
 
-    async def _paced(
+    async def paced(
         self, address: Address, work: Callable[[], Awaitable[str]], *, edit: bool = False
     ) -> str:
+        """The result of a call to the platform, made when its rate allows. Raises DeliveryError."""
         await self.rates.turn(address.chat_id, edit=edit)
-        return await self._contained(address, work)
+        return await self.contained(address, work)
 
-    async def _contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
+    async def contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
         """Turn any error of an adapter that is not a DeliveryError into OutcomeUnknown."""
         failure: DeliveryError | None = None
         with boundary(f"sending to {address}") as caught:

@@ -25,9 +25,7 @@ def main() -> None:
     os.umask(0o077)
     streams.prepare()
     try:
-        if (wrong := streams.decode(sys.argv)) is not None:
-            _refuse(wrong)
-        _run()
+        _run(streams.decode(sys.argv))
     except KeyboardInterrupt:  # while modules are loaded: afterwards the commands handle it
         raise SystemExit(_INTERRUPTED) from None
     except OSError:
@@ -37,7 +35,7 @@ def main() -> None:
         raise SystemExit(1) from None
 
 
-def _run() -> None:
+def _run(undecoded: str | None) -> None:
     if sys.argv[1:] in (["--version"], ["version"]):
         # Scripts run it often, and loading the command parser takes a quarter of a second.
         sys.stdout.write(f"nanobot {__version__}\n")
@@ -48,7 +46,7 @@ def _run() -> None:
     # after it.
     gc.set_threshold(500_000)
     roles = _roles_of_gateway(sys.argv[1:])
-    if roles is not None:
+    if roles is not None and undecoded is None:
         # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic
         # are 14 MB and 0.25 s.
         serve_gateway(os.environ, roles)
@@ -56,16 +54,10 @@ def _run() -> None:
     from nanobot.cli.commands import perform  # noqa: PLC0415 - typer, which a gateway does not need
 
     try:
-        perform(os.environ, sys.argv[1:])
+        perform(os.environ, sys.argv[1:], undecoded)
     finally:
         # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()
-
-
-def _refuse(argument: str) -> None:
-    from nanobot.cli.exit_codes import refuse  # noqa: PLC0415 - only for an error
-
-    refuse(f"{argument!r} is not UTF-8")
 
 
 def serve_gateway(environ: Mapping[str, str], roles: Sequence[str]) -> None:

@@ -11,10 +11,12 @@ import typer
 from nanobot import __version__
 from nanobot.cli import USUAL_GARBAGE, plugin_commands, serve_gateway
 from nanobot.cli import generated as faces
+from nanobot.cli.exit_codes import errors
 from nanobot.cli.log_option import LogFormat, with_log_format
 from nanobot.cli.named import named
 from nanobot.cli.output import say, without_colours
 from nanobot.cli.top import TopLevel
+from nanobot.errors import UsageError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 
 app = typer.Typer(
@@ -76,8 +78,11 @@ def version() -> None:
 TopLevel.leading = plugin_commands.add(app, groups)
 
 
-def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
-    """Perform the command of these words, and exit."""
+def perform(environ: Mapping[str, str], words: Sequence[str], undecoded: str | None) -> None:
+    """Perform the command of these words, and exit; refused if one is not UTF-8 (`undecoded`)."""
+    if undecoded is not None:
+        with errors():
+            raise UsageError(f"{undecoded!r} is not UTF-8")
     if environ.get("NO_COLOR"):
         without_colours()
     named(app, words)(obj=environ)

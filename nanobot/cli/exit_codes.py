@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from nanobot.cli.language import said
 from nanobot.cli.output import warn
-from nanobot.errors import NanobotError, StoreError, UsageError
-from nanobot.text import Sentence
+from nanobot.errors import NanobotError, StoreError
 
 INTERRUPTED = 130
 
@@ -38,9 +37,3 @@ def errors() -> Iterator[None]:
             raise
         warn(f"nanobot: {error.filename}: {error.strerror}")
         raise SystemExit(StoreError.exit_code) from None
-
-
-def refuse(why: Sentence) -> None:
-    """End: the command line cannot be used."""
-    with errors():
-        raise UsageError(why)

@@ -26,7 +26,6 @@ _GROUPS = {
     "runs": "Runs: the assistant's work on each message.",
     "context": "What the model is shown.",
     "tools": "Tools of the model, and its calls.",
-    "approvals": "Approvals: pending and decided calls.",
     "policy": "What the model may do, and why.",
     "plugins": "Plugins: what nanobot can do, one capability each.",
     "channels": "The chats it lives in.",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from nanobot.cli.translated_help import translate
+from nanobot.cli.language import is_english
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 
+TRANSLATED_HELP: Interface[Callable[[Any], Any]] = Interface("translated_help")
+"""Gives a kind of formatter of help that speaks the language of the terminal, made of another."""
 _WHOLE = 1_000
 _LISTING = frozenset({"plugins"})
 """Groups that list their contents if no command is named."""
@@ -26,7 +32,9 @@ class Group(TyperGroup):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        translate(self)
+        if not is_english() and (translating := provided(TRANSLATED_HELP)) is not None:
+            for command in (self, *self.commands.values()):
+                command.context_class = _translated(translating)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each with its whole sentence, wrapped to the next line if it is long."""
@@ -50,6 +58,14 @@ class Group(TyperGroup):
         except typer.BadParameter as error:
             error.message = in_words(error.message)
             raise
+
+
+@lru_cache(maxsize=1)
+def _translated(translating: Callable[[Any], Any]) -> Any:
+    """The context of a command whose help is translated."""
+    usual: Any = TyperGroup.context_class
+    formatter = translating(usual.formatter_class)
+    return type("TranslatedContext", (usual,), {"formatter_class": formatter})
 
 
 def in_words(message: str) -> str:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loguru import logger
 
-from nanobot.cli.json_log import as_json
 from nanobot.cli.output import LogStream, harmless
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 
 if TYPE_CHECKING:
     from loguru import Record
 
+    from nanobot.bus.core import Bus
+
+Form: TypeAlias = "Callable[[Record], str]"
+"""Gives the line of a record, in which loguru fills in its fields."""
+LogRuns: TypeAlias = "Callable[[Bus], Awaitable[None]]"
+"""Logs the runs of a gateway until it is cancelled."""
+GATEWAY_LOG: Interface[Callable[[Path, Mapping[str, str]], LogRuns]] = Interface("gateway_log")
+"""Begins to keep the log of the gateway of a home, beside standard error."""
+JSON_LINES: Interface[Form] = Interface("json_lines")
 _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{exception}"
-_DATED_LINE = "{time:YYYY-MM-DD HH:mm:ss} {level: <7} {message}\n{exception}"
 
 
 def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> None:
@@ -24,35 +33,16 @@ def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> N
     `log_format` "", NANOBOT_LOG_FORMAT decides.
     """
     logger.remove()
-    if (log_format or environ.get("NANOBOT_LOG_FORMAT", "")) == "json":
-        _add(LogStream(colour=False), environ, level, as_json)
+    wanted = log_format or environ.get("NANOBOT_LOG_FORMAT", "")
+    if wanted == "json" and (as_json := provided(JSON_LINES)) is not None:
+        add(LogStream(colour=False), environ, level, as_json)
         return
     colour = sys.stderr.isatty() and not environ.get("NO_COLOR")
-    _add(LogStream(colour=colour), environ, level, _harmless(_LINE), colorize=colour)
+    add(LogStream(colour=colour), environ, level, without_control(_LINE), colorize=colour)
 
 
-def to_file(environ: Mapping[str, str], level: str, write: Callable[[str], None]) -> None:
-    """Also log to a file of the home, without colours and with the date."""
-    _add(write, environ, level, _harmless(_DATED_LINE))
-
-
-@contextmanager
-def to_function(
-    environ: Mapping[str, str], level: str, write: Callable[[str], None]
-) -> Iterator[None]:
-    """Within the context, the log goes to a function (from any thread): standard error is a
-    person's screen.
-    """
-    logger.remove()
-    _add(write, environ, level, "{level}: {message}")
-    try:
-        yield
-    finally:
-        to_stderr(environ, level)
-
-
-def _add(
-    sink: Any, environ: Mapping[str, str], level: str, form: Any, *, colorize: bool = False
+def add(
+    sink: Any, environ: Mapping[str, str], level: str, form: Form | str, *, colorize: bool = False
 ) -> None:
     """Log to `sink` from the level that NANOBOT_LOG names, or this one, up; without values of
     variables in tracebacks."""
@@ -60,7 +50,7 @@ def _add(
     logger.add(sink, level=least, format=form, colorize=colorize, diagnose=False, backtrace=False)
 
 
-def _harmless(line: str) -> Callable[[Record], str]:
+def without_control(line: str) -> Form:
     """That form of a line, whose message cannot control a terminal."""
 
     def form(record: Record) -> str:

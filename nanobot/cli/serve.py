@@ -18,13 +18,13 @@ from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli import USUAL_GARBAGE, streams
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.log_file import LogFile, kept_elsewhere, log_file_of
-from nanobot.cli.logs import to_file, to_stderr
+from nanobot.cli.logs import GATEWAY_LOG, LogRuns, to_stderr
 from nanobot.cli.output import say, warn, without_colours
-from nanobot.cli.run_log import log_runs
 from nanobot.config.loader import Config, load
+from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
-from nanobot.supervision import begin_all
+from nanobot.seam.installed import provided
+from nanobot.supervision import Work, begin_all
 from nanobot.system import raise_open_files
 
 _FORCED = 1
@@ -42,9 +42,8 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
         config = load(environ)
         if config.log_format:
             to_stderr(environ, "INFO", config.log_format)
-        file = log_file_of(config.home)
-        if not kept_elsewhere(environ, file):
-            to_file(environ, "INFO", LogFile(file).write)
+        begin = provided(GATEWAY_LOG, switched(config).on)
+        log_runs = None if begin is None else begin(config.home, environ)
         if not roles.whole and config.database_url.startswith("sqlite"):
             raise ConfigError(
                 "--role needs a store that processes share: set database_url to a PostgreSQL "
@@ -58,13 +57,18 @@ def gateway(environ: Mapping[str, str], names: Sequence[str] = ()) -> None:
                 "`{0} onboard` connects a channel, and docs/channels.md lists them all",
                 "nanobot",
             )
-        again = asyncio.run(_serve(config, environ, roles))
+        again = asyncio.run(_serve(config, environ, roles, log_runs))
     if again:
         logger.info("starting again")
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
 
 
-async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bool:
+async def _serve(
+    config: Config,
+    environ: Mapping[str, str],
+    roles: Roles,
+    log_runs: LogRuns | None,
+) -> bool:
     """Serve until told to stop; returns whether to restart."""
     stop, again = asyncio.Event(), asyncio.Event()
 
@@ -86,10 +90,9 @@ async def _serve(config: Config, environ: Mapping[str, str], roles: Roles) -> bo
         return False
     async with asyncio.TaskGroup() as tasks:
         async with gateway.serving("nanobot gateway", ready) as parts:
-            works = {
-                "link to the page": partial(_invite, parts, is_ready),
-                "log of runs": partial(log_runs, parts.engine.bus),
-            }
+            works: dict[str, Work] = {"link to the page": partial(_invite, parts, is_ready)}
+            if log_runs is not None:
+                works["log of runs"] = partial(log_runs, parts.engine.bus)
             beside = begin_all(tasks, works, parts.engine.clock)
             await stop.wait()
             logger.info("stopping: active runs have {:g} s to finish", config.drain_seconds)

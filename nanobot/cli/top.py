@@ -1,14 +1,14 @@
 """The whole command line: the first screen of help, with ten everyday commands and the names of the
-others, and what becomes of words that are no command.
+others. Words that are no command go to the command of a plugin, or are refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanobot.cli.group import Group
 from nanobot.cli.output import warn
-from nanobot.cli.unknown import looks_like_a_command, paths_of, refusal
 from nanobot.errors import UsageError
 from nanobot.seam.faces import Command
 from nanobot.seam.installed import installed
@@ -40,11 +40,11 @@ class TopLevel(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The typed words, or a message for the assistant."""
         if args and self._is_said(args[0]):
-            paths = sorted(paths_of(self.commands))
-            mistyped = not args[0].startswith("-") and looks_like_a_command(args, paths)
-            if mistyped or self.leading is None:
-                left_out = [each.name for each in installed().left_out]
-                warn(refusal(args, paths, talks=self.leading is not None, left_out=left_out))
+            hints: list[str] = []
+            if self.leading is not None and not args[0].startswith("-"):
+                hints = self.leading.mistaken(args, sorted(paths_of(self.commands)))
+            if self.leading is None or hints:
+                warn(*refusal(args, hints, [each.name for each in installed().left_out]))
                 ctx.exit(UsageError.exit_code)
             else:
                 args = [self.leading.name, *args]
@@ -74,3 +74,27 @@ class TopLevel(Group):
             for name in self.list_commands(ctx)
             if name not in FIRST and not self.commands[name].hidden
         ]
+
+
+def refusal(words: Sequence[str], hints: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    """The reply to words that are no command. `left_out`: the plugins that could not be loaded."""
+    what = " ".join(word for word in words if not word.startswith("-"))
+    lines = [f"No such command '{what}'.", *hints]
+    if left_out:
+        lines.append(
+            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
+            "`nanobot plugins` says why."
+        )
+    return [*lines, "All commands: nanobot --help"]
+
+
+def paths_of(commands: Mapping[str, Any], *path: str) -> Iterator[str]:
+    """The commands by their full names, without unlisted ones."""
+    for name, command in commands.items():
+        if command.hidden:
+            continue
+        below = getattr(command, "commands", None)
+        if below is None:
+            yield " ".join((*path, name))
+        else:
+            yield from paths_of(below, *path, name)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-from nanobot.text import pattern
-
 
 def wrapped(text: str, width: int) -> list[str]:
     """The text in lines of at most this many columns, broken between words if possible."""
@@ -21,23 +19,6 @@ def wrapped(text: str, width: int) -> list[str]:
             head = cut(lines[-1], width)[:-1]
             lines[-1:] = [head, lines[-1][len(head) :]]
     return lines
-
-
-_PIECES = pattern(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")
-
-
-def folded(text: str, width: int) -> list[str]:
-    """A Chinese text in lines of this many columns: between characters, but not within a word of
-    another language, and not before punctuation."""
-    lines, line, taken = [], "", 0
-    for piece in _PIECES.findall(text):
-        wide = columns(piece)
-        if line and taken + wide > width:
-            lines.append(line.rstrip())
-            line, taken = ("", 0) if piece.isspace() else (piece, wide)
-        else:
-            line, taken = line + piece, taken + wide
-    return [*lines, line.rstrip()]
 
 
 def columns(text: str) -> int:

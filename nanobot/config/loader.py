@@ -16,7 +16,7 @@ from nanobot.config.plugin_tables import brings, config_file, plugin_tables
 from nanobot.config.reader import Reader
 from nanobot.config.settings import Config, ConfigFile, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
-from nanobot.config.settings.channels import ChannelSettings, WebSettings
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import ExecSettings, PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
@@ -31,7 +31,6 @@ __all__ = [
     "PolicySettings",
     "ProviderSettings",
     "ToolsSettings",
-    "WebSettings",
     "home_of",
     "load",
     "load_without_channels",

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from nanobot.boundary import boundary
 from nanobot.operations import (
-    approvals,
     channels,
     conversation,
     health,
@@ -24,7 +23,6 @@ from nanobot.text import Sentence
 _MODULES = (
     conversation,
     status,
-    approvals,
     tools,
     channels,
     plugins,

@@ -29,15 +29,14 @@ from nanobot.operations.catalogue import (
     plugin_with_word,
 )
 from nanobot.operations.conversation import cancel_children
-from nanobot.operations.decisions import Decisions
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import Caller, Operation
 from nanobot.operations.unreadable import below
-from nanobot.operations.verdict import reaction
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
 from nanobot.session import keys
+from nanobot.session.decisions import Decisions
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.runs import Ending
@@ -86,7 +85,7 @@ class Dispatcher:
         self.of, self.offered = offers.get, offers.find
         self._unreadable: UnreadableRows | None = offers.find(UnreadableRows)
         self.listed = tuple(listed)
-        self._decisions = Decisions(engine)
+        self.decisions: Decisions | None = offers.find(Decisions)
         self._by_name = {operation.name: operation for operation in listed}
         self._by_alias = self._by_name | {
             operation.alias: operation for operation in listed if operation.alias
@@ -158,7 +157,8 @@ class Dispatcher:
         """A command, or a yes or no to what was asked, with its answer; None for other text."""
         command = self.find(said.message.text)
         if command is None:
-            meant = await self._decisions.meant(said, order)
+            decisions = self.decisions
+            meant = None if decisions is None else await decisions.meant(said, order)
             if meant is None:
                 return None
             if meant.refusal:
@@ -173,22 +173,19 @@ class Dispatcher:
     async def reacted(self, message: InboundMessage, role: Role) -> None:
         """Decide a pending call by a reaction to its question, if it is a clear yes or no of a
         person who may decide. Other reactions have no effect and get no answer."""
-        name, address = reaction(message.text), message.address
-        if not (name and message.reply_to):
+        sign = None if self.decisions is None else await self.decisions.signed(message)
+        if sign is None:
             return
-        approval = await self.engine.records.asked_by(address, message.reply_to)
-        if approval is None or approval.question:
-            return
-        sender = message.sender
+        sender, address = message.sender, message.address
         caller = Caller(
             role=role,
-            session_key=approval.session_key,
+            session_key=sign.session_key,
             by=sender.id,
             name=sender.name,
             address=address,
         )
         try:
-            await self.call(name, {"id": approval.id}, caller)
+            await self.call(sign.operation, sign.arguments, caller)
         except StoreError:
             raise
         except NanobotError as error:
@@ -250,8 +247,8 @@ class Dispatcher:
         )
 
         async def act() -> tuple[Any, str]:
-            if operation.name == "approve":
-                await self._decisions.check_order(arguments["id"], message, order)
+            if self.decisions is not None:
+                await self.decisions.check(operation.name, arguments, message, order)
             result = await self._perform(operation, caller, arguments)
             lines = [operation.rendered(result, self.engine.shown_at())]
             lines += below(await self.unreadable(operation, caller, arguments), "/quarantine")

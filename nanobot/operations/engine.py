@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.operations.remarks import NO_REMARKS, Remarks
 from nanobot.operations.rendering import Now
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
-    from nanobot.operations.home import HomeAdmin
-    from nanobot.operations.spending import Spending
+    from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
     from nanobot.session.entries import ReplyEntry
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-    from nanobot.triggers.service import JobService
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,22 +44,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one gateway that operations work with. `began`: when the process did, by the
-    monotonic clock. `zone`: the one whose clocks people see. `spending`: what
-    counts the model calls, if anything does."""
+    monotonic clock. `zone`: the one whose clocks people see."""
 
     bus: Bus
     worker: Worker
     models: Models
     records: Records
-    jobs: JobService | None
     tools: ToolRegistry
     home: HomeAdmin
     facts: Callable[[], Facts]
     clock: Clock
     zone: str
     began: float
-    remarks: Remarks = NO_REMARKS
-    spending: Spending | None = None
 
     @property
     def journal(self) -> Journal:

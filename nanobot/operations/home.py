@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -12,8 +11,6 @@ from nanobot.seam.faces import Interface
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:  # loads more than --help needs
-    import asyncio
-
     from nanobot.config.loader import Config
 
 
@@ -90,40 +87,4 @@ class LiveChanges(Protocol):
     async def apply(self, written: ChangedSettings) -> ChangedSettings:
         """Read the configuration again and apply what can be applied at once. Returns the written
         keys with the effects of their changes."""
-        ...
-
-
-class HomeAdmin(Protocol):
-    """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
-    method says otherwise. All methods raise NanobotError."""
-
-    changing: asyncio.Lock
-    """Held while the configuration is changed."""
-
-    async def change(self, values: Mapping[str, Any]) -> ChangedSettings:
-        """Write keys; None removes a key, so that its default applies."""
-        ...
-
-    async def apply(
-        self, keys: Sequence[str], write: Callable[[Callable[[Config], None] | None], Path]
-    ) -> ChangedSettings:
-        """Call `write`, which writes these keys and returns the file, and apply what can be applied
-        at once, if a plugin does that (LiveChanges). `write` gets the plugin's `check`; it runs in
-        a thread."""
-        ...
-
-    def restart(self) -> None:
-        """Drain, end, and start again with the current configuration."""
-        ...
-
-    def plugins(self) -> list[PluginView]:
-        """Those that are installed."""
-        ...
-
-    async def switch_plugin(self, name: str, *, on: bool) -> PluginView:
-        """Switch one on or off, from the next start on. Raises UnknownId."""
-        ...
-
-    def channels(self) -> list[ChannelView]:
-        """Those of the configuration."""
         ...

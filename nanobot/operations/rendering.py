@@ -12,14 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from nanobot.messages import Address
-from nanobot.session.approvals import Approval
-from nanobot.session.states import RunState, as_people_see
+from nanobot.operations.run_states import as_people_see
+from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
-SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {
-    Approval: ("id", "state", "tool", "question", "arguments", "address", "asked_at"),
-}
+SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {}
 """What a list shows of the rows of rooms on the way of a message, which do not think of lists."""
 _LONG = frozenset(
     {

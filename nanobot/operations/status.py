@@ -9,7 +9,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import SessionArgument
 from nanobot.operations.rendering import Now
-from nanobot.session.states import RunState, as_people_see
+from nanobot.operations.run_states import as_people_see
+from nanobot.session.states import RunState
 from nanobot.text import Sentence
 
 _MOST_TROUBLES = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -114,15 +114,6 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     completion: float
     cached: float | None = None
     cache_write: float | None = None
-
-    @property
-    def prompt_at_most(self) -> float:
-        """The maximum price of a prompt token."""
-        return max(self.prompt, self.cache_write or 0.0)
-
-    def at_most(self, prompt: int, completion: int) -> float:
-        """The maximum cost of this many prompt and answer tokens, in dollars."""
-        return prompt * self.prompt_at_most + completion * self.completion
 
     def of(self, usage: Usage) -> float:
         """The cost of a call, in dollars."""
@@ -239,35 +230,6 @@ class LLMProvider(Protocol):
 
     async def close(self) -> None:
         """Release all resources."""
-        ...
-
-
-@runtime_checkable
-class WarmingUp(Protocol):
-    """A provider that needs preparation before its first answer."""
-
-    async def warm_up(self) -> None:
-        """Prepare now. Raises ModelError."""
-        ...
-
-
-@runtime_checkable
-class ListsModels(Protocol):
-    """A provider whose endpoint lists its models."""
-
-    async def models(self) -> list[str] | None:
-        """The names in the list; None if there is no list within five seconds."""
-        ...
-
-
-@runtime_checkable
-class ChecksModels(Protocol):
-    """A source of models that can check names."""
-
-    async def check(self, label: str) -> None:
-        """Raises ConfigError or UsageError, with the most similar names, for a label that does not
-        exist or cannot be checked.
-        """
         ...
 
 

@@ -6,8 +6,7 @@ https://openrouter.ai/docs/use-cases/reasoning-tokens.
 
 from __future__ import annotations
 
-import re
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 Effort: TypeAlias = Literal["default", "none", "low", "medium", "high"]
 """`default` sends nothing, so the provider chooses. `none` disables thinking."""
@@ -18,16 +17,3 @@ def within(effort: Effort, *, always_thinks: bool) -> Effort:
     would reject `none`, and without a value it would think as much as it likes.
     """
     return "low" if effort == "none" and always_thinks else effort
-
-
-def for_openai(effort: Effort, *, openrouter: bool = False) -> dict[str, Any]:
-    """Fields of POST /chat/completions."""
-    if effort == "default":
-        return {}
-    return {"reasoning": {"effort": effort}} if openrouter else {"reasoning_effort": effort}
-
-
-def version_in(pattern: re.Pattern[str], model: str) -> tuple[int, int]:
-    """The version in a model's name. A name without a version counts as the newest."""
-    found = pattern.search(model.lower())
-    return (int(found[1]), int(found[2] or 0)) if found else (99, 0)

@@ -25,10 +25,9 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.capabilities import profile_for
 from nanobot.providers.effort import within
 from nanobot.providers.endpoint_lists import listed_at
-from nanobot.providers.model_facts import SIMILAR_MODELS
+from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,

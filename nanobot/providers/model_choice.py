@@ -1,8 +1,7 @@
-"""The available providers, as a table, and the choice of the model that answers."""
+"""The choice of the model that answers."""
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import ipaddress
 from collections.abc import Callable, Coroutine, Mapping
@@ -14,21 +13,19 @@ import msgspec
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
-from nanobot.providers.addresses import versioned
-from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS, KnownProvider
-from nanobot.providers.litellm_names import NATIVE, REACHED
+from nanobot.providers.known_providers import KNOWN_PROVIDERS, KnownProvider
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.system import is_loopback
 from nanobot.text import Sentence
 
 EMBEDDED = "embedded"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
-PROBE_SECONDS = 0.3
 AGENT_MODEL = "agent.model"
 
 
 # RFC 6762, RFC 8375, RFC 6761; and names that home and company routers use anyway.
 _LOCAL_NAMES = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
-_NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
 
 class ModelChoice(msgspec.Struct, frozen=True):
@@ -52,28 +49,34 @@ class MissingPlugin(NamedTuple):
     why: Sentence
 
 
-Probe: TypeAlias = Callable[[str], Coroutine[Any, Any, tuple[str, ...] | None]]
-"""Maps a listing's URL to the models it lists, best first; None if there is no answer."""
+Auto: TypeAlias = Callable[
+    [Mapping[str, ProviderSettings], Mapping[str, str], Mapping[str, MissingPlugin]],
+    Coroutine[Any, Any, ModelChoice],
+]
+"""Finds a model by the configured providers and the environment, without the clients that are
+off."""
+AUTO_MODEL: Interface[Auto] = Interface("auto_model")
+"""Finds the model of "auto"."""
+OTHER_PROVIDERS: Interface[Callable[[], Mapping[str, bool]]] = Interface("other_providers")
+"""The providers that litellm reaches unless an address is configured, and whether they have an API
+of their own, so that an address changes nothing."""
 
 
 async def choose(
     model: str,
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
-    probe: Probe | None = None,
     key: str = AGENT_MODEL,
     off: Mapping[str, MissingPlugin] = MappingProxyType({}),
+    auto: Auto | None = None,
 ) -> ModelChoice:
     """The model to use for `agent.model`, or for what errors call `key`.
 
-    "provider/model" and "embedded" are taken literally. "auto" is the first of: a configured
-    provider, a key in the environment, a server on this machine, the embedded model. Only "auto"
-    uses the network: for a configured endpoint whose models are unknown, and, before it falls back
-    to the embedded model, for the usual ports of this machine. `off`: the clients that cannot be
-    used, and why; "auto" passes over keys in the environment for these. Raises
-    ConfigError, naming the key and the remedy, for an impossible choice.
+    "provider/model" and "embedded" are taken literally; `auto` finds the model of "auto". `off`:
+    the clients that cannot be used, and why. Raises ConfigError, naming the key and the remedy, for
+    an impossible choice.
     """
-    choice = await _chosen(model, providers, environ, probe or http_probe, key, off)
+    choice = await _chosen(model, providers, environ, key, off, auto)
     if missing := off.get(choice.client):
         raise ConfigError(
             f'{key} is "{model}": {choice.provider_name}/{choice.model} needs the plugin '
@@ -87,43 +90,23 @@ async def _chosen(
     model: str,
     providers: Mapping[str, ProviderSettings],
     environ: Mapping[str, str],
-    probe: Probe,
     key: str,
     off: Mapping[str, MissingPlugin],
+    auto: Auto | None,
 ) -> ModelChoice:
     name, _, rest = model.strip().partition("/")
     if name == EMBEDDED:
-        return _embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
+        return embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
     if rest:
         return _explicit(name, rest, providers, environ, key)
     if name not in ("", "auto"):
         return _bare(name, providers, environ, key)
-    return (
-        await _configured(providers, environ, probe)
-        or await _from_environment(providers, environ, probe, off)
-        or await _local(environ, probe)
-        or _embedded(EMBEDDED_MODEL, "no provider is configured and no key was found")
-    )
-
-
-async def http_probe(url: str) -> tuple[str, ...] | None:
-    """The models listed at `url` (Ollama's /api/tags or an OpenAI-compatible /models).
-
-    None if there is no answer within PROBE_SECONDS. Proxies are not used, because this is for
-    loopback.
-    """
-    import aiohttp  # noqa: PLC0415  # 0.15 s that nobody with a configured model should pay
-
-    try:
-        async with (
-            asyncio.timeout(PROBE_SECONDS),
-            aiohttp.ClientSession() as client,
-            client.get(url, allow_redirects=False) as answer,
-        ):
-            listing = msgspec.json.decode(await answer.read(), type=_Listing)
-    except (aiohttp.ClientError, OSError, msgspec.DecodeError):
-        return None
-    return tuple(row.id or row.name for row in (*listing.models, *listing.data))
+    if auto is None:
+        raise ConfigError(
+            f'{key} is "auto", which needs the plugin auto: `nanobot plugins on auto`, or write '
+            f'{key} = "provider/model"'
+        )
+    return await auto(providers, environ, off)
 
 
 def is_local(url: str) -> bool:
@@ -138,16 +121,6 @@ def is_local(url: str) -> bool:
         return host.endswith(_LOCAL_NAMES) or bool(host and "." not in host)
 
 
-class _Listed(msgspec.Struct):
-    id: str = ""
-    name: str = ""
-
-
-class _Listing(msgspec.Struct):
-    models: list[_Listed] = []
-    data: list[_Listed] = []
-
-
 def _explicit(
     name: str,
     model: str,
@@ -157,18 +130,19 @@ def _explicit(
 ) -> ModelChoice:
     settings = providers.get(name)
     if settings is None:
-        if name not in KNOWN_PROVIDERS and name not in REACHED:
+        if name not in KNOWN_PROVIDERS and name not in _others():
             raise _unknown(name, model, providers, key)
         settings = ProviderSettings()
     why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
-    return _reach(name, model, settings, environ, why)
+    return reach(name, model, settings, environ, why)
 
 
-def _reach(
+def reach(
     name: str, model: str, settings: ProviderSettings, environ: Mapping[str, str], why: str
 ) -> ModelChoice:
+    """The choice of a model of a provider, with its address, key and client."""
     row = KNOWN_PROVIDERS.get(name)
-    api_key = settings.api_key or (_key_of(row, environ)[1] if row else "")
+    api_key = settings.api_key or (key_of(row, environ)[1] if row else "")
     own_base = _own_base(name, settings, environ)
     client = settings.client if settings.client != "auto" else _client_of(name, settings, own_base)
     if client == "litellm":
@@ -215,8 +189,14 @@ def _client_of(name: str, settings: ProviderSettings, own_base: str) -> str:
     if row is not None and row.client != "lean":
         # Google's own OpenAI-compatible addresses, and those of proxies that copy them.
         return "lean" if own_base.rstrip("/").endswith("/openai") else row.client
-    foreign = name in NATIVE or (name in REACHED and not settings.api_base)
+    native = _others().get(name)
+    foreign = native or (native is False and not settings.api_base)
     return "litellm" if foreign else "lean"
+
+
+def _others() -> Mapping[str, bool]:
+    names = provided(OTHER_PROVIDERS)
+    return {} if names is None else names()
 
 
 def _bare(
@@ -225,7 +205,7 @@ def _bare(
     """A model without its provider: unambiguous only if exactly one provider is configured."""
     if len(providers) == 1:
         return _explicit(next(iter(providers)), model, providers, environ, key)
-    if model in providers or model in KNOWN_PROVIDERS or model in REACHED:
+    if model in providers or model in KNOWN_PROVIDERS or model in _others():
         row = KNOWN_PROVIDERS.get(model)
         example = (row.default_model if row else "") or "MODEL"
         raise ConfigError(f'{key} is "{model}", a provider: write "{model}/{example}".')
@@ -235,93 +215,8 @@ def _bare(
     )
 
 
-async def _configured(
-    providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], probe: Probe
-) -> ModelChoice | None:
-    nameless = ""
-    for name, settings in providers.items():
-        row = KNOWN_PROVIDERS.get(name)
-        keyed = settings.api_key or (row and _key_of(row, environ)[1])
-        ours = settings.client in CLIENTS
-        if ours and not keyed and not settings.api_base:
-            continue
-        model = row.default_model if row else ""
-        if ours and not model and settings.api_base:
-            offered = chat_models(await probe(f"{versioned(settings.api_base)}/models"))
-            model = offered[0] if offered else ""
-        if model:
-            why = f"{name}/{model} answers ([providers.{name}] is configured); {_TO_CHANGE}"
-            return _reach(name, model, settings, environ, why)
-        nameless = nameless or name
-    if nameless:
-        raise ConfigError(
-            f"[providers.{nameless}] is configured, but not which model to ask: "
-            f'set agent.model = "{nameless}/MODEL".'
-        )
-    return None
-
-
-async def _from_environment(
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-    probe: Probe,
-    off: Mapping[str, MissingPlugin],
-) -> ModelChoice | None:
-    for name, provider in KNOWN_PROVIDERS.items():
-        variable, _ = _key_of(provider, environ)
-        place, base = provider.address_in(environ)
-        model = provider.default_model
-        if name in LOCAL_PROVIDERS or not (variable or base):
-            continue
-        if base:  # of a server with the same API as this provider: it may have other models
-            offered = await probe(f"{base}/models")
-            model = (
-                model
-                if offered is None or model in offered
-                else next(iter(chat_models(offered)), "")
-            )
-        if model:
-            why = f"{name}/{model} answers ({place or variable} is set); {_TO_CHANGE}"
-            settings = providers.get(name, ProviderSettings())
-            choice = _reach(name, model, settings, environ, why)
-            if choice.client not in off:
-                return choice
-    return None
-
-
-async def _local(environ: Mapping[str, str], probe: Probe) -> ModelChoice | None:
-    bases = local_addresses(environ)
-    async with asyncio.TaskGroup() as group:
-        probes = [
-            (name, base, group.create_task(probe(f"{base}/models"))) for name, base in bases.items()
-        ]
-    for name, base, task in probes:
-        if model := next(iter(chat_models(task.result())), ""):
-            why = f"{name}/{model} answers (found running here); {_TO_CHANGE}"
-            return ModelChoice(name, model, base, "", why)
-    return None
-
-
-def local_addresses(environ: Mapping[str, str]) -> dict[str, str]:
-    """The usual addresses of model servers on this machine, best first, by name. An environment
-    variable may override one.
-    """
-    return {
-        name: KNOWN_PROVIDERS[name].address_in(environ)[1] or KNOWN_PROVIDERS[name].api_base
-        for name in LOCAL_PROVIDERS
-    }
-
-
-def chat_models(names: tuple[str, ...] | None) -> list[str]:
-    """The models that are not for embeddings or speech."""
-    return [
-        name
-        for name in names or ()
-        if name and not any(word in name.lower() for word in _NOT_FOR_CHAT)
-    ]
-
-
-def _embedded(model: str, because: str) -> ModelChoice:
+def embedded(model: str, because: str) -> ModelChoice:
+    """The choice of a model on this machine, for that reason."""
     why = (
         f"the embedded model {model} answers ({because}): it is small, it only chats; "
         'for more set OPENAI_API_KEY or another key, or agent.model = "provider/model"'
@@ -329,10 +224,8 @@ def _embedded(model: str, because: str) -> ModelChoice:
     return ModelChoice(EMBEDDED, model, "", "", why, EMBEDDED)
 
 
-_TO_CHANGE = 'to change it set agent.model = "provider/model"'
-
-
-def _key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
+def key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The variable with a known provider's key, and the key; both "" if none is set."""
     for variable in row.env:
         if key := environ.get(variable, "").strip():
             return variable, key
@@ -345,7 +238,7 @@ def _unknown(
     names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     # litellm's many additional names are suggested only if they are very similar.
-    near = difflib.get_close_matches(name.lower(), REACHED, n=1, cutoff=0.75) or near
+    near = difflib.get_close_matches(name.lower(), _others(), n=1, cutoff=0.75) or near
     if near:
         hint = f'did you mean "{near[0]}/{model}"?'
     elif len(providers) == 1:

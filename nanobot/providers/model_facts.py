@@ -1,9 +1,9 @@
-"""What is known of models: here from the configuration and our own table of families; the plugin
-`models` knows more."""
+"""What is known of models: here from the configuration; the plugin `models` knows more."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -11,11 +11,11 @@ import msgspec
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Price
-from nanobot.providers.capabilities import profile_for
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.model_choice import ModelChoice
 from nanobot.providers.openai_errors import ProviderFailure
 from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.system import is_loopback
 
 FREE = Price(prompt=0.0, completion=0.0)
@@ -56,6 +56,15 @@ class ModelFacts:
         return profile if settings is None else configured(profile, settings)
 
 
+@lru_cache(maxsize=256)  # several times per turn, for a few models
+def profile_for(provider: str, model: str) -> ModelProfile:
+    """A model's capabilities according to the table of families; for an unknown model 128,000
+    tokens, tools, no images."""
+    known = provided(FAMILIES)
+    profile = None if known is None else known(provider, model)
+    return profile or ModelProfile(name=model, provider=provider)
+
+
 def abilities(profile: ModelProfile) -> str:
     """A model's capabilities, in words."""
     tools = "tools" if profile.tools else "no tools"
@@ -88,6 +97,9 @@ def _each(million: float | None) -> float | None:
 
 
 # What the plugin `models` provides.
+
+FAMILIES: Interface[Callable[[str, str], ModelProfile | None]] = Interface("families")
+"""A model's capabilities by the family that its name shows; None if it shows none."""
 
 MODEL_FACTS: Interface[Callable[[Mapping[str, ProviderSettings], Clock], ModelFacts]] = Interface(
     "model_facts"

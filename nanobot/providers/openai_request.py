@@ -27,7 +27,7 @@ from nanobot.providers.base import (
     ToolCall,
     ToolSpec,
 )
-from nanobot.providers.effort import for_openai
+from nanobot.providers.effort import Effort
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
@@ -152,7 +152,7 @@ def encode_request(request: ModelRequest, quirks: Quirks, written: Written | Non
     if not quirks.no_temperature:
         body["temperature"] = request.temperature
     if not quirks.no_effort:
-        body |= for_openai(request.effort, openrouter=quirks.openrouter)
+        body |= effort_fields(request.effort, openrouter=quirks.openrouter)
     if request.tools and not quirks.no_tools:
         try:
             body["tools"] = usual.tools(request.tools)
@@ -327,3 +327,10 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
+
+
+def effort_fields(effort: Effort, *, openrouter: bool = False) -> dict[str, Any]:
+    """The fields for how long the model thinks."""
+    if effort == "default":
+        return {}
+    return {"reasoning": {"effort": effort}} if openrouter else {"reasoning_effort": effort}

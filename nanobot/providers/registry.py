@@ -11,15 +11,12 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.ports import Clock
-from nanobot.providers.base import (
-    LLMProvider,
-    ModelProfile,
-    Price,
-    WarmingUp,
-)
+from nanobot.providers.abilities import WarmingUp
+from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
+    AUTO_MODEL,
     EMBEDDED,
     ModelChoice,
     choose,
@@ -89,8 +86,9 @@ class ProviderRegistry:
             return choice
         async with self._choosing:
             if label not in choices:
+                auto = self._clients.provided(AUTO_MODEL)
                 choice = await choose(
-                    label, settings, self._environ, key=key, off=self._clients.off
+                    label, settings, self._environ, key=key, off=self._clients.off, auto=auto
                 )
                 logger.info("{}", choice.why)
                 choices[label] = choice

@@ -29,7 +29,9 @@ PLUGINS = "nanobot.plugins"
 _GROUPS = (TOOLS, CHANNELS, RUN_TYPES, TRIGGERS, PROVIDERS, PLUGINS)
 BUILT_IN = (
     "anthropic",
+    "approvals",
     "audit",
+    "auto",
     "budgets",
     "claims",
     "code_files",
@@ -61,6 +63,7 @@ BUILT_IN = (
     "library",
     "lifecycle",
     "litellm",
+    "logs",
     "maintenance",
     "mcp",
     "memory",

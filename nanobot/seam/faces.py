@@ -90,6 +90,11 @@ class FileReader(msgspec.Struct, frozen=True, kw_only=True):
     counts: Literal["lines", "pages"] = "lines"
 
 
+def nothing_mistaken(_words: Sequence[str], _paths: Sequence[str]) -> list[str]:
+    """The default of `mistaken`: all words are for the leading command."""
+    return []
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command of the command line. `name` may have several words: the last one is the command,
     the others are its groups. `run` gets the environment, and its options by name: these are
@@ -99,13 +104,15 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     code, or None for 0; a NanobotError ends the command with its own exit code. The docstring is
     the help of the command. `examples`: command lines. `hidden`: no help lists it. `leading`: not
     empty for the one command that gets the words that are no command, also if one of these options
-    is before them."""
+    is before them. `mistaken`: of these words and the commands that there are, what is said to a
+    person who more likely mistyped a command; nothing if the words are for the leading one."""
 
     name: str
     run: Callable[..., Any]
     examples: tuple[str, ...] = ()
     hidden: bool = False
     leading: tuple[str, ...] = ()
+    mistaken: Callable[[Sequence[str], Sequence[str]], list[str]] = nothing_mistaken
 
 
 class Interface(msgspec.Struct, Generic[T], frozen=True):

@@ -18,8 +18,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
+from nanobot.agent.service.programs import NO_PROGRAMS, Programs
 from nanobot.agent.service.run_input import RunResult, said_by_program
-from nanobot.agent.service.run_service import RunService
 from nanobot.boundary import boundary
 from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake
@@ -59,7 +59,6 @@ from nanobot.server.protocol import (
     Taken,
     encode,
 )
-from nanobot.session.approvals import message
 from nanobot.workspace.received import Received
 
 _SHOW_SECONDS = 600.0
@@ -142,12 +141,12 @@ class ControlServer:
         self._attached: list[_Attached] = []
         self._current = current
         self._bus.on_stopped(self._current.stopped)
-        self._run_service: RunService | None = None
+        self._run_service = NO_PROGRAMS
         self._received: Received | None = None
 
     @asynccontextmanager
     async def serving(
-        self, run_service: RunService | None = None, received: Received | None = None
+        self, run_service: Programs = NO_PROGRAMS, received: Received | None = None
     ) -> AsyncIterator[None]:
         """Open the socket within the context; for `programs` too, and for pictures if there is a
         place for them. Raises StoreUnwritable if it cannot be created.
@@ -256,10 +255,12 @@ class ControlServer:
 
     async def _ask_again(self, attached: _Attached) -> None:
         """The pending approvals of the session."""
-        records = self._engine.records
-        waiting = await records.approvals(session=attached.session, state="waiting", limit=10)
-        for approval in waiting:
-            question = message(approval, Address(TERMINAL, attached.chat))
+        decisions = self._operations.decisions
+        if decisions is None:
+            return
+        chat = Address(TERMINAL, attached.chat)
+        for pending in await decisions.pending(attached.session, chat):
+            question = pending
             for change in self._bus.outgoing:
                 question = await change(question)
             attached.write(
@@ -293,8 +294,6 @@ class ControlServer:
                 attached.write(Refusal("this connection is attached already"))
 
     async def _abort(self, run_id: str, asked_from: Address) -> Aborted | Refusal:
-        if self._run_service is None:
-            return Refusal("this nanobot runs nothing for programs")
         try:
             return Aborted(run_id, await self._run_service.abort(run_id, asked_from))
         except NanobotError as error:
@@ -323,9 +322,6 @@ class ControlServer:
         active.
         """
         run_service = self._run_service
-        if run_service is None:
-            writer.write(encode(Refusal("this nanobot runs nothing for programs")))
-            return
         try:
             if isinstance(request, AbortRun):
                 ended = await run_service.abort(request.run_id)

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import AnswerOutcome, Approval, ApprovalAnswer, ParkResult
+from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, Entry
 from nanobot.session.inbox import Admission, Admitted, BegunCommand, Busy, Unfetched
@@ -32,16 +32,6 @@ from nanobot.session.runs import (
 )
 from nanobot.session.states import RunKind
 from nanobot.session.store_write import StoreWrite
-
-
-class Deciding(Protocol):
-    """The verb of the Journal by which people decide."""
-
-    async def answer(self, identity: int, answer: ApprovalAnswer) -> AnswerOutcome | None:
-        """Record a person's answer. The first one counts. None: there is no such question. A parked
-        run continues with the answer. If its run has continued without it, an approval adds a
-        message whose run makes exactly that call first."""
-        ...
 
 
 class Arrivals(Protocol):
@@ -132,7 +122,7 @@ class Outgoing(Protocol):
 Effects: TypeAlias = Sequence[OutboundMessage | StoreWrite]
 
 
-class Journal(Arrivals, Deciding, Outgoing, Protocol):
+class Journal(Arrivals, Outgoing, Protocol):
     """The verbs. NANOBOT_CRASH_AT takes their names."""
 
     def on_abandoned(self, call: Callable[[], None]) -> None:
@@ -207,7 +197,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
     async def start_model(
         self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
     ) -> tuple[Entry, ...]:
-        """Record a model call before it is made. Its entry is the last of `bodies`."""
+        """Record a model call before it is made. Its entry is the last of `bodies`. They may begin
+        with what preceded it: `record_reply` and `record_result` are then in the transaction."""
         ...
 
     async def start_auxiliary(self, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
@@ -219,8 +210,8 @@ class Journal(Arrivals, Deciding, Outgoing, Protocol):
         that the failed request had produced. Raises OverBudget."""
         ...
 
-    async def record_reply(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:
-        """Record a reply that calls tools."""
+    async def record_reply(self, lane: Lane, run: Run, *bodies: Body) -> tuple[Entry, ...]:
+        """Record a reply that calls tools. The body of a `start_tool` may follow it."""
         ...
 
     async def start_tool(self, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...]:

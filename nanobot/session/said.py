@@ -9,7 +9,6 @@ import msgspec
 
 from nanobot.messages import Choice, InboundMessage, OutboundKind, OutboundMessage, Role
 from nanobot.session import keys
-from nanobot.session.approvals import Approver
 from nanobot.session.inbox import Admission
 from nanobot.text import Sentence, Spans
 
@@ -26,9 +25,9 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
 
     @property
-    def person(self) -> Approver:
-        sender = self.message.sender
-        return Approver(role=self.role, channel=self.message.address.channel, id=sender.id)
+    def person(self) -> str:
+        """The identity of its sender, unique among all channels."""
+        return keys.person(self.message.address.channel, self.message.sender.id)
 
     def answered(
         self,

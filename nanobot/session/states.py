@@ -46,19 +46,3 @@ PREDECESSORS: dict[RunState, tuple[str, ...]] = {
     state: tuple(sorted(before for before, after in TRANSITIONS.items() if state in after))
     for state in RunState
 }
-
-_AS_PEOPLE_SEE = {
-    _S.QUEUED: "queued",
-    _S.PREPARING: "running",
-    _S.MODEL_RUNNING: "running",
-    _S.TOOL_RUNNING: "running",
-    _S.AWAITING_HUMAN: "waiting",
-    _S.COMPLETED: "succeeded",
-    _S.FAILED: "failed",
-    _S.ABORTED: "cancelled",
-}
-
-
-def as_people_see(state: RunState) -> str:
-    """The name of a state in texts for people."""
-    return _AS_PEOPLE_SEE[state]

@@ -12,10 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.messages import Address
-from nanobot.session.approvals import Approval, RuleView
 from nanobot.session.entries import Body
 from nanobot.session.runs import Ending, Run
-from nanobot.text import SHAPE, Sentence
+from nanobot.text import SHAPE
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,23 +27,13 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True):
     body: Annotated[dict[str, Any], Meta(extra={SHAPE: Body})] | None
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plugin remarks on a run. `by`: the plugin. `entry`: the entry that it is about; 0: the
-    run. `failed`: the plugin could not look, and why."""
-
-    by: str
-    run_id: str
-    text: Sentence
-    entry: int = 0
-    failed: bool = False
-
-
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of sessions, messages waiting for a run, unsent messages, failed messages, and rows
-    that could not be read."""
+    """Number of sessions, messages waiting for a run, runs waiting for a person, unsent messages,
+    failed messages, and rows that could not be read."""
 
     sessions: int
     waiting: int
+    asked: int
     owed: int
     dead: int
     unreadable: int = 0
@@ -74,29 +63,4 @@ class Records(Protocol):
 
     async def arrived(self, channel: str, message_ids: tuple[str, ...]) -> list[str]:
         """Those ids that belong to delivered messages of ours on that platform."""
-        ...
-
-    async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
-        """Questions of a session ("": of all), in a state ("": any, "open": undecided)."""
-        ...
-
-    async def approval(self, number: int) -> Approval | None:
-        """One question."""
-        ...
-
-    async def seen(self, number: int, person: str) -> None:
-        """Record that a person (`Approver.key`) was shown the whole call."""
-        ...
-
-    async def asked_by(self, chat: Address, message_id: str) -> Approval | None:
-        """The open question that this message of ours asks, by the platform's id of a message. The
-        thread is not compared."""
-        ...
-
-    async def rules(self) -> list[RuleView]:
-        """The calls that are always allowed, newest first."""
-        ...
-
-    async def forget_rule(self, number: int) -> bool:
-        """Revoke such a permission. False: there is none with that number."""
         ...

@@ -129,15 +129,6 @@ def uri_of(path: Path) -> str:
     return path.absolute().as_uri()
 
 
-def uri_at_rest(path: Path) -> str:
-    """The same for a file that nobody writes, as a backup: it can lie on a read-only disk, and no
-    other files appear next to it.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    unwritten = log.exists() and log.stat().st_size > 0
-    return f"{uri_of(path)}?mode=ro" if unwritten else f"{uri_of(path)}?mode=ro&immutable=1"
-
-
 def _open_sqlite(
     path: Path, lock: HomeLock, context: StoreContext, failpoints: Failpoints
 ) -> Store:
@@ -170,14 +161,13 @@ def bring_up_to_date(
         database.run_now(lambda connection: migrate.upgrade(connection, history))
 
 
-def check(path: Path, *, thorough: bool = False, at_rest: bool = False) -> None:
+def check(path: Path, *, thorough: bool = False, uri: str = "") -> None:
     """Run SQLite's own integrity check; raises StoreCorrupt with its findings. A `thorough` check
-    includes indexes. `at_rest`: see `uri_at_rest`.
+    includes indexes. `uri`: opens the file, if not as a gateway does.
     """
     pragma = "integrity_check" if thorough else "quick_check"
     try:
-        uri = uri_at_rest(path) if at_rest else uri_of(path)
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
+        with closing(sqlite3.connect(uri or uri_of(path), uri=True)) as connection:
             rows = connection.execute(f"PRAGMA {pragma}(3)").fetchall()
     except sqlite3.Error as error:
         raise as_store_error(error) from error

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Ids
 from nanobot.providers.base import Usage
+from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.outbox import OutboundRow
@@ -98,6 +99,24 @@ class TaskEnds(Protocol):
 
     def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
         """Tell the parent that the run ends like this."""
+        ...
+
+
+class HumanWaits(Protocol):
+    """How runs wait for people and continue, within transactions of the store."""
+
+    def park(
+        self, connection: sa.Connection, lane: Lane, run: Run, approval: Approval
+    ) -> ParkResult:
+        """Ask people about a call, and free the lane; see Journal.park."""
+        ...
+
+    def waits(self, connection: sa.Connection, run: Run) -> float:
+        """Seconds that a parked run still waits if nothing happens."""
+        ...
+
+    def go_on(self, connection: sa.Connection, lane: Lane, run: Run) -> None:
+        """Resume a parked run whose wait has ended, and log what ended it."""
         ...
 
 
@@ -218,13 +237,14 @@ class HeldLanes:
 
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The participants in the transactions of the verbs. Without a `ledger` nothing is counted or
-    limited, without `tasks` no background run can start, and without `notifications` unrequested
-    messages are not held back. `ends` participate when a run ends, `arrives` when a message was
-    sent, `erases` when a conversation is removed.
+    limited, without `tasks` no background run can start, without `waits` no person is asked, and
+    without `notifications` unrequested messages are not held back. `ends` participate when a run
+    ends, `arrives` when a message was sent, `erases` when a conversation is removed.
     """
 
     ledger: CallLedger | None = None
     tasks: TaskEnds | None = None
+    waits: HumanWaits | None = None
     notifications: NotificationLimiter | None = None
     ends: tuple[EndHook, ...] = ()
     arrives: tuple[ArrivalHook, ...] = ()
@@ -282,6 +302,7 @@ class StoreContext:
         parts = StoreHooks() if hooks is None else hooks(self)
         self.ledger = parts.ledger
         self.tasks = parts.tasks
+        self.waits = parts.waits
         self.notifications = parts.notifications
         self.ends = parts.ends
         self.arrives = parts.arrives

@@ -39,27 +39,13 @@ class SqlStore:
 
 Verb: TypeAlias = Callable[Concatenate[S, P], Coroutine[Any, Any, T]]
 
-_CRASH_POINTS: dict[object, str] = {}
-_VERBS: list[object] = []
-
-
-def reading_verbs(store: type) -> tuple[str, ...]:
-    """The names of a class's verbs that a crash cannot tear, because they write no durable
-    facts.
-    """
-    reading = {id(verb) for verb in _VERBS if verb not in _CRASH_POINTS}
-    return tuple(name for name, method in vars(store).items() if id(method) in reading)
-
-
-def writing_verbs(store: type) -> tuple[str, ...]:
-    """The names of a class's verbs that write."""
-    writing = {id(verb) for verb in _VERBS if verb in _CRASH_POINTS}
-    return tuple(name for name, method in vars(store).items() if id(method) in writing)
+CRASH_POINTS: dict[Any, str] = {}
+"""All verbs; "" for those that a crash cannot tear, because they write no durable facts."""
 
 
 def crash_points(store: type[SqlStore]) -> tuple[str, ...]:
     """The verbs of a store that NANOBOT_CRASH_AT accepts."""
-    named = (_CRASH_POINTS[method] for method in vars(store).values() if method in _CRASH_POINTS)
+    named = [name for verb, name in CRASH_POINTS.items() if name and verb in vars(store).values()]
     return tuple(dict.fromkeys(verb for name in named for verb in verbs_of(name)))
 
 
@@ -83,9 +69,7 @@ def transaction(
                     _abandoned(store)
                 raise
 
-        _VERBS.append(method)
-        if crash_point:
-            _CRASH_POINTS[method] = crash_point
+        CRASH_POINTS[method] = crash_point
         return method
 
     return decorate

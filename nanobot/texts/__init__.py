@@ -12,8 +12,6 @@ from typing import Protocol
 ENGLISH = "en"
 LANGUAGES = ("zh",)
 FOLDER = Path(__file__).parent
-_MOST = 20
-"""Languages of one header that are looked at."""
 
 
 class Translate(Protocol):
@@ -46,18 +44,6 @@ def translated(text: str, language: str, *, within: bool = False) -> str:
     return next((said(text, language, within=within) for said in known if said), text)
 
 
-def language_of(accepted: str) -> str:
-    """The language that an Accept-Language header prefers among those there are: "en" or "zh"."""
-    best, most = ENGLISH, 0.0
-    for choice in accepted.split(",", _MOST)[:_MOST]:
-        name, _, quality = choice.partition(";")
-        language = name.strip().lower().partition("-")[0]
-        wanted = _quality(quality)
-        if language in (ENGLISH, *LANGUAGES) and wanted > most:
-            best, most = language, wanted
-    return best
-
-
 def locale_of_terminal(environ: Mapping[str, str]) -> str:
     """What the variables that all programs follow say of a terminal's language ("zh_CN.UTF-8"):
     LC_ALL, else LC_MESSAGES, else LANG. A bare "C" asks for English; "C.UTF-8" says nothing."""
@@ -70,13 +56,3 @@ def language_of_terminal(environ: Mapping[str, str]) -> str:
     """The language of a terminal. `LC_ALL=C` asks for English."""
     language = locale_of_terminal(environ).lower().partition("_")[0].partition(".")[0]
     return language if language in LANGUAGES else ENGLISH
-
-
-def _quality(parameter: str) -> float:
-    name, _, value = parameter.strip().partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return min(1.0, max(0.0, float(value)))
-    except ValueError:
-        return 0.0

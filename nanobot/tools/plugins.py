@@ -16,7 +16,7 @@ from nanobot.seam.installed import installed
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
-BUILT_IN = frozenset(("message", "ask_user"))
+BUILT_IN = frozenset(("message",))
 """Names that packages cannot give to their tools, whether or not nanobot's own tool is offered,
 because policy rules refer to them; `Plugin.reserves` adds to them.
 """

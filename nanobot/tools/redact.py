@@ -59,7 +59,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     configuration, and from environment variables with such names.
     """
     secrets = {value for name, value in environ.items() if is_secret(name)}
-    secrets |= {provider.api_key for provider in config.providers.values()} | {config.web.token}
+    secrets |= {provider.api_key for provider in config.providers.values()}
     secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
     secrets |= _secrets_in({name: _fields(table) for name, table in config.tables.items()})
     password = urlsplit(config.database_url).password

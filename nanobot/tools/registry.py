@@ -7,7 +7,6 @@ import copy
 import difflib
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -34,7 +33,6 @@ from nanobot.tools.base import (
     AnyTool,
     CallContext,
     Effect,
-    Question,
     ResultFilter,
     Tool,
     ToolExecutor,
@@ -186,9 +184,9 @@ class ToolRegistry:
         tool = self._tools.get(name)
         return 0.0 if tool is None else tool.timeout
 
-    def unaccepted(self, name: str) -> bool:
-        """Whether no owner has accepted how this tool describes itself."""
-        return name in self._tools and bool(self._tools[name].unaccepted)
+    def tool(self, name: str) -> AnyTool | None:
+        """The tool itself; None if it does not exist."""
+        return self._tools.get(name)
 
     def arguments_of(self, name: str) -> list[str]:
         """The names of a tool's arguments, in order. Raises UnknownId if there is no such tool."""
@@ -201,7 +199,7 @@ class ToolRegistry:
         exist.
         """
         self.arguments_of(name)
-        _parsed(self._tools[name], arguments)
+        parsed(self._tools[name], arguments)
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether the result of such a call may be untrusted content."""
@@ -214,7 +212,7 @@ class ToolRegistry:
             return tool.taints
         with boundary(f"whether results of the tool {name} are from outside"):
             try:
-                return of_kind(tool.taints(_parsed(tool, arguments), context), bool)
+                return of_kind(tool.taints(parsed(tool, arguments), context), bool)
             except ToolArgumentsError:
                 return False
         return True
@@ -238,7 +236,7 @@ class ToolRegistry:
             why = f"{name} may not be used for a {context.role}"
             return PolicyDecision(verdict=Verdict.DENY, rule="the tool itself", why=why)
         try:
-            args = _parsed(tool, arguments)
+            args = parsed(tool, arguments)
         except ToolArgumentsError:
             return LEFT_TO_EXECUTE
         call = await looked_at(tool, args, context, foreign=self._sources[name] != BUILT_IN)
@@ -251,24 +249,6 @@ class ToolRegistry:
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"
             )
         return decision
-
-    def host(self, name: str, arguments: str) -> str:
-        """The internet host that a call contacts, if it is known."""
-        tool = self._tools.get(name)
-        if tool is None or tool.host is None:
-            return ""
-        with boundary(f"the host of a call of the tool {name}"), suppress(ToolArgumentsError):
-            return of_kind(tool.host(_parsed(tool, arguments)), str)
-        return ""
-
-    def question(self, name: str, arguments: str) -> Question | None:
-        """The question that a call puts to a person, None if it has none."""
-        tool = self._tools.get(name)
-        if tool is None or tool.question is None:
-            return None
-        with boundary(f"the question of the tool {name}"), suppress(ToolArgumentsError):
-            return of_kind(tool.question(_parsed(tool, arguments)), Question)
-        return None
 
     async def execute(
         self,
@@ -337,7 +317,7 @@ class ToolRegistry:
             raise ToolUnknown(self._unknown(name, context.role))
         if context.role not in tool.allowed:
             raise ToolDenied(f"{name} may not be used for a {context.role}")
-        args = _parsed(tool, arguments)
+        args = parsed(tool, arguments)
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
         run = ran_or_failed if self.results else ran
@@ -365,7 +345,8 @@ class ToolRegistry:
         return f"there is no tool {quoted(name, 64)}. There are: {listed}{more}."
 
 
-def _parsed(tool: AnyTool, arguments: str) -> Any:
+def parsed(tool: AnyTool, arguments: str) -> Any:
+    """The arguments of a call, as the tool takes them. Raises ToolArgumentsError."""
     if tool.parameters is not None:
         return parse_foreign(tool.parameters, arguments)
     return parse_arguments(tool.args, arguments)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.tools.base import CallContext, Effect, Question, ToolOutput
+from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.verdict import PolicyDecision
 
 
@@ -67,16 +67,8 @@ class Toolbox(Protocol):
         """The version of a tool that another program describes; empty for other tools."""
         ...
 
-    def unaccepted(self, name: str) -> bool:
-        """Whether no owner has accepted how this tool describes itself."""
-        ...
-
-    def host(self, name: str, arguments: str) -> str:
-        """The internet host that a call contacts, if it is known."""
-        ...
-
-    def question(self, name: str, arguments: str) -> Question | None:
-        """The question that a call puts to a person, None if it has none."""
+    def tool(self, name: str) -> AnyTool | None:
+        """The tool itself; None if it does not exist."""
         ...
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:

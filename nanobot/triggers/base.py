@@ -8,9 +8,10 @@ answer goes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from nanobot.triggers.jobs import Taken
+Taken: TypeAlias = Literal["taken", "known", "full"]
+"""The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
 
 
 class Publisher(Protocol):

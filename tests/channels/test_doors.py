@@ -11,8 +11,8 @@ from io import BytesIO
 import aiohttp
 import pytest
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.channel_routes import MAX_BODY, channel_routes
 from nanobot.plugins.http.doors import Door
 from nanobot.ports import Intake, PlatformReply, PlatformRequest

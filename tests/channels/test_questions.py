@@ -7,11 +7,11 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import ChatGone, NotSent, OutcomeUnknown, Refused
+from nanobot.plugins.approvals.ask_user import ask_tool
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER, FakePlatform
-from nanobot.tools.ask_user import ask_tool
 from nanobot.tools.base import AnyTool
 from tests.agent.tooling import Recorder
 

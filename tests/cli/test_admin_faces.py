@@ -27,6 +27,7 @@ from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
+from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.budgets.operations import operations as of_budgets
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.plugins.cron.operations import operations as of_jobs
@@ -76,7 +77,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*EVERY, *of_conversations(), *of_help(), greet)
+LISTED = (*EVERY, *of_approvals(), *of_conversations(), *of_help(), greet)
 
 
 @asynccontextmanager
@@ -253,6 +254,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
     runs, jobs, memory and use are theirs, which the operations see to."""
     every = (
         *OPERATIONS,
+        *of_approvals(),
         *of_help(),
         *of_models(),
         *of_memory(),

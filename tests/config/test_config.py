@@ -20,13 +20,13 @@ from nanobot.config.loader import (
     ChannelSettings,
     Config,
     ProviderSettings,
-    WebSettings,
 )
 from nanobot.config.reader import _every_key
 from nanobot.config.settings.channels import ChatSettings
 from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.events.settings import EventsSettings
 from tests.sampling import examples
 
@@ -85,7 +85,7 @@ def test_a_key_of_too_many_parts_is_refused_wherever_it_stands(home: Path) -> No
 def test_a_missing_file_means_defaults_and_creates_nothing(home: Path) -> None:
     loaded = config.load({"NANOBOT_HOME": str(home)})
     assert loaded.agent == AgentSettings()
-    assert loaded.web == WebSettings()
+    assert loaded.of(WebSettings) == WebSettings()
     assert loaded.file == home / "config.toml"
     assert loaded.workspace == home / "workspace"
     assert loaded.database_url == f"sqlite:///{home}/state.db"
@@ -234,7 +234,7 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
     assert loaded.channels["telegram"].owners == ("1001", "2")
     assert loaded.channels["telegram"].members == ("5", "six")
     assert loaded.channels["discord"].enabled is False
-    assert (loaded.web.port, loaded.tools.exec.network) == (0, "none")
+    assert (loaded.of(WebSettings).port, loaded.tools.exec.network) == (0, "none")
     assert loaded.warnings == ()
 
 
@@ -296,7 +296,7 @@ def test_a_secret_may_be_a_variable_or_a_file(home: Path) -> None:
 
 
 def test_a_reference_takes_the_type_of_its_key(home: Path) -> None:
-    assert load(home, '[web]\nport = "${PORT}"', PORT="80").web.port == 80
+    assert load(home, '[web]\nport = "${PORT}"', PORT="80").of(WebSettings).port == 80
 
 
 def test_a_missing_variable_is_named_with_a_remedy(home: Path) -> None:

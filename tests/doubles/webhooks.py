@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from nanobot.config.settings.channels import WebSettings
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.channel_routes import channel_routes
 from nanobot.plugins.http.doors import Door
 from nanobot.ports import Intake, Receiving

@@ -10,7 +10,7 @@ import pytest
 from nanobot.addresses import called
 from nanobot.messages import Role
 from nanobot.plugins.budgets.operations import _who
-from nanobot.session.approvals import Approver
+from nanobot.plugins.common.approvals import Approver
 
 ROOT = Path(__file__).resolve().parents[2] / "nanobot"
 

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.errors import StoreUnwritable
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -84,7 +85,7 @@ async def test_flags_and_choices_need_no_name_in_a_chat() -> None:
     assert listing.parsed("task state=live")["kind"] == "task"
     (stop,) = [each for each in OPERATIONS if each.name == "stop"]
     assert stop.parsed("all")["all"] is True
-    (approve,) = [each for each in OPERATIONS if each.name == "approve"]
+    (approve,) = [each for each in of_approvals() if each.name == "approve"]
     assert approve.parsed("3 always") == {"id": 3, "always": True}
     assert approve.parsed("3") == {"id": 3, "always": False}
 

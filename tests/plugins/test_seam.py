@@ -28,6 +28,7 @@ from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.common.declared_keys import keys_of
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.remarks import remarks_of
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
 from nanobot.plugins.setup.doctor.plugins import broken
@@ -317,7 +318,7 @@ async def test_what_it_needs_is_looked_for(site: Site, home: Home) -> None:
 ASKED_LATER = frozenset(
     {
         *("checks", "commands", "fits"),  # by commands, each with a test of its own
-        *("exposures", "metrics"),  # when somebody looks
+        *("exposures", "metrics", "remarks"),  # when somebody looks
         *("page", "routes", "deliveries", "serve"),  # where something is served over HTTP
         *("companions", "listening", "channels"),  # where channels or the page are: the test after
         "sharing",  # where processes share a store
@@ -362,6 +363,15 @@ async def test_a_part_of_channels_or_the_page_that_fails_is_named_and_everything
         await eventually(lambda: parts.channels.is_up("udp"))
         async with aiohttp.ClientSession() as client, client.get(parts.http.url) as answer:
             assert answer.status == 200
+
+
+async def test_remarks_that_fail_are_named_once_somebody_looks(site: Site, home: Home) -> None:
+    site.bring("odd", BASE.format(fields="remarks=fail"))
+    home.write("")
+    async with home.serving() as parts:
+        assert view(parts, "odd").state == "on"
+        assert await remarks_of(parts.plugged).on("run", ()) == ()
+        assert view(parts, "odd").why.startswith("remarks: ")
 
 
 @pytest.mark.parametrize("function", ["fail", "lambda: [object()]", "'no_such_module:thing'"])

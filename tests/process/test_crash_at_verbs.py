@@ -1,4 +1,4 @@
-"""kill -9 right before and right after every verb of the Journal that a conversation reaches."""
+"""kill -9 right before and right after every verb that a conversation reaches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.session.entries import ModelCallEntry, ReplyEntry, ToolResultEntry, UserEntry
-from nanobot.store.journal.journal import VERBS
+from nanobot.store.journal import journal
 from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
+VERBS = (*journal.VERBS, "answer")
 # Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
 # that embed nanobot abort a run by its id. Previews take time, and
 # have tests of their own, and so have what a run does besides acting, groups that move and long

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.session.entries import ModelCallEntry, ToolResultEntry
+from nanobot.session.entries import CUT_OFF, ModelCallEntry, ToolResultEntry
 from tests.doubles.openai_server import Fault
 from tests.process.harness import PATIENCE, Nanobot, World
 
@@ -77,16 +77,20 @@ async def test_calls_before_the_cut_one_are_not_made_again(world: World, gateway
     assert [result.ok for result in results] == [True, False]
 
 
-async def test_a_recorded_reply_is_not_asked_for_again(world: World) -> None:
-    world.telegram.say(1, f"tool:exec:{APPEND}\nsay:done")
+@pytest.mark.parametrize("call", [f"exec:{APPEND}", "list_dir:{}"])
+async def test_a_recorded_reply_is_not_asked_for_again(world: World, call: str) -> None:
+    world.telegram.say(1, f"tool:{call}\nsay:done")
     await (await world.launch(crash_at="record_reply:after")).died()
     assert len(world.model.requests) == 1
 
     gateway = await world.start()
     await world.said(1, "done")
     await stopped(world, gateway)
-    await effects(world)
     assert len(world.model.requests) == 2
+    # The start of the command was recorded with the reply: whether it ran is unknown.
+    (result,) = [b for b in world.entries("telegram:1") if isinstance(b, ToolResultEntry)]
+    assert result.text.startswith(CUT_OFF) == call.startswith("exec")
+    assert not (world.workspace / "effects").exists()
 
 
 async def test_an_answer_whose_send_had_begun_is_sent_without_asking_again(world: World) -> None:

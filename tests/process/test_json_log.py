@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nanobot.trace_ids import trace_id
+from nanobot.plugins.common.trace_ids import trace_id
 from tests.process.harness import World
 
 CHAT = 1
@@ -30,7 +30,7 @@ async def test_every_line_of_a_gateway_is_an_object_and_those_of_a_run_name_it(
     (run_id,) = {event["run"] for event in of_runs}
     assert {event["trace"] for event in of_runs} == {trace_id(run_id)}
     assert {event["session"] for event in of_runs} == {f"telegram:{CHAT}"}
-    (ended,) = (event for event in of_runs if event["logger"] == "nanobot.cli.run_log")
+    (ended,) = (event for event in of_runs if event["logger"] == "nanobot.plugins.logs.run_log")
     assert ended["level"] == "info"
     within = [event for event in of_runs if "messages" in event]
     assert within, "a line written while the run works names its messages"

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from nanobot.plugins.common.trace_ids import trace_id
 from nanobot.plugins.hooks.signatures import sign
-from nanobot.trace_ids import trace_id
 from tests.doubles.mcp_http import SESSION, VERSION, McpHttp, serving_mcp
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import World
@@ -109,10 +109,10 @@ async def test_the_log_names_the_trace_that_a_run_continues(
     configure(world, collector)
     url = await started(world, NANOBOT_LOG_FORMAT="json")
     await ask(url, "say:hello", SAMPLED)
-    await world.eventually(lambda: "nanobot.cli.run_log" in world.log)
+    await world.eventually(lambda: "nanobot.plugins.logs.run_log" in world.log)
     lines = [json.loads(line) for line in world.log.splitlines() if line.startswith("{")]
     of_run = [line for line in lines if "run" in line]
-    assert [line for line in of_run if line["logger"] == "nanobot.cli.run_log"]
+    assert [line for line in of_run if line["logger"] == "nanobot.plugins.logs.run_log"]
     assert {line["trace"] for line in of_run} == {TRACE}
 
 

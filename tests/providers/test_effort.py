@@ -15,9 +15,9 @@ from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.plugins.models.table import ModelTable, bundled_table
 from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
-from nanobot.providers.effort import Effort, for_openai, within
+from nanobot.providers.effort import Effort, within
 from nanobot.providers.openai_compat import OpenAICompatProvider
-from nanobot.providers.openai_request import Quirks, encode_request
+from nanobot.providers.openai_request import Quirks, effort_fields, encode_request
 from nanobot.testing.machine import ManualClock
 from tests.doubles.anthropic_server import AnthropicServer
 from tests.doubles.gemini_server import GeminiServer
@@ -97,8 +97,8 @@ def test_gemini_gets_a_level_from_version_3_on_and_a_budget_before(
 
 
 def test_openrouter_has_a_form_of_its_own() -> None:
-    assert for_openai("low") == {"reasoning_effort": "low"}
-    assert for_openai("low", openrouter=True) == {"reasoning": {"effort": "low"}}
+    assert effort_fields("low") == {"reasoning_effort": "low"}
+    assert effort_fields("low", openrouter=True) == {"reasoning": {"effort": "low"}}
     router = OpenAICompatProvider("openrouter", "https://openrouter.ai/api/v1", clock=ManualClock())
     sent = json.loads(encode_request(ask("m", "high"), router._quirks_of("m")))
     assert sent["reasoning"] == {"effort": "high"}

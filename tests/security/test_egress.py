@@ -18,12 +18,12 @@ import pytest
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.approvals import RuleView
 from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
-from nanobot.session.approvals import RuleView
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nanobot.app.parts import private_paths
-from nanobot.app.tools import sending_tools
+from nanobot.app.tools import builtin_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
@@ -52,7 +52,7 @@ def tools(tmp_path: Path) -> ToolRegistry:
     registry = ToolRegistry()
     registry.blobs = Blobs(tmp_path / "blobs")
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
-    sending = sending_tools(files, {"telegram"})
+    sending = builtin_tools(files, {"telegram"})
     for tool in (*gateway_tools(files, taint, installed_readers()), *sending):
         registry.register(tool)
     sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from nanobot.agent.asking import NOBODY
 from nanobot.api import Agent, RunInput
 from nanobot.plugins.mcp.serving import server
 from nanobot.providers.base import Completion
-from nanobot.session.approvals import NOBODY
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.plugins.mcp.test_over_http import client as mcp_client
 from tests.server.housing import TOKEN, House, house

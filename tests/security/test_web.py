@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import WebServer
 from nanobot.plugins.common.http.wire import answer
 from tests.server.serving import serve

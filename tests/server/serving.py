@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import StoreUnwritable
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import WebServer
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
@@ -23,7 +23,7 @@ from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0

@@ -9,7 +9,8 @@ from aiohttp import web
 
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import answer
-from nanobot.plugins.common.views import SessionPage, SessionView
+from nanobot.plugins.common.sessions import SessionPage
+from nanobot.plugins.common.views import SessionView
 from nanobot.server.encoding import encoded, is_large, pieces
 from nanobot.session.views import EntryView
 from tests.server.serving import Bench

@@ -102,7 +102,10 @@ async def test_with_a_session_only_the_last_message_is_added(served: House) -> N
 
 async def test_a_response_and_the_one_behind_it(served: House) -> None:
     async with client(served) as ai:
-        first = await ai.responses.create(model="nanobot", input="hello", instructions="Be brief.")
+        first = await ai.responses.create(
+            model="nanobot", input="hello", instructions="Be brief.", store=False
+        )
+        assert first.to_dict()["store"] is True  # every answer is in the log
         assert first.output_text == "echo: hello"
         again = await ai.responses.create(
             model="nanobot", input="and again", previous_response_id=first.id

@@ -12,9 +12,9 @@ import pytest
 import schemathesis
 
 from nanobot.app.plugin_metrics import PluginMetrics
-from nanobot.config.settings.channels import WebSettings
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.application_factory import Served, routes_of
 from nanobot.plugins.page.page_files import PageFiles
 from nanobot.system import SystemClock
@@ -201,3 +201,15 @@ async def test_an_error_below_v1_is_always_one_of_that_api(served: House) -> Non
 async def test_the_page_of_it_is_served(served: House) -> None:
     async with aiohttp.ClientSession() as session, session.get(f"{served.url}/docs") as response:
         assert "docs.js" in await response.text()
+
+
+async def test_a_query_that_names_something_twice_is_refused_on_every_path(served: House) -> None:
+    """Of two values none is meant more than the other; all paths that need a token say so."""
+    owner = await served.owner()
+    described = await document(owner)
+    for path, methods in described["paths"].items():
+        if "get" not in methods or methods["get"].get("security") == []:
+            continue
+        asked = re.sub(r"{\w+}", "x", path)
+        code, body = await owner.get(f"{asked}?limit=1&limit=2")
+        assert (code, body["error"]["message"]) == (400, "`limit` is there twice"), path

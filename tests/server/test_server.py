@@ -11,9 +11,9 @@ from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import answer
 from tests.sampling import examples
 from tests.server.serving import PATIENCE, Bench, exchange

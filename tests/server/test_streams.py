@@ -361,6 +361,27 @@ async def test_a_request_that_fails_here_is_answered_by_its_key_and_the_socket_l
 
 
 @pytest.mark.process
+async def test_a_slow_request_keeps_no_other_waiting_over_the_socket(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests are answered in their order, but for those that take longer than a second."""
+    go = asyncio.Event()
+
+    async def perform(*_: Any) -> Any:
+        await go.wait()
+
+    owner, usage = await served.owner(), served.parts.operations.named("usage")
+    monkeypatch.setitem(vars(usage), "perform", perform)
+    async with owner.session.ws_connect(f"{owner.url}/ws", headers=owner.headers) as socket:
+        for key in ("slow", "slow, too"):
+            await socket.send_json({"op": "call", "name": "usage", "key": key})
+        await socket.send_json({"op": "call", "name": "approvals list", "key": "next"})
+        assert (await socket.receive_json(timeout=PATIENCE))["key"] == "next"
+        go.set()
+        late = {(await socket.receive_json(timeout=PATIENCE))["key"] for _ in range(2)}
+        assert late == {"slow", "slow, too"}
+
+
 async def test_a_message_that_is_too_large_closes_the_socket_and_no_other(owner: Client) -> None:
     url = f"{owner.url}/ws"
     async with (

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from nanobot.config.settings.channels import WebSettings
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import WebServer
 from tests.server.serving import Bench
 

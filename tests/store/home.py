@@ -12,6 +12,7 @@ from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.common.store import chain
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
@@ -30,7 +31,6 @@ from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import HeldLanes, StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock

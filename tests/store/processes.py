@@ -13,14 +13,14 @@ from pathlib import Path
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
+from nanobot.plugins.approvals.port import ApprovalAnswer
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing.machine import CountingIds, ManualClock
 from tests.plugins.budgets.ledgers import COUNTED
@@ -46,7 +46,7 @@ from tests.store.making import (
     told,
     with_file,
 )
-from tests.stored import consuming
+from tests.stored import approvals_of, consuming
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
@@ -170,7 +170,7 @@ async def _live(store: Store) -> None:
     await journal.start_model(asking.lane, asking.run, [prompt(), call()], PROMPT)
     await journal.record_reply(asking.lane, asking.run, reply())
     await journal.park(asking.lane, asking.run, approval(run_id="asks", session_key="asked for"))
-    await journal.answer(1, ApprovalAnswer(state="approved", by="Ann"))
+    await approvals_of(journal).answer(1, ApprovalAnswer(state="approved", by="Ann"))
     await journal.post(KEY, told("three", "post"))
     await _deliver(journal)
     given_back = await begun(journal, "r2")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.messages import Address, OutboundKind, Role
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.heartbeat.store import SqlChatHistory
 from nanobot.session.inbox import Admission
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Plan
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, asked, begun, let_in, rendered, said, told
 

@@ -195,7 +195,7 @@ async def test_a_run_given_back_can_be_claimed_at_once_by_anybody(home: Home) ->
     assert (await claim(home.journal("them"))).run.id == "r1"
 
 
-@pytest.mark.parametrize("progress", ["record_reply", "record_result"])
+@pytest.mark.parametrize("progress", ["record_reply", "record_result", "start_model"])
 async def test_progress_makes_earlier_attempts_forgotten(home: Home, progress: str) -> None:
     await begun(home.doomed())
     doomed = home.doomed()
@@ -204,6 +204,8 @@ async def test_progress_makes_earlier_attempts_forgotten(home: Home, progress: s
     await asked(doomed, claimed)
     if progress == "record_reply":
         await doomed.record_reply(claimed.lane, claimed.run, reply())
+    elif progress == "start_model":
+        await doomed.start_model(claimed.lane, claimed.run, [RESULT, call(2)], None)
     else:
         await doomed.record_result(claimed.lane, claimed.run, [RESULT])
     assert (await claim(home.journal())).run.attempts == 2

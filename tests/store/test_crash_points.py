@@ -15,12 +15,13 @@ from nanobot.plugins.library.store import Consuming
 from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal.journal import VERBS
+from nanobot.store.journal import journal
 from nanobot.store.verbs import crash_points
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 
 OF_PROGRAMS = crash_points(Consuming)
+VERBS = (*journal.VERBS, "answer")
 
 # What is in the tables once the verb was done for the first time, and not before.
 TRACES = {

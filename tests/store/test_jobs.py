@@ -21,6 +21,7 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
+from nanobot.plugins.common.jobs.plans import Fired, Job, OccurrenceView, Plan
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.schedule import parse
@@ -31,7 +32,6 @@ from nanobot.session.inbox import Admission
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.triggers.jobs import Fired, Job, OccurrenceView, Plan
 from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_file, in_memory, on_sqlite
 

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
 from nanobot.plugins.common.store.at_rest import at_rest
+from nanobot.plugins.postgres.store.declared import is_numbered
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.strict_types import LARGEST_INTEGER
-from nanobot.store.database.tables import is_numbered
 from tests.store.filling import complete, fill
 from tests.store.home import Home, in_memory
 

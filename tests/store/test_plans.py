@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
+from nanobot.plugins.approvals.port import ApprovalAnswer
 from nanobot.plugins.runs.store import ToolCalls
-from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from tests.store.home import Home
@@ -30,7 +30,7 @@ from tests.store.making import (
     said,
     told,
 )
-from tests.stored import consuming, marks_of, outbox_of, runs_of
+from tests.stored import approvals_of, consuming, marks_of, outbox_of, runs_of
 
 GROWING = (
     "entries",
@@ -109,8 +109,8 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.record_reply(claimed.lane, claimed.run, reply())
     await journal.park(claimed.lane, claimed.run, approval(run_id="r2"))
     await journal.held(KEY)
-    (question,) = await records.approvals(session="", state="open", limit=10)
-    await journal.answer(question.id, ApprovalAnswer(state="denied", by="1"))
+    (question,) = await approvals_of(records).approvals(session="", state="open", limit=10)
+    await approvals_of(journal).answer(question.id, ApprovalAnswer(state="denied", by="1"))
     await claim(journal, "x")
     await records.cancel("r2", Ending(state=RunState.ABORTED), "1")
     await journal.post(KEY, told("news", "p1"))

@@ -17,9 +17,11 @@ from nanobot.plugins.library.store import Consuming
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.store.database.durability import ORDERED, waits
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal.journal import VERBS
+from nanobot.store.journal import journal
 from nanobot.store.verbs import crash_points
 from tests.store.power import commits
+
+VERBS = (*journal.VERBS, "answer")
 
 WAITING = sorted(set(VERBS) - ORDERED)
 

@@ -24,6 +24,8 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.language.service import in_language
@@ -35,11 +37,9 @@ from nanobot.session.inbox import Admission
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.jobs import Plan
 from tests.plugins.cron.scheduling import service_over
 from tests.store.home import Home, in_memory
 from tests.stored import outbox_of

@@ -20,7 +20,7 @@ CANCELLED = Ending(
 
 async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     records = home.records()
-    assert await records.counts() == Counts(sessions=0, waiting=0, owed=0, dead=0)
+    assert await records.counts() == Counts(sessions=0, waiting=0, asked=0, owed=0, dead=0)
     assert await lists_of(records).newest(limit=10, unread=False) == []
     assert await runs_of(records).listed(session="", state="", limit=10) == []
     assert await outbox_of(records).listed(state="", limit=10) == []

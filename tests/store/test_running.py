@@ -43,9 +43,14 @@ Verb = Callable[[Journal, Claim], Awaitable[object]]
 LANE_VERBS: dict[str, Verb] = {
     "take_pending": lambda j, c: j.take_pending(c.lane, c.run, "UTC"),
     "start_model": lambda j, c: j.start_model(c.lane, c.run, [prompt(), call()], PROMPT),
+    "start_model with results": lambda j, c: j.start_model(c.lane, c.run, [RESULT, call(2)], None),
+    "start_model with a reply": lambda j, c: j.start_model(
+        c.lane, c.run, [reply(), RESULT, call(2)], None
+    ),
     "start_retry": lambda j, c: j.start_retry(c.lane, c.run, Usage()),
     "start_auxiliary": lambda j, c: j.start_auxiliary(c.lane, c.run, aside()),
     "record_reply": lambda j, c: j.record_reply(c.lane, c.run, reply()),
+    "record_reply with a start": lambda j, c: j.record_reply(c.lane, c.run, reply(), STARTED),
     "start_tool": lambda j, c: j.start_tool(c.lane, c.run, STARTED),
     "record_result": lambda j, c: j.record_result(c.lane, c.run, [RESULT]),
     "park": lambda j, c: j.park(c.lane, c.run, approval()),
@@ -75,7 +80,7 @@ MOVES: dict[RunState, Verb] = {
 def test_every_verb_that_takes_a_lane_is_listed_here() -> None:
     verbs = inspect.getmembers(Journal, inspect.iscoroutinefunction)
     takes = {name for name, verb in verbs if "lane" in inspect.signature(verb).parameters}
-    assert takes == set(LANE_VERBS)
+    assert takes == {name.split()[0] for name in LANE_VERBS}
 
 
 async def refused(home: Home, verb: str, claimed: Claim) -> None:
@@ -152,6 +157,23 @@ async def test_nothing_is_recorded_for_a_run_that_has_ended(home: Home, state: R
     claimed = await begun(journal)
     await home.execute("UPDATE runs SET state = :s", s=state)
     await refused(home, "record_result", claimed)
+
+
+async def test_what_precedes_a_step_is_in_its_transaction(home: Home, journal: SqlJournal) -> None:
+    claimed = await begun(journal)
+    lane, run = claimed.lane, claimed.run
+    entries = [
+        *claimed.entries,
+        *await journal.start_model(lane, run, [prompt(), call()], PROMPT),
+        *await journal.start_model(lane, run, [reply(), RESULT, call(2)], None),
+        *await journal.record_reply(lane, run, reply(), STARTED),
+    ]
+    assert await home.column("SELECT state FROM runs") == [RunState.TOOL_RUNNING]
+    entries += await journal.start_model(lane, run, [RESULT, prompt(), call(3)], PROMPT)
+    assert await home.column("SELECT state FROM runs") == [RunState.MODEL_RUNNING]
+    assert await home.column("SELECT progress FROM runs") == [3]
+    assert await home.entries(KEY) == entries
+    assert await home.verify(KEY) == len(entries)
 
 
 async def test_the_log_holds_every_step_of_a_run_in_order(home: Home, journal: SqlJournal) -> None:

@@ -26,7 +26,7 @@ from nanobot.plugins.proof.store.log_rows import Place
 from nanobot.plugins.search.query import parsed
 from nanobot.plugins.traces.store import Progress
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import reading_verbs
+from nanobot.store.verbs import CRASH_POINTS
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.empty import create_tables
 from tests.store.home import Home, in_memory
@@ -88,6 +88,7 @@ GIVEN: dict[str, Any] = {
     "request": ForkRequest(),
     "first": 0,
     "end": 1_000,
+    "of": lambda name: [name],
 }
 """What a reading verb is asked for, by the names of its parameters. A new name needs a line."""
 APART: dict[str, dict[str, Any]] = {
@@ -104,12 +105,12 @@ APART: dict[str, dict[str, Any]] = {
     "SqlAccessTokens._some": {"after": None},
     "SqlMemoryStore._some_scopes": {"after": None},
     "SqlMemoryStore.by_digest": {"digest": b"x"},
-    "SqlRecords._some_approvals": {"before": None},
+    "SqlApprovals._some": {"before": None},
     "SqlOutbox._some": {"before": None, "size": 250},
     "SqlRecords._counted": {"name": "unreadable"},
     "SqlPairingStore._some": {"after": None},
-    "SqlRecords._some_asked_by": {"before": None},
-    "SqlRecords._some_rules": {"before": None},
+    "SqlApprovals._some_asked_by": {"before": None},
+    "SqlApprovals._some_rules": {"before": None},
     "SqlUsageStore.standing": {"who": Account(person="", chat="", job="", model="m")},
     "SqlUsageStore.rows": {"by": "day", "since": "2026-01-01"},
     "SqlUsageStore.tokens": {"since": 0.0, "until": 1e12},
@@ -129,10 +130,16 @@ def every_store() -> Iterator[type]:
                 yield value
 
 
+def verbs_of(store: type, *, writing: bool) -> list[str]:
+    """The names of a class's verbs that write, or of those that do not."""
+    verbs = {id(verb) for verb, crash_point in CRASH_POINTS.items() if bool(crash_point) is writing}
+    return [name for name, method in vars(store).items() if id(method) in verbs]
+
+
 VERBS = sorted(
     (f"{store.__name__}.{name}", store, name)
     for store in every_store()
-    for name in reading_verbs(store)
+    for name in verbs_of(store, writing=False)
 )
 ELSEWHERE = {"SqlJournal.ready"}
 """What has tests of its own."""

@@ -14,6 +14,7 @@ import pytest
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
+from nanobot.plugins.approvals.port import ApprovalAnswer
 from nanobot.plugins.common.background_runs import NewTask, TaskRequest
 from nanobot.plugins.common.store import named_files
 from nanobot.plugins.erasure.store import session_removal
@@ -30,7 +31,6 @@ from nanobot.plugins.titles.titling import Untitled
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.plugins.web_access.store import AccessToken
 from nanobot.providers.base import Usage
-from nanobot.session.approvals import ApprovalAnswer
 from nanobot.session.entries import FeedbackEntry, RememberEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.provenance import Provenance
@@ -38,7 +38,6 @@ from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.store.database.database import Work
 from nanobot.store.unit import Hold
-from nanobot.store.verbs import writing_verbs
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.empty import create_tables
 from tests.store.home import Home
@@ -66,7 +65,7 @@ from tests.store.making import (
     with_file,
 )
 from tests.store.test_jobs import plan
-from tests.store.test_short_transactions import ROWS, SECONDS, STEPS, every_store
+from tests.store.test_short_transactions import ROWS, SECONDS, STEPS, every_store, verbs_of
 
 T = TypeVar("T")
 
@@ -104,7 +103,7 @@ def _opened() -> UndoingDatabase:
 VERBS = sorted(
     (f"{store.__name__}.{name}", store, name)
     for store in every_store()
-    for name in writing_verbs(store)
+    for name in verbs_of(store, writing=True)
 )
 
 
@@ -256,14 +255,20 @@ class Crowded:
             "SqlPushSubscriptions.keep": {"new": subscription},
             "Retention._archived": {"part": Slice(session_key=LONG, last=5, entries=())},
             "LogIndexing._keep": {"part": Unindexed(LONG, 0, ((5_000, 1.0, b""),))},
-            "SqlJournal.start_model": {"bodies": [prompt(), call()], "prompt": PROMPT},
+            "SqlJournal._start_model": {"bodies": [prompt(), call()], "prompt": PROMPT},
+            "SqlJournal._start_with_results": self._in(self.tooled)
+            | {"bodies": [RESULT, call(2)], "prompt": None},
+            "SqlJournal._start_with_reply": self._in(self.modelled)
+            | {"bodies": [reply(), RESULT, call(2)], "prompt": None},
             "SqlJournal.start_retry": self._in(self.modelled),
-            "SqlJournal.record_reply": self._in(self.modelled),
+            "SqlJournal._record_reply": self._in(self.modelled) | {"bodies": [reply()]},
+            "SqlJournal._record_reply_starting": self._in(self.modelled)
+            | {"bodies": [reply(), STARTED]},
             "SqlJournal.start_tool": self._in(self.tooled) | {"body": STARTED},
             "SqlJournal.record_result": self._in(self.tooled),
             "SqlJournal.park": self._in(self.tooled),
             "SqlJournal.performed": {"inbound_id": self.command, "answer": told("x", "its answer")},
-            "SqlJournal.answer": {"identity": self.approval},
+            "SqlApprovals.answer": {"identity": self.approval},
             "SqlJournal._claim": {"key": "telegram:16", "run_id": "another"},
             "SqlJournal._admit_claiming": {
                 "admission": let_in(said("newer"), "telegram:17"),
@@ -274,7 +279,7 @@ class Crowded:
             "SqlEraser._begin_removal": {"key": "telegram:15"},
             "SqlPairingStore.approve": {"code": "ABCD-EFGH"},
             "SqlConversationList.mark_read": {"entry": None},
-            "SqlRecords.seen": {"person": "telegram:1001"},
+            "SqlApprovals.seen": {"person": "telegram:1001"},
             "SqlAfterRuns.settle": of_call,
             "SqlTitles.keep": of_call,
             "SqlEvals.settle": of_call,
@@ -300,7 +305,14 @@ class Crowded:
         given = self.given(name)
         unknown = [each.name for each in asked_for if each.name not in given]
         assert not unknown, f"say in GIVEN what {name} is called with: {unknown}"
-        positional = [given[each.name] for each in asked_for if each.kind != each.KEYWORD_ONLY]
+        positional = [
+            value
+            for each in asked_for
+            if each.kind != each.KEYWORD_ONLY
+            for value in (
+                given[each.name] if each.kind == each.VAR_POSITIONAL else [given[each.name]]
+            )
+        ]
         named = {e.name: given[e.name] for e in asked_for if e.kind == e.KEYWORD_ONLY}
         database, refused = self.home.database, ""
         assert isinstance(database, UndoingDatabase)

@@ -8,13 +8,13 @@ import pytest
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
 from nanobot.plugins.common.background_runs import NewTask, Parent, Report, TaskRequest
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from tests.store.home import LEASE_SECONDS, Home

@@ -22,6 +22,7 @@ from nanobot.errors import RowUnreadable, StoreError
 from nanobot.messages import Address
 from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.common.store.notices import SqlNotices
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
@@ -39,7 +40,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.store.quarantine.readable import CHOICES, FREE
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -48,7 +48,7 @@ from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
-from tests.stored import consuming, lists_of, log_of, outbox_of, runs_of
+from tests.stored import approvals_of, consuming, lists_of, log_of, outbox_of, runs_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -149,8 +149,8 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "runs", runs_of(records).listed(session="", state="", limit=50)
     yield "entries", log_of(records).entries(KEY, after=0, limit=50)
     yield "outbox", outbox_of(records).listed(state="", limit=50)
-    yield "approvals", records.approvals(session="", state="", limit=50)
-    yield "rules", records.rules()
+    yield "approvals", approvals_of(records).approvals(session="", state="", limit=50)
+    yield "rules", approvals_of(records).rules()
     yield "feedback", parts.ratings.listed("", 50)
     yield "jobs", jobs.listed(state="", by="", limit=50)
     yield "cron history", jobs.history(job_id=None, limit=50)

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.plugins.voice.store import SqlVoiceAnswers, hook
 from nanobot.session.auxiliary import NoReservation
@@ -16,7 +17,6 @@ from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import StoreContext, StoreHooks
 from tests.store.home import Home
 from tests.store.making import CHAT, admit, answered, claim, ending, said

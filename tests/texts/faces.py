@@ -22,11 +22,12 @@ from nanobot.config.settings.base import Settings
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.claims.deeds import Deed
 from nanobot.plugins.common.declared_keys import declarations
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
-from nanobot.session.states import RunState, as_people_see
+from nanobot.session.states import RunState
 from nanobot.text import WORDS
 
 _MADE = (
@@ -73,7 +74,7 @@ def faces() -> list[tuple[str, str]]:
             if not known & of_operations:
                 rows.append((row, owners.get(row, "nanobot/cli/commands.py")))
     rows += [(_template(text), path) for text, path in _of_settings()]
-    rows += [(as_people_see(state), "nanobot/session/states.py") for state in RunState]
+    rows += [(as_people_see(state), "nanobot/operations/run_states.py") for state in RunState]
     rows += [(_template(text), "nanobot/cli/top.py") for text in (*FIRST.values(), *AT_THE_END)]
     rows += [(row, "nanobot/cli/generated.py") for row in _MADE]
     rows += [(deed.value, "nanobot/plugins/claims/deeds.py") for deed in Deed]

@@ -10,11 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nanobot import texts
+from nanobot.plugins.common.translation import language_of
 from nanobot.plugins.common.translation.catalogue import Catalogue
 from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.common.translation.template import Template
 from nanobot.text import Sentence
-from nanobot.texts import language_of, language_of_terminal, translated
+from nanobot.texts import language_of_terminal, translated
 from tests.texts.files import read
 
 ROWS = [Template.read(row) for row in read()]

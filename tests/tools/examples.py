@@ -36,7 +36,6 @@ CORE: dict[str, ToolExample] = {
         brings="nothing",
         leaving={"content": TEXT, "channel": "telegram", "chat_id": "101"},
     ),
-    "ask_user": ToolExample(brings="nothing", inside="writes to the person it works for"),
 }
 
 

@@ -17,7 +17,7 @@ def shaped(value: object, kind: type[_Shape], *, strict: bool = False) -> _Shape
     """The value as one of that kind. Raises BadEvent."""
     try:
         return msgspec.convert(value, kind, strict=strict)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, UnicodeError, RecursionError) as error:
         raise BadEvent(str(error)) from error
 
 

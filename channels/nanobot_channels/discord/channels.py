@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Address
+from nanobot_channels.common.shapes import BadEvent, shaped
 from nanobot_channels.discord.http import DiscordHttp, Refusal
 from nanobot_channels.discord.messages import BotUser, ChannelPlace
 
@@ -68,9 +69,9 @@ class ChannelDirectory:
 
     def ready(self, data: object) -> tuple[set[str], list[str]]:
         """The READY event: sets `me`. Returns the ids of the expected guilds, and of the direct
-        chats. Raises msgspec.ValidationError.
+        chats. Raises BadEvent.
         """
-        ready = msgspec.convert(data, _Ready, strict=False)
+        ready = shaped(data, _Ready)
         self.me = BotUser(ready.user.id, frozenset(self._roles))
         for channel in ready.private_channels:
             self._learn(channel, "")
@@ -80,8 +81,8 @@ class ChannelDirectory:
 
     def guild(self, data: object) -> str:
         """A guild with its channels, threads and roles; returns its id. Raises
-        msgspec.ValidationError."""
-        guild = msgspec.convert(data, _Guild, strict=False)
+        BadEvent."""
+        guild = shaped(data, _Guild)
         for channel in (*guild.channels, *guild.threads):
             self._learn(channel, guild.id)
         self._own(guild.roles)
@@ -96,16 +97,16 @@ class ChannelDirectory:
 
     def other(self, event: str, data: Any) -> None:
         """Any other event: reads its information on channels, roles or threads. Raises
-        msgspec.ValidationError.
+        BadEvent.
         """
         if event.startswith("GUILD_ROLE"):
-            self._own([msgspec.convert(data, _Named, strict=False).role])
+            self._own([shaped(data, _Named).role])
         elif event == "THREAD_LIST_SYNC":
-            sync = msgspec.convert(data, _Threads, strict=False)
+            sync = shaped(data, _Threads)
             for channel in sync.threads:
                 self._learn(channel, sync.guild_id)
         else:
-            self._learn(msgspec.convert(data, _Channel, strict=False), "")
+            self._learn(shaped(data, _Channel), "")
 
     def direct(self, channel_id: str) -> ChannelPlace:
         """The place of a chat with one person; stores it."""
@@ -125,11 +126,11 @@ class ChannelDirectory:
             return place
         try:
             channel = await self._http.get_channel(int(channel_id))
-            self._learn(msgspec.convert(channel, _Channel, strict=False), guild)
+            self._learn(shaped(channel, _Channel), guild)
         except Refusal as refusal:
             if refusal.status not in {400, 403, 404}:
                 raise
-        except msgspec.ValidationError:
+        except BadEvent:
             pass
         return self._places.setdefault(channel_id, ChannelPlace(guild))
 

@@ -106,7 +106,7 @@ def is_command(interaction: Interaction) -> bool:
 def parse_interaction(data: object) -> Interaction:
     """The interaction in an event. Raises BadEvent."""
     interaction = shaped(data, Interaction)
-    if not is_snowflake(interaction.id) or not interaction.token:
+    if not is_snowflake(interaction.id) or not re.fullmatch(r"[!-~]+", interaction.token):
         raise BadEvent("its id or token cannot be used")
     return interaction
 
@@ -124,12 +124,7 @@ def interaction_message(
     if interaction.type == _COMMAND and data.type == _ON_MESSAGE:
         return _about_message(interaction, place, channel, user)
     pressed = interaction.type == _COMPONENT
-    if pressed:
-        text = data.custom_id
-    else:
-        words = (str(option.value) for option in data.options if option.value is not None)
-        text = " ".join([f"/{data.name}", *words])
-    text = clean(text).strip()
+    text = clean(data.custom_id).strip() if pressed else _typed(data)
     if not text or text == "/":
         return None
     message_id = interaction.message.id if interaction.message else None
@@ -182,9 +177,14 @@ def acknowledgement(interaction: Interaction) -> dict[str, Any]:
         return {"type": 6}
     if interaction.data.type == _ON_MESSAGE:
         return _alone(f"*{ASK}*")
-    options = (str(option.value) for option in interaction.data.options)
-    command = " ".join([f"/{interaction.data.name}", *options])[:1900].replace("`", "'")
+    command = _typed(interaction.data)[:1900].replace("`", "'")
     return _alone(f"`{command}`")
+
+
+def _typed(data: _Data) -> str:
+    """A slash command as if it were typed."""
+    words = (str(option.value) for option in data.options if option.value is not None)
+    return clean(" ".join([f"/{data.name}", *words])).strip()
 
 
 def _alone(text: str) -> dict[str, Any]:

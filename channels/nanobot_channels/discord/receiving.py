@@ -145,7 +145,7 @@ class Receiver:
                 event, data = self._events[0]
                 try:
                     await self._handle(event, data)
-                except (BadEvent, msgspec.ValidationError) as error:
+                except BadEvent as error:
                     self.skipped += 1
                     number = table(data).get("id")
                     logger.warning("{}: {} {} skipped: {}", self._name, event, number, error)
@@ -162,7 +162,7 @@ class Receiver:
         """
         for event, data in list(self._events):
             if event == "INTERACTION_CREATE":
-                with suppress(BadEvent, msgspec.ValidationError, Refusal, DeliveryError):
+                with suppress(BadEvent, Refusal, DeliveryError):
                     press = parse_interaction(data)
                     await self._http.answer_interaction(press.id, press.token, NOT_KEPT)
 
@@ -189,7 +189,7 @@ class Receiver:
         """A new session: the history since the cursor has to be looked up."""
         try:
             self._guilds, private = self._places.ready(ready)
-        except msgspec.ValidationError as error:
+        except BadEvent as error:
             # Without it no look-up would happen, and no mention would be recognised.
             raise ChannelDown(f"Discord does not tell who the bot is: {error}") from error
         self._guilds_received.clear()

@@ -113,7 +113,7 @@ class Receiver:
             await intake.admit([message], str(self._newest) if self._newest else None)
 
     async def _event(self, told: dict[str, Any], bot: Bot) -> InboundMessage | None:
-        kind, data = told.get("event"), table(told.get("data"))
+        kind, data = string(told.get("event")), table(told.get("data"))
         if kind in {"posted", "post_edited"}:
             post = post_of(data.get("post"))
             if "channel_type" in data:

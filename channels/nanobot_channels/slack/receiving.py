@@ -252,12 +252,13 @@ class Receiver:
         raise BadEvent("neither an event, a press nor a command")
 
     async def _event(self, event: dict[str, Any]) -> InboundMessage | None:
-        if event.get("type") in _MESSAGES:
+        kind = string(event.get("type"))
+        if kind in _MESSAGES:
             return await self._inbound(event)
-        if event.get("type") == "reaction_added":
+        if kind == "reaction_added":
             message = reaction_message(event, self._me, self._name)
             return message and await self._with_names(message)
-        if event.get("type") == "agent_session_stopped":
+        if kind == "agent_session_stopped":
             return await self._with_names(stop_button(event, self._name))
         self._assistant.event(event)
         return None

@@ -145,11 +145,12 @@ class WhatsAppChannel:
             self._reported[status.mark] = status.id
             return
         for error in status.errors[:1] or [{}]:
-            if error.get("code") in WINDOW_CLOSED:
+            code = error.get("code")
+            if isinstance(code, int) and code in WINDOW_CLOSED:
                 self._windows.refused(status.chat)
             details = string(table(error.get("error_data")).get("details"))
             why = clipped(one_line(details or string(error.get("title"))), 300)
-            code, place = error.get("code"), f"{self._name}:{status.chat}"
+            place = f"{self._name}:{status.chat}"
             logger.error("{}: WhatsApp did not deliver a message: {} ({})", place, why, code)
 
     # Sending

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nanobot.agent.service.sending import kept_of
 from nanobot.log_context import LOG_IDS, Ids
-from nanobot.trace_ids import trace_id
 
 if TYPE_CHECKING:
     from nanobot.agent.active_run import ActiveRun
@@ -26,5 +25,5 @@ def _ids_of(active: ActiveRun) -> Ids:
     if call := active.partial_reply().call:
         ids["call"] = call
     if kept := kept_of(active):
-        ids["trace"] = trace_id(active.run.id, kept)
+        ids["kept"] = kept
     return ids

@@ -12,10 +12,10 @@ from msgspec import Meta
 
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
-from nanobot.config.settings.channels import ChannelSettings, WebSettings
+from nanobot.config.settings.channels import ChannelSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
-from nanobot.messages import TERMINAL, WEB
+from nanobot.messages import TERMINAL
 
 S = TypeVar("S", bound=Settings)
 
@@ -42,7 +42,6 @@ class Tables(Settings, frozen=True, kw_only=True):
         Mapping[str, ProviderSettings], about("Ways to reach models.", live=True)
     ] = {}
     channels: Annotated[Mapping[str, ChannelSettings], about("Chat platforms.")] = {}
-    web: Annotated[WebSettings, about("The page and the HTTP API.")] = WebSettings()
     tools: Annotated[ToolsSettings, about("What the model can do.")] = ToolsSettings()
     policy: Annotated[PolicySettings, about("Which calls need an approval.", live=True)] = (
         PolicySettings()
@@ -104,6 +103,8 @@ class Config(Tables, frozen=True, kw_only=True):
 
     @property
     def addressed(self) -> tuple[str, ...]:
-        """The names of all channels that a message can be sent to: those that are on, the page if
-        it is served, and the terminal."""
-        return (*self.served, *((WEB,) if self.web.enabled else ()), TERMINAL)
+        """The names of all channels that a message can be sent to: those that are on, those of
+        plugins, as the page, and the terminal."""
+        tables = [table for table in self.tables.values() if isinstance(table, Settings)]
+        own = [name for table in tables for name in table.own_channels]
+        return (*self.served, *own, TERMINAL)

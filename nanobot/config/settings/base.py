@@ -58,6 +58,11 @@ class Settings(msgspec.Struct, frozen=True):
         """The keys that are written in a table of that name, with those that follow from them."""
         return {**values}
 
+    @property
+    def own_channels(self) -> tuple[str, ...]:
+        """The channels that its plugin has with these settings, without a table in `channels`."""
+        return ()
+
     def shown_value(self, key: str) -> Any:
         """The value of a key, without secrets that the names of keys do not tell of."""
         return getattr(self, key)

@@ -9,7 +9,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="audit",
     summary="Shows what attackers could reach, and which rule decides about a call.",
-    after=("pairing",),
+    after=("approvals", "pairing"),
     texts=Path(__file__).parent,
     objects="nanobot.plugins.audit.service:objects",
     operations="nanobot.plugins.audit.operations:operations",

@@ -18,7 +18,8 @@ from nanobot.messages import Role
 from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.plugins.audit.brought import Brought
 from nanobot.plugins.common.addresses import is_local
-from nanobot.session.views import Records
+from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
@@ -67,12 +68,12 @@ class SecurityAuditor:
     """Audits one gateway; `brought`: what its plugins bring that others reach."""
 
     def __init__(
-        self, live: LiveSettings, tools: ToolRegistry, records: Records, brought: Brought
+        self, live: LiveSettings, tools: ToolRegistry, approvals: ApprovalRecords, brought: Brought
     ) -> None:
         self._brought = brought
         self._live = live
         self._tools = tools
-        self._records = records
+        self._approvals = approvals
 
     async def audit(self) -> list[Exposure]:
         """What each kind of attacker could reach, grouped by attacker, the most severe first."""
@@ -129,7 +130,7 @@ class SecurityAuditor:
                 )
 
     async def _allowed_for_good(self) -> list[Exposure]:
-        rules = [rule for rule in await self._records.rules() if rule.tainted]
+        rules = [rule for rule in await self._approvals.rules() if rule.tainted]
         if not rules:
             return []
         return [
@@ -211,7 +212,7 @@ def _udp(name: str, channel: ChannelSettings) -> Iterator[Exposure]:
 
 
 def _http(current: Config, *, deliveries: bool) -> Iterator[Exposure]:
-    web = current.web
+    web = current.of(WebSettings)
     if not web.enabled and not deliveries:
         return
     if is_local(web.host):

@@ -18,7 +18,13 @@ import msgspec
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
-from nanobot.plugins.budgets.reservations import NOTHING, CallEstimate, UsageRow, UsageSum
+from nanobot.plugins.budgets.reservations import (
+    NOTHING,
+    CallEstimate,
+    UsageRow,
+    UsageSum,
+    prompt_at_most,
+)
 from nanobot.plugins.budgets.settings import AllowanceSettings, BudgetSettings
 from nanobot.session import keys
 from nanobot.text import Sentence
@@ -252,7 +258,7 @@ def _room(limit: BudgetLimit, used: UsageSum, estimate: CallEstimate) -> int:
     price = estimate.price
     if price is None:
         return estimate.tokens_out
-    left -= estimate.tokens_in * price.prompt_at_most
+    left -= estimate.tokens_in * prompt_at_most(price)
     if left < 0 or not price.completion:
         return -1 if left < 0 else estimate.tokens_out
     return int(min(left / price.completion, estimate.tokens_out))

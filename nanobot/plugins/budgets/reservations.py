@@ -44,6 +44,11 @@ class UsageSum(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = UsageSum()
 
 
+def prompt_at_most(price: Price) -> float:
+    """The maximum price of a prompt token."""
+    return max(price.prompt, price.cache_write or 0.0)
+
+
 class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """The estimated maximum of a call: tokens of its prompt and of its answer, at a price (None:
     unknown, so only tokens and requests count)."""
@@ -69,15 +74,19 @@ class CallEstimate(msgspec.Struct, frozen=True, kw_only=True):
         """The most that `bounded` leaves of any usage: more than what is reserved."""
         most = self.bounded(Usage(_ANY, _ANY))
         tokens = most.prompt_tokens + most.completion_tokens
-        price = self.price
-        cost = price.at_most(most.prompt_tokens, most.completion_tokens) if price else 0
-        return UsageSum(requests=1, tokens=tokens, cost=dollars(cost))
+        cost = self._cost(most.prompt_tokens, most.completion_tokens)
+        return UsageSum(requests=1, tokens=tokens, cost=cost)
 
     @property
     def cost(self) -> float:
         """Maximum dollars: assumes nothing is read from the provider's cache and all is written."""
+        return self._cost(self.tokens_in, self.tokens_out)
+
+    def _cost(self, tokens_in: int, tokens_out: int) -> float:
         price = self.price
-        return dollars(price.at_most(self.tokens_in, self.tokens_out)) if price else 0.0
+        if price is None:
+            return 0.0
+        return dollars(tokens_in * prompt_at_most(price) + tokens_out * price.completion)
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):

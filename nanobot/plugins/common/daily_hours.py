@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.common.zones import zone_of
 from nanobot.seam.faces import Interface
-from nanobot.triggers.clocks import zone_of
 
 
 class DailyHours(Protocol):

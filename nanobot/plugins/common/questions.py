@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from nanobot.cli import language, output
-from nanobot.cli.widths import folded
+from nanobot.plugins.common.chinese_lines import folded
 from nanobot.text import Sentence
 
 

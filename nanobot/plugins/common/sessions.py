@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.rendering import Now, cell
-from nanobot.plugins.common.remarks import on_answers, remark_lines
+from nanobot.plugins.common.remarks import Remark, remark_lines, remarks_of
 from nanobot.plugins.common.run_ids import runs_in
-from nanobot.plugins.common.views import SessionPage, SessionView
-from nanobot.session.views import EntryView, Remark
+from nanobot.plugins.common.views import SessionView
+from nanobot.seam.offers import Contributions
+from nanobot.session.views import EntryView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:
@@ -19,6 +22,14 @@ if TYPE_CHECKING:
     from nanobot.plugins.common.store.session_log import SqlSessionLog
 
 _QUOTED = 2_000
+
+
+class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with entries of its log, in order. `remarks`: on the answers among them."""
+
+    session: SessionView
+    entries: tuple[EntryView, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 def check_sight(caller: Caller, key: str) -> None:
@@ -68,7 +79,8 @@ async def log_page(
         end = min(before - 1, row.entries) if before else row.entries
         after, limit = max(end - limit, 0), min(limit, end)
     entries = await log_of(context).entries(row.key, after=after, limit=limit)
-    remarks = await on_answers(context.engine.remarks, runs_in(context), entries)
+    contributions = context.offered(Contributions)  # type: ignore[type-abstract]
+    remarks = await remarks_of(contributions).on_answers(runs_in(context), entries)
     return SessionPage(session=row, entries=entries, remarks=remarks)
 
 

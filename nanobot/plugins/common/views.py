@@ -12,7 +12,6 @@ import msgspec
 
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.views import EntryView, Remark
 from nanobot.text import Sentence
 
 
@@ -38,14 +37,6 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     archived: bool = False
     found: str = ""
-
-
-class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A session with entries of its log, in order. `remarks`: on the answers among them."""
-
-    session: SessionView
-    entries: tuple[EntryView, ...]
-    remarks: tuple[Remark, ...] = ()
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):

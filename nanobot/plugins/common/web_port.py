@@ -5,6 +5,7 @@ from __future__ import annotations
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, NanobotError, NotServed
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import Answering, WebServer
 from nanobot.server.client import call
 
@@ -15,7 +16,7 @@ async def _nobody() -> Answering:
 
 async def port_finding(config: Config) -> Finding:
     """The finding of doctor about it."""
-    about, web = "web", config.web
+    about, web = "web", config.of(WebSettings)
     where = f"{web.host}:{web.port}"
     try:
         if await call(config.home / "control.sock", "status", {}) is not None:

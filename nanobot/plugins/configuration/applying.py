@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from nanobot.app.live_settings import LiveSettings
+from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import variable_of
@@ -14,27 +16,36 @@ from nanobot.operations.home import ChangedSettings, LiveChanges
 from nanobot.plugins.common.declared_keys import Applies
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
+from nanobot.plugins.configuration.following import Follower, followers_of
 from nanobot.seam.faces import Environment
 from nanobot.store.opening import Store
 
 
-def objects(live: LiveSettings, environ: Environment, store: Store) -> dict[Any, object]:
+def objects(
+    live: LiveSettings, environ: Environment, store: Store, plugged: Plugged
+) -> dict[Any, object]:
     """What applies changes, by its type."""
-    return {LiveChanges: AppliedChanges(live, environ, store)}
+    return {LiveChanges: AppliedChanges(live, environ, store, plugged)}
 
 
 class AppliedChanges:
     """The LiveChanges of one process. Changes of keys declared as live are applied at once by the
     parts that follow them; all other keys keep their values from the start."""
 
-    def __init__(self, live: LiveSettings, environ: Environment, store: Store) -> None:
+    def __init__(
+        self, live: LiveSettings, environ: Environment, store: Store, plugged: Plugged
+    ) -> None:
         self._live, self._environ = live, environ
         self._sessions = SessionLists(store.database, store.writer)
+        self._plugged = plugged
+
+    @cached_property
+    def _followers(self) -> list[Follower]:
+        return followers_of(self._plugged)
 
     def check(self, new: Config) -> None:
-        for follower in self._live.followers:
-            if follower.check is not None:
-                follower.check(new)
+        for follower in self._followers:
+            follower.check(new)
 
     async def apply(self, written: ChangedSettings) -> ChangedSettings:
         config = await asyncio.to_thread(load, self._environ)
@@ -56,7 +67,7 @@ class AppliedChanges:
         changed = differing(live.config, new)
         now = [key for key, applies in changed.items() if applies == "now"]
         live.config = with_live_keys(live.config, new)
-        for follower in live.followers:
+        for follower in self._followers:
             if any(_below(key, follower.keys) for key in now):
                 follower.take(live.config)
         return changed

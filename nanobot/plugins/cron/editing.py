@@ -11,15 +11,15 @@ from msgspec import Meta
 from nanobot.addresses import chat_of, session_at
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import WEB, Address, Origin, Role, RunOptions
+from nanobot.plugins.common.jobs.plans import Fired, Job, Misfire, OccurrenceView, Overlap, Plan
+from nanobot.plugins.common.jobs.service import Jobs
 from nanobot.plugins.common.local_times import moment
+from nanobot.plugins.common.zones import known_zone, zone_of
 from nanobot.plugins.cron.jobs import following, when
 from nanobot.plugins.cron.schedule import Every, Once, Schedule, coming, parse, split
 from nanobot.plugins.cron.zone_question import ZoneQuestion
 from nanobot.ports import Clock
 from nanobot.session import keys
-from nanobot.triggers.clocks import known_zone, zone_of
-from nanobot.triggers.jobs import Fired, Job, Misfire, OccurrenceView, Overlap, Plan
-from nanobot.triggers.service import Jobs
 
 MOST_JOBS = 100
 """Maximum jobs of a person who is not an owner."""

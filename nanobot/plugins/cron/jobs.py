@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.jobs.plans import Job, Plan, State
 from nanobot.plugins.cron.schedule import Schedule, coming, restored
 from nanobot.plugins.cron.wording import in_words
 from nanobot.text import WORDS, Sentence
-from nanobot.triggers.jobs import Job, Plan, State
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ from nanobot.messages import TERMINAL, Address, Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.jobs.plans import Job, OccurrenceView
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.cron.editing import MOST_PREVIEWED, JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import JobView, viewed
 from nanobot.plugins.cron.wording import in_words, next_times
 from nanobot.text import Sentence
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import Job, OccurrenceView
 
 _WhichJob: TypeAlias = Annotated[Positional, Meta(description="Its number, or its name.")]
 _OneJob: TypeAlias = Annotated[Rest, Meta(description="Its number, or its name.")]

@@ -13,12 +13,12 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.plugins.common.local_times import moment
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.cron.clock_changes import next_elapsed, next_fixed
 from nanobot.plugins.cron.expression import Expression, expression_of
 from nanobot.plugins.cron.phrases import Incomplete, Interval, Later, Meaning, Repeats
 from nanobot.plugins.cron.spoken import EXAMPLES, phrase_at
 from nanobot.text import pattern
-from nanobot.triggers.clocks import zone_of
 
 LEAST_SECONDS = 10.0
 MOST_SECONDS = 10 * 366 * 86_400.0

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 import msgspec
 
 from nanobot.errors import ToolError, UsageError
+from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import viewed
 from nanobot.plugins.cron.schedule import Every, parse
 from nanobot.plugins.cron.typed import is_typed
 from nanobot.plugins.cron.wording import said_back
 from nanobot.tools.base import CallContext, Effect, Tool
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import Job
 
 _LISTED = 50
 _TEXT_CHARS = 80

@@ -8,10 +8,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.cron.expression import fields_of
 from nanobot.plugins.cron.schedule import Cron, Every, Schedule
 from nanobot.plugins.cron.spoken import chinese_text
-from nanobot.triggers.clocks import zone_of
 
 _MOST_LISTED = 4
 _DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
+from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.jobs.service import Jobs
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import Every
 from nanobot.plugins.cron.spoken import chinese_text
 from nanobot.text import Sentence
-from nanobot.triggers.jobs import Job
-from nanobot.triggers.service import Jobs
 
 # By letters used only in this language; the first match counts.
 _LANGUAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (

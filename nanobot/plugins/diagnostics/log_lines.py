@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanobot.cli.log_file import log_file_of
+from nanobot.plugins.common.gateway_log import log_file_of
 from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.seam.faces import SERVICE_LOG
 from nanobot.seam.installed import provided

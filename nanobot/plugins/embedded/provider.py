@@ -34,8 +34,8 @@ from nanobot.providers.base import (
     TextDelta,
     Usage,
 )
-from nanobot.providers.capabilities import profile_for
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL
+from nanobot.providers.model_facts import profile_for
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy

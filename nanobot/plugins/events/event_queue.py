@@ -9,9 +9,9 @@ from datetime import datetime
 
 import msgspec
 
+from nanobot.plugins.common.jobs.plans import SILENT
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.events.sensor import SensorEvent
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import SILENT
 
 HOUR = 3_600.0
 GATHER_SECONDS = 1.0

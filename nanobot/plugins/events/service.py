@@ -13,6 +13,8 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Origin
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensors import prompts_of, sensors_of
@@ -21,9 +23,7 @@ from nanobot.plugins.events.store import SqlChatReaders
 from nanobot.plugins.events.trigger import Events
 from nanobot.store.opening import Store
 from nanobot.system import Zone
-from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.jobs import Plan, Taken
-from nanobot.triggers.service import JobService
+from nanobot.triggers.base import Publisher, Taken, Trigger
 
 
 def fits(config: Config) -> list[Finding]:

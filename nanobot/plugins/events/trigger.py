@@ -13,6 +13,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.plugins.common.trigger_state import TriggerState
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.events.event_queue import (
     EventOptions,
     EventQueue,
@@ -25,7 +26,6 @@ from nanobot.plugins.events.sensor import Sensor, SensorOff, SensorUnreadable
 from nanobot.ports import Clock
 from nanobot.supervision import Work, side_by_side
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.clocks import zone_of
 
 _LAZY_SECONDS = 30.0
 """State changes without an event are stored at most this much later."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.providers.effort import Effort, version_in
+from nanobot.plugins.common.model_versions import version_in
+from nanobot.providers.effort import Effort
 from nanobot.text import pattern
 
 _GEMINI = pattern(r"gemini-(\d+)(?:\.(\d+))?")

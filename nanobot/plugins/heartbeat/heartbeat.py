@@ -23,12 +23,12 @@ from loguru import logger
 
 from nanobot.messages import Address
 from nanobot.plugins.common.daily_hours import DailyHours
+from nanobot.plugins.common.jobs.plans import SILENT
+from nanobot.plugins.common.zones import zone_of
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.text import pattern
 from nanobot.triggers.base import Publisher
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import SILENT
 from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"

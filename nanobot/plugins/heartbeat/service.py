@@ -9,6 +9,7 @@ from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.daily_hours import DAILY_HOURS, DailyHours, zone_given
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,
@@ -22,7 +23,6 @@ from nanobot.seam.installed import provided
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.service import JobService
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.hooks.settings import HookSettings
 
@@ -15,7 +16,7 @@ _SHORT_SECRET = 16
 async def checks(hooks: Mapping[str, HookSettings], config: Config) -> list[Finding]:
     """The findings about each webhook, and about the port if nothing else is served there."""
     on = {name: hook for name, hook in hooks.items() if hook.enabled}
-    findings = [await port_finding(config)] if on and not config.web.enabled else []
+    findings = [await port_finding(config)] if on and not config.of(WebSettings).enabled else []
     for name, hook in on.items():
         about = f"hooks.{name}"
         if len(hook.secret) < _SHORT_SECRET:

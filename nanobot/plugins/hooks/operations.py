@@ -14,6 +14,7 @@ from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.views import WebhookTest, WebhookView
 from nanobot.seam.faces import Http
@@ -34,7 +35,7 @@ async def list_webhooks(context: OperationContext, _: Caller) -> list[WebhookVie
         WebhookView(
             name=name,
             enabled=hook.enabled,
-            url=f"{config.web.public_url.rstrip('/') or http.url}/hooks/{name}",
+            url=f"{config.of(WebSettings).public_url.rstrip('/') or http.url}/hooks/{name}",
             style=hook.style,
             to=hook.to,
             session=hook.session,

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.messages import Origin, Role, RunOptions
+from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.common.trigger_state import TriggerState
 from nanobot.plugins.hooks.deliveries import NamedDeliveries
@@ -16,8 +18,6 @@ from nanobot.ports import Clock
 from nanobot.session.keys import HOOKS
 from nanobot.store.opening import Store
 from nanobot.system import Zone
-from nanobot.triggers.jobs import Plan
-from nanobot.triggers.service import JobService
 
 HOOKS_WAITING = 1_000
 """Maximum number of a hook's deliveries that wait to be processed."""

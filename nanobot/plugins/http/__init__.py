@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="http",
     summary="The HTTP server: the page, the HTTP API, webhooks, and platforms that send requests.",
     texts=Path(__file__).parent,
+    settings=WebSettings,
+    table="web",
     objects="nanobot.plugins.http.serving:objects",
     listening="nanobot.plugins.http.serving:listening",
     channels="nanobot.plugins.http.serving:channels",

@@ -139,6 +139,7 @@ class Application:
         async def handle(request: web.Request) -> web.StreamResponse:
             if not route.open:
                 await self._admission.admit(request)
+                _check_query(request)
             if self._ending.is_set() and not route.always:
                 raise Problem(503, "draining", "It is stopping.", {"Retry-After": "10"})
             if route.open or route.method != "POST":
@@ -149,6 +150,14 @@ class Application:
                 return await route.handler(request)
 
         return handle
+
+
+def _check_query(request: web.Request) -> None:
+    """Raises Problem if a name is there twice: which of its values is meant is unknown."""
+    names = [name for name, _ in request.query.items()]
+    for name in names:
+        if names.count(name) > 1:
+            raise Problem(400, "bad_request", f"`{name[:80]}` is there twice")
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:

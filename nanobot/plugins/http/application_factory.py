@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.descriptions import DOORS, delivering
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import Described
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.absent import absent
 from nanobot.plugins.http.application import Application
 from nanobot.plugins.http.channel_routes import Doors, channel_routes

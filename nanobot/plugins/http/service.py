@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from nanobot.boundary import ungrouped
 from nanobot.config.loader import Config
 from nanobot.plugins.common.http.access import Access, Credentials
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import Answering, WebServer
 from nanobot.plugins.http.token import token_of
 from nanobot.seam.faces import Http
@@ -21,7 +22,8 @@ class HttpService(Http):
 
     def __init__(self, config: Config) -> None:
         self.access = Access(config.home)
-        self._config = config
+        self._home = config.home
+        self._web = config.of(WebSettings)
         self._draining: list[Callable[[], None]] = []
         self._drained = False
         self._server: WebServer | None = None
@@ -37,7 +39,7 @@ class HttpService(Http):
         one.
         """
         port = self.url.rpartition(":")[2]
-        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._config.web.host, "")  # noqa: S104
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._web.host, "")  # noqa: S104
         return f"http://{host}:{port}" if host else self.url
 
     @property
@@ -46,12 +48,12 @@ class HttpService(Http):
         return self.access.url
 
     def channel_url(self, name: str) -> str:
-        return self._config.web.channel_url(name)
+        return self._web.channel_url(name)
 
     @asynccontextmanager
     async def serving(self, load: Callable[[], Awaitable[Answering]]) -> AsyncIterator[None]:
         """Serve what `load` gives, which is called at the first connection. Raises ConfigError."""
-        self._server = WebServer(self._config.web, load)
+        self._server = WebServer(self._web, load)
         with ungrouped():
             async with self._server.serving():
                 yield
@@ -59,9 +61,9 @@ class HttpService(Http):
     def open_to(self, credentials: Credentials | None, redact: Redactor) -> None:
         """Serve the page and the HTTP API to whom has these, or the own token. Raises
         ConfigError."""
-        web = self._config.web
+        web = self._web
         self.access.credentials = credentials
-        self.access.own = token_of(self._config.home, web.token)
+        self.access.own = token_of(self._home, web.token)
         redact.also(self.access.own)
         self.access.url = web.public_url.rstrip("/") or self.address + web.prefix
 

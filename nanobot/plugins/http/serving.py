@@ -18,6 +18,7 @@ from nanobot.messages import WEB
 from nanobot.plugins.common.http.access import Access, Credentials
 from nanobot.plugins.common.http.deliveries import deliveries_of
 from nanobot.plugins.common.http.frontend import Frontend
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_channel import WebChannel
 from nanobot.plugins.common.http.web_server import Answering, WebServer
 from nanobot.plugins.http.channel_doors import ChannelDoors
@@ -68,8 +69,9 @@ async def listening(  # noqa: PLR0913 - each is a part of its own
     A process without the role web serves health, if it has a port for that. Without a `starter`,
     nothing is taken for channels. The application is loaded at the first connection.
     """
+    web = config.of(WebSettings)
     about: dict[str, Any] = {
-        "settings": config.web,
+        "settings": web,
         "access": http.access,
         "clock": clock,
         "ready": lambda: http.ready,
@@ -77,12 +79,12 @@ async def listening(  # noqa: PLR0913 - each is a part of its own
         "propagation": propagation,
     }
     if not roles.web:
-        async with _health_only(config, about):
+        async with _health_only(web, about):
             yield
         return
     doors = None if starter is None else ChannelDoors(starter)
     deliveries = {} if doors is None else deliveries_of(plugins)
-    all_of_it = config.web.enabled
+    all_of_it = web.enabled
     if credentials is not None:
         able(credentials, Credentials)
     try:
@@ -102,13 +104,13 @@ async def listening(  # noqa: PLR0913 - each is a part of its own
 
 
 @asynccontextmanager
-async def _health_only(config: Config, about: Mapping[str, Any]) -> AsyncIterator[None]:
+async def _health_only(web: WebSettings, about: Mapping[str, Any]) -> AsyncIterator[None]:
     """Serve health within the context, if the configuration has a port for it. Raises
     ConfigError."""
-    if not config.web.health_port:
+    if not web.health_port:
         yield
         return
-    settings = msgspec.structs.replace(config.web, port=config.web.health_port)
+    settings = msgspec.structs.replace(web, port=web.health_port)
     async with WebServer(settings, partial(_load, **about), exact=True).serving():
         yield
 

@@ -19,7 +19,7 @@ from nanobot.plugins.common.http.route_description import (
     json_of,
 )
 from nanobot.plugins.common.notices import NoticeView
-from nanobot.plugins.common.views import SessionPage
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
 from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window

@@ -11,7 +11,6 @@ from aiohttp import web
 from nanobot.errors import (
     NanobotError,
     NotAllowed,
-    UsageError,
 )
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
@@ -64,10 +63,6 @@ def _performing(operations: Dispatcher, operation: Operation) -> Handler:
 
 def _queried(operation: Operation, request: web.Request) -> dict[str, Any]:
     """The typed arguments in a query. Raises UsageError."""
-    values: dict[str, str] = {}
-    for name, value in request.query.items():
-        if name in values:
-            raise UsageError(f"`{name[:80]}` is there twice")
-        values[name] = value
+    values = dict(request.query)
     typed = converted(operation.parameters, values, strict=False)
     return {name: value for name, value in typed.items() if name in values}

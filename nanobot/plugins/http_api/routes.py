@@ -16,6 +16,7 @@ from nanobot.channels.loading import reception
 from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.route import Route
@@ -31,6 +32,7 @@ from nanobot.plugins.http_api.socket import Socket
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
 from nanobot.seam.faces import Http
+from nanobot.seam.offers import Contributions
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
@@ -48,13 +50,15 @@ async def routes(  # noqa: PLR0913 - each is a part of its own
     admission: Admission,
     described: Described,
     store: Store,
+    contributions: Contributions,
     shown: ShownFiles | None = None,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[Route]:
     """All of it; each route decides what its caller may do. What is sent to the channel `web` is
     shown to those who watch, until the gateway drains.
     """
     await asyncio.to_thread(_read, operations)
-    watching = Watching(operations.engine, current, store)
+    watching = Watching(operations.engine, current, store, approvals, contributions)
     chat.shown.append(partial(_show, watching.streams))
     http.on_drain(watching.close)
     intake = partial(_intake, config, operations)

@@ -24,8 +24,8 @@ from nanobot.plugins.common.http.requests import allowed, caller_of, query_of, s
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import answer, named_language, wanted
 from nanobot.plugins.common.notices import NoticeView, notices_of
+from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.common.translation.results import in_language
-from nanobot.plugins.common.views import SessionPage
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT, without_controls

@@ -31,6 +31,8 @@ from nanobot.plugins.http_api.watching import Watching
 PATIENCE_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 30.0
 _MOST_FOLLOWED = 50
+_SOON_SECONDS = 1.0
+_MOST_SLOW = 4
 _Key: TypeAlias = Annotated[str, Meta(max_length=200)]
 _Language: TypeAlias = Annotated[str, Meta(max_length=100)]
 
@@ -116,6 +118,7 @@ class _Connection:
         self._socket = socket
         self._caller: Caller = caller_of(principal_of(request))
         self._followed: dict[str, asyncio.Task[None]] = {}
+        self._slow: set[asyncio.Task[None]] = set()
 
     async def converse(self) -> None:
         """Run until one side disconnects."""
@@ -132,6 +135,22 @@ class _Connection:
                     task.cancel()
 
     async def _obey(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
+        """Answer a request before the next one is read. One that takes longer than a second is
+        answered when it ends; a few of these may be in progress at a time.
+        """
+        task = tasks.create_task(self._answer(data, tasks), name="web: a request")
+        await asyncio.wait({task}, timeout=_SOON_SECONDS)
+        self._slow = {each for each in {*self._slow, task} if not each.done()}
+        if len(self._slow) >= _MOST_SLOW:
+            await asyncio.wait(self._slow, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _answer(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
+        try:
+            await self._answered(data, tasks)
+        except ConnectionError:
+            await self._socket.close()
+
+    async def _answered(self, data: str | bytes, tasks: asyncio.TaskGroup) -> None:
         keyed = _keyed(data)
         answer, problem = b"", failed()
         with boundary("a request over a WebSocket"):

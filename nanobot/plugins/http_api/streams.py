@@ -7,14 +7,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from nanobot.addresses import is_within
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent
 from nanobot.session.runs import Run
@@ -177,3 +176,11 @@ class Streams:
             stream.close()
         self._streams.clear()
         self._timers.clear()
+
+
+def is_within(session_key: str, names: Sequence[str]) -> bool:
+    """Whether a session has one of these names, or begins with one that ends with a colon."""
+    return any(
+        session_key.startswith(name) if name.endswith(":") else session_key == name
+        for name in names
+    )

@@ -6,19 +6,20 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from nanobot.addresses import is_within
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
-from nanobot.plugins.common.remarks import on_answers
+from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.remarks import Remark, remarks_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.common.views import RunView, SessionView
-from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose
+from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_within
+from nanobot.seam.offers import Contributions
 from nanobot.server.current_runs import CurrentRuns
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.views import EntryView, Remark
+from nanobot.session.views import EntryView
 from nanobot.store.opening import Store
 
 _ENTRIES = 30
@@ -53,10 +54,19 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Watching:
     """Follows sessions of one gateway."""
 
-    def __init__(self, engine: Engine, current: CurrentRuns, store: Store) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        current: CurrentRuns,
+        store: Store,
+        approvals: ApprovalRecords,
+        contributions: Contributions,
+    ) -> None:
         self.streams = Streams(engine.bus, engine.running)
         self._engine = engine
         self._current = current
+        self._approvals = approvals
+        self._remarks = remarks_of(contributions)
         self._log = SqlSessionLog(store.database, store.writer)
         self._runs = StoredRuns(store.database, store.writer)
         self._lists = SessionLists(store.database, store.writer)
@@ -107,7 +117,7 @@ class Watching:
         return stream.item("snapshot", stream.session_key, content, head), head
 
     async def _overview(self, whose: Whose) -> Overview:
-        approvals = await self._engine.records.approvals(
+        approvals = await self._approvals.approvals(
             session="", state="waiting", limit=_MOST_WAITING
         )
         keys = whose
@@ -123,9 +133,7 @@ class Watching:
     async def _content(self, key: str | None, whose: Whose) -> Snapshot | Overview:
         if key is None:
             return await self._overview(whose)
-        approvals = await self._engine.records.approvals(
-            session=key, state="waiting", limit=_SESSIONS
-        )
+        approvals = await self._approvals.approvals(session=key, state="waiting", limit=_SESSIONS)
         session = await self._lists.one(key)
         last = 0 if session is None else session.entries
         entries = await self._log.entries(key, after=max(last - _ENTRIES, 0), limit=_ENTRIES)
@@ -135,5 +143,5 @@ class Watching:
             events=(),
             partial=None,
             approvals=tuple(approvals),
-            remarks=await on_answers(self._engine.remarks, self._runs, entries),
+            remarks=await self._remarks.on_answers(self._runs, entries),
         )

@@ -20,5 +20,6 @@ PLUGIN = Plugin(
     provides={
         "job_store": "nanobot.plugins.jobs.store.jobs:SqlJobs",
         "cron_service": "nanobot.plugins.jobs.timer:CronService",
+        "job_plan": "nanobot.plugins.common.jobs.plans:Plan",
     },
 )

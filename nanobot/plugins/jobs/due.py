@@ -6,9 +6,9 @@ import hashlib
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import Plan
-from nanobot.triggers.service import Following
+from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.jobs.service import Following
+from nanobot.plugins.common.zones import zone_of
 
 LATE_SECONDS = 60.0
 """A run that starts this much after its time is late; it counts as missed if the job does not allow

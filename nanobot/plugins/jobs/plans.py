@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nanobot.addresses import session_at
 from nanobot.messages import Address, Origin, Role, RunOptions
-from nanobot.triggers.jobs import Plan
+from nanobot.plugins.common.jobs.plans import Plan
 
 TRIGGERED = RunOptions(direct=True, unattended=True, history=())
 """Options of such runs: they see no earlier runs, and no person can be asked."""

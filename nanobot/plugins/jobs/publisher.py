@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.jobs.plans import Fired, Plan
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.propagation import received
-from nanobot.triggers.jobs import Fired, Plan, Taken
+from nanobot.triggers.base import Taken
 
 
 class JobPublisher:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from nanobot.app.peers import SharedJobs
 from nanobot.bus.core import Bus
+from nanobot.plugins.common.jobs.service import Jobs, JobService
 from nanobot.plugins.jobs.settings import TriggerSettings
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.jobs.store.reads import JobReads
@@ -18,7 +20,6 @@ from nanobot.seam.works import Works
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.triggers.base import Triggers
-from nanobot.triggers.service import Jobs, JobService
 
 
 def objects(
@@ -35,6 +36,7 @@ def objects(
     triggers = GatheredTriggers(tables, contributions, service, zone)
     return {
         JobService: service,
+        SharedJobs: service,
         CronService: service,
         Jobs: jobs,
         Triggers: triggers,

@@ -18,13 +18,13 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Handler
 from nanobot.errors import StoreError, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
+from nanobot.plugins.common.jobs.plans import Fired, Plan
+from nanobot.plugins.common.jobs.service import Jobs
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.publisher import JobPublisher
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.ports import Clock
 from nanobot.session.states import RunKind
-from nanobot.triggers.jobs import Fired, Plan
-from nanobot.triggers.service import Jobs
 
 LOOK_SECONDS = 30.0
 """The clock is checked at least this often: clocks jump, and machines sleep."""

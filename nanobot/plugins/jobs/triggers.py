@@ -11,6 +11,7 @@ from loguru import logger
 
 from nanobot.errors import PluginBroken
 from nanobot.messages import Origin
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.jobs.packages import opened
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.settings import TriggerSettings
@@ -20,7 +21,6 @@ from nanobot.seam.offers import Contributions
 from nanobot.supervision import Work
 from nanobot.system import Zone
 from nanobot.triggers.base import Publisher, Trigger, Watching
-from nanobot.triggers.service import JobService
 
 
 class GatheredTriggers:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check
@@ -19,8 +20,6 @@ from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
-from nanobot.app.home_admin import LocalHome
-from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
@@ -35,11 +34,13 @@ from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
-from nanobot.operations.spending import Spending
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.run_types import AnyRunType
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
@@ -52,9 +53,9 @@ from nanobot.seam.plugin import resolved
 from nanobot.session.journal import Journal
 from nanobot.session.lasting import LastingFacts
 from nanobot.session.run_types import RunTypes
+from nanobot.session.views import Records
 from nanobot.store.database.database import Database
 from nanobot.store.opening import Store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.unit import CallLedger, NotificationLimiter, StoreContext, StoreHooks
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
@@ -62,6 +63,7 @@ from nanobot.triggers.cron.service import CronService
 from nanobot.workspace.received import Received
 
 _TURNS = 300
+_ASKING = "approvals"
 
 
 _USUAL = ("help", "models")
@@ -143,12 +145,14 @@ class FakeGateway:
         self.starter: TaskStarter = background.starter
         self.brought = options.brings(self)
         store = Store(process, process.writer, None)
-        self.offers = Offers({Store: store, **self.brought.offers})
+        self.offers = Offers({Store: store, Journal: self.journal, Records: self.records})
+        self.offers.add({Clock: home.clock, JobService: self.cron, **self.brought.offers})
+        asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
         self.worker, self.run_service = agent.worker, agent.run_service
         self.engine = self._engine(agent, options)
-        every = [*OPERATIONS, *_usual(), *self.brought.operations]
+        every = [*OPERATIONS, *_usual(), *asking, *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
         self._host(options)
         self._tasks: list[asyncio.Task[None]] = []
@@ -162,6 +166,14 @@ class FakeGateway:
         if options.spawn:
             self.tools.register(spawning(background.starter))
         return background
+
+    def _asking(self) -> list[Operation]:
+        """The objects and operations of the plugin that asks people."""
+        plugin = installed().found[_ASKING].plugin
+        if plugin.objects is None or plugin.operations is None:
+            raise StoreError("no plugin asks people")
+        self.offers.add(self.offers.call(resolved(plugin.objects), NOTHING))
+        return list(self.offers.call(resolved(plugin.operations), NOTHING))
 
     def _agent(self, types: RunTypes, options: Options) -> AgentParts:
         received, prompt = options.received, options.persona
@@ -185,6 +197,7 @@ class FakeGateway:
                 serves=lambda _: options.receipts,
                 received=options.received,
                 capacity=options.capacity,
+                asker=provided(ASKER),
             )
         )
 
@@ -194,17 +207,15 @@ class FakeGateway:
 
     def _engine(self, agent: AgentParts, options: Options) -> Engine:
         clock = self.home.clock
-        live = LiveSettings(load({"NANOBOT_HOME": str(options.workspace)}))
+        config = load({"NANOBOT_HOME": str(options.workspace)})
         return Engine(
             bus=self.bus,
             worker=agent.worker,
             models=self.provider,
             records=self.records,
-            spending=self.offers.find(Spending),
-            jobs=self.cron,
             tools=self.tools,
-            home=LocalHome(
-                live,
+            home=HomeAdmin(
+                lambda: config,
                 {"NANOBOT_HOME": str(options.workspace)},
                 facts=self.facts,
                 restart=None,

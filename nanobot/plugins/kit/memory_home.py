@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from nanobot.errors import StoreError
 from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
 from nanobot.plugins.common.store import chain
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
@@ -19,10 +21,8 @@ from nanobot.store.database.durability import verbs_of
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import HooksOf, in_memory_database
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.service import JOB_STORE, Jobs
 
 T = TypeVar("T")
 

@@ -14,8 +14,7 @@ from typing import Protocol, TypeAlias
 
 from nanobot.errors import StoreUnwritable
 from nanobot.plugins.kit.promises import soon, that
-from nanobot.triggers.base import Trigger
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken, Trigger
 
 MAX_TEXT = 50_000
 

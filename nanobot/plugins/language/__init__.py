@@ -22,6 +22,8 @@ PLUGIN = Plugin(
     store_hooks="nanobot.plugins.language.store:hook",
     provides={
         "translated": "nanobot.plugins.common.translation:translated",
+        "translated_help": "nanobot.plugins.language.help:translating",
+        "menu_texts": "nanobot.plugins.language.menus:menu_texts",
         "own_words": "nanobot.plugins.language.own_words:own_words_of",
     },
 )

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
+from nanobot.agent.askers import ASKER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
 from nanobot.agent.service.log_ids import begin_log_of
-from nanobot.agent.service.requests import RunClient
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES
@@ -36,6 +36,8 @@ from nanobot.messages import (
 )
 from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
+from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper
@@ -51,7 +53,6 @@ from nanobot.seam.installed import provided
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import CRON_SERVICE, JobService
 
 _DRAIN_SECONDS = 30.0
 _ME = Sender(OWNER_ID, THE_OWNER)
@@ -298,7 +299,9 @@ class AgentLoop:
                 *(bus, models, self.tools, prompts, summarizing, clock), settings
             )
             seconds = settings.limits.max_run_seconds
-            tool_calls = ToolExecutor(self.tools, clock, seconds, self._retries)
+            tool_calls = ToolExecutor(
+                self.tools, clock, seconds, self._retries, asker=provided(ASKER)
+            )
             runner = Runner(bus, model_calls, tool_calls, clock, begun=begin_log_of)
             worker = Worker(bus, runner, clock, self._ids, Capacity())
             client = RunClient(bus, worker, clock, lambda: self._serving is None)

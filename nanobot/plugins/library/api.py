@@ -20,7 +20,6 @@ from nanobot.agent.service.run_input import (
     RunLimits,
     RunResult,
     ToolPolicy,
-    checked,
     said_by_program,
 )
 from nanobot.app.gateway import Gateway
@@ -32,6 +31,7 @@ from nanobot.config.loader import Config, home_of, load_without_channels
 from nanobot.config.plugin_tables import switched
 from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
+from nanobot.plugins.common.checked_input import checked
 from nanobot.plugins.library.events import AnyRunEvent, typed
 from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids

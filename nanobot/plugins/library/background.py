@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.session.states import RunKind
-from nanobot.triggers.service import JobService
 
 
 class Background:

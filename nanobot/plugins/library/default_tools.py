@@ -9,6 +9,7 @@ from nanobot.config.loader import home_of
 from nanobot.config.settings.tools import ExecSettings, WebToolSettings
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.background_work import SPAWNING
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
@@ -16,7 +17,6 @@ from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.triggers.service import JobService
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received

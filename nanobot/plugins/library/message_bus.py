@@ -12,6 +12,8 @@ from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
+from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.library.store import Consumed, Consuming
 from nanobot.ports import OutboundPart
 from nanobot.seam.installed import provided
@@ -22,11 +24,9 @@ from nanobot.session.states import RunKind
 from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.verbs import SqlStore
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
-from nanobot.triggers.service import JOB_STORE, Jobs
 from nanobot.visible import blank
 
 _LOOK_SECONDS = 2.0

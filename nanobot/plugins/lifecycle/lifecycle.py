@@ -12,11 +12,11 @@ from typing import Literal, TypeAlias
 
 from loguru import logger
 
-from nanobot.agent.service.requests import RunClient
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
+from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.lifecycle.settings import LifecycleSettings
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ModelProtocolError
+from nanobot.plugins.common.litellm_names import NATIVE, litellm_name
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import errors_of_calls, hang_up, load_litellm
 from nanobot.ports import Clock
@@ -29,11 +30,9 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.capabilities import profile_for
 from nanobot.providers.effort import within
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.litellm_names import NATIVE, litellm_name
-from nanobot.providers.model_facts import SIMILAR_MODELS
+from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,

@@ -16,8 +16,8 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
 from nanobot import __version__
+from nanobot.agent.service.programs import Programs
 from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.service.run_service import RunService
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here, plugin_with
@@ -148,7 +148,7 @@ class McpTools(OfferedTools):
     """The tools over a gateway."""
 
     def __init__(
-        self, operations: Dispatcher, runs: RunService, *, approves: bool, trusted: bool
+        self, operations: Dispatcher, runs: Programs, *, approves: bool, trusted: bool
     ) -> None:
         super().__init__(operations.listed, approves=approves)
         self._gateway = operations

@@ -10,7 +10,6 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from nanobot.agent.service.run_service import RunService
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.http.admission import principal_of
@@ -25,8 +24,10 @@ from nanobot.plugins.common.http.route_description import (
     RouteDescription,
     json_of,
 )
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import Problem, answer, body_of
 from nanobot.plugins.common.optional import lack
+from nanobot.plugins.common.run_service import RunService
 from nanobot.plugins.mcp.asgi import answered
 
 
@@ -90,7 +91,7 @@ class McpRoute:
     def __init__(self, operations: Dispatcher, runs: RunService, config: Config) -> None:
         self._operations = operations
         self._runs = runs
-        self._web = config.web
+        self._web = config.of(WebSettings)
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Answer one message."""

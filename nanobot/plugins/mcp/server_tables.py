@@ -17,7 +17,7 @@ from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import REGISTRIES
 from nanobot.config.values import home_of
-from nanobot.errors import ConfigError, UsageError
+from nanobot.errors import ConfigError, UnknownId, UsageError
 from nanobot.plugins.common.walls import walls_of
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.pins import Pin, Said, never_accepted
@@ -96,10 +96,10 @@ def _with(text: str, name: str, table: Mapping[str, Any]) -> str:
 
 
 def removed(environ: Mapping[str, str], name: str) -> Path:
-    """Remove a server; returns the file. Raises UsageError if it does not exist."""
+    """Remove a server; returns the file. Raises UnknownId if it does not exist."""
     names = _servers(environ)
     if name not in names:
-        raise UsageError(f"there is no server {name}; there are: {', '.join(names) or 'none'}")
+        raise UnknownId(f"there is no server {name}; there are: {', '.join(names) or 'none'}")
 
     def without(text: str) -> str:
         document: Any = tomlkit.parse(text)
@@ -112,7 +112,7 @@ def removed(environ: Mapping[str, str], name: str) -> Path:
 
 
 def tried(environ: Mapping[str, str], name: str, *, json: bool) -> None:
-    """Connect to a server, and print its tools. Raises UsageError, ConfigError, ServerTrouble."""
+    """Connect to a server, and print its tools. Raises UnknownId, ConfigError, ServerTrouble."""
     to_stderr(environ, "WARNING")
     tools = asyncio.run(_tools(environ, name))
     if json:
@@ -136,7 +136,7 @@ async def _tools(environ: Mapping[str, str], name: str) -> list[ToolProbe]:
     settings = configured.get(name)
     if settings is None:
         servers = ", ".join(configured) or "none"
-        raise UsageError(f"there is no server {name}; there are: {servers}")
+        raise UnknownId(f"there is no server {name}; there are: {servers}")
     if not settings.enabled:
         raise UsageError(f"mcp.{name}.enabled is false")
     place = place_of(config, walls_of(config))

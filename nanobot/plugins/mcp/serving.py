@@ -26,6 +26,7 @@ from nanobot.errors import NanobotError, NotServed, StoreLocked, UsageError
 from nanobot.messages import EventKind
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.mcp.offered_tools import OfferedTools
 from nanobot.server.protocol import Result
 
@@ -61,8 +62,8 @@ class ServedTools(OfferedTools):
     def __init__(self, environ: Mapping[str, str], progress_seconds: float) -> None:
         self._config = load(environ, unset={})
         every = [*OPERATIONS, *plugin_operations()]
-        super().__init__(every, approves=self._config.web.mcp_approves)
-        self._trusted = _NAME in self._config.web.trusted_programs
+        super().__init__(every, approves=self._config.of(WebSettings).mcp_approves)
+        self._trusted = _NAME in self._config.of(WebSettings).trusted_programs
         self._environ = environ
         self._progress_seconds = progress_seconds
 

@@ -20,6 +20,7 @@ from nanobot.labels import joined
 from nanobot.messages import EventKind, Origin
 from nanobot.plugins.common.auxiliary import ask
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.jobs.plans import silent
 from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.plugins.common.material import material
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryPort, State
@@ -37,7 +38,6 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean
-from nanobot.triggers.jobs import silent
 
 QUIET_SECONDS = 60.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from loguru import logger
@@ -14,11 +14,15 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.errors import ChannelError
 from nanobot.messages import InboundMessage, Role
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins.menus.translations import in_other_languages
+from nanobot.operations.operation import Operation
 from nanobot.ports import Commanding, CommandingByChat, MenuCommand
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.session.inbox import Admitted
 from nanobot.supervision import Work
 
+MENU_TEXTS: Interface[Callable[[Operation], tuple[tuple[str, str], ...]]] = Interface("menu_texts")
+"""The help of an operation behind each language that there is a translation into."""
 _MOST_CHATS = 10_000
 
 
@@ -122,8 +126,9 @@ def companions(parts: ChannelParts, operations: Dispatcher) -> Sequence[Companio
 
 def menu(operations: Dispatcher, role: Role) -> tuple[MenuCommand, ...]:
     """The commands for a person with this role: first the one that explains the others."""
+    texts = provided(MENU_TEXTS) or (lambda _: ())
     return tuple(
-        MenuCommand(operation.name, operation.help, operation.usage, in_other_languages(operation))
+        MenuCommand(operation.name, operation.help, operation.usage, texts(operation))
         for operation in sorted(operations.listed, key=lambda each: each.name != "help")
         if operation.listed and operation.may(role) and " " not in operation.name
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.spending import Spending
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.families import FAMILIES, Family
 from nanobot.plugins.metrics.meter import Meter, meter_of
@@ -16,12 +17,12 @@ from nanobot.store.opening import Store
 _ORDER = {family.name: place for place, family in enumerate(FAMILIES)}
 
 
-async def look(engine: Engine, store: Store) -> list[Metric]:
+async def look(engine: Engine, store: Store, spending: Spending | None = None) -> list[Metric]:
     """Every family, in the order of the table. Raises StoreError."""
     meter = meter_of(engine.bus)
     own = MetricsStore(store.database, store.writer)
     await _time_ended(meter, own)
-    found = [*meter.metrics(), *await _standing(engine, own), *await _budgets(engine)]
+    found = [*meter.metrics(), *await _standing(engine, own), *await _budgets(spending)]
     return sorted(found, key=lambda metric: _ORDER[metric.name])
 
 
@@ -77,9 +78,9 @@ async def _standing(engine: Engine, store: MetricsStore) -> list[Metric]:
     ]
 
 
-async def _budgets(engine: Engine) -> list[Metric]:
-    if engine.spending is None:
+async def _budgets(spending: Spending | None) -> list[Metric]:
+    if spending is None:
         return []
-    used = await engine.spending.used_shares()
+    used = await spending.used_shares()
     shares: dict[tuple[str, ...], float] = {(measure,): share for measure, share in used.items()}
     return [gauge(families.BUDGET, shares)]

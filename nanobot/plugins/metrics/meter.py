@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from nanobot.agent.service.requests import ENDED
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.run_client import ENDED
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.series import Series
 from nanobot.seam.faces import Metric

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.spending import Spending
 from nanobot.plugins.metrics.meter import Meter, meter_of
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.ports import Clock
@@ -20,7 +21,12 @@ _LAG_EVERY = 15.0
 
 @asynccontextmanager
 async def start(
-    settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
+    settings: MetricsSettings,
+    works: Works,
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    spending: Spending | None = None,
 ) -> AsyncIterator[None]:
     """Time the store and the event loop, and send metrics if that is enabled."""
     meter = meter_of(engine.bus)
@@ -29,7 +35,7 @@ async def start(
     timings.synced = meter.sync.observe
     lag = _Lag(loop, meter)
     if settings.send:
-        _send(settings, works, engine, store, clock)
+        _send(settings, works, clock, (engine, store, spending))
     try:
         yield
     finally:
@@ -38,7 +44,10 @@ async def start(
 
 
 def _send(
-    settings: MetricsSettings, works: Works, engine: Engine, store: Store, clock: Clock
+    settings: MetricsSettings,
+    works: Works,
+    clock: Clock,
+    looked_at: tuple[Engine, Store, Spending | None],
 ) -> None:
     from nanobot.plugins.common.collector import collector, switched_off  # noqa: PLC0415
     from nanobot.plugins.metrics.exporter import Exporter  # noqa: PLC0415 - loads the HTTP client
@@ -48,7 +57,7 @@ def _send(
     if switched_off(environ):
         return
     where = collector("metrics", settings.endpoint, settings.api_key, environ)
-    exporter = Exporter(partial(look, engine, store), where, clock, settings.interval)
+    exporter = Exporter(partial(look, *looked_at), where, clock, settings.interval)
     works.add("metrics", exporter.run)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from loguru import logger
@@ -14,10 +14,9 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.errors import ChannelError, DeliveryError, NotSent
 from nanobot.messages import Address, InboundMessage
-from nanobot.operations.verdict import reaction
 from nanobot.ports import Clock, Recalling
+from nanobot.session.decisions import Decisions
 from nanobot.session.journal import Journal
-from nanobot.session.keys import APPROVALS
 from nanobot.supervision import Work
 
 MOST_QUESTIONS = 50
@@ -64,29 +63,30 @@ class MissedReactions(Companion):
             await self._clock.sleep(AGAIN_SECONDS)
 
     async def _look(self, intake: ChannelIntake) -> None:
-        for address, message_id in await self._questions(intake):
+        decisions = intake.reception.decisions
+        if decisions is None:
+            return
+        for address, message_id in await self._questions(decisions):
             with boundary(f"missed reactions in {address}"):
-                messages = await self._reactions(self._moved.there(address), message_id)
+                there = self._moved.there(address)
+                messages = await self._reactions(there, message_id, decisions.sign)
                 if messages:
                     await intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
-    async def _questions(self, intake: ChannelIntake) -> list[tuple[Address, str]]:
+    async def _questions(self, decisions: Decisions) -> list[tuple[Address, str]]:
         """The chats with open questions, and the ids of these messages."""
-        records = intake.reception.records
-        waiting = await records.approvals(session="", state="open", limit=MOST_QUESTIONS)
         places: list[tuple[Address, str]] = []
-        for approval in waiting:
-            for address in approval.asked_in:
-                if address.channel != self._name or approval.question:
-                    continue
-                with boundary(f"missed reactions to the approval {approval.id}"):
-                    row = await self._journal.outbound(APPROVALS.of(approval.id, address))
-                    parts = () if row is None else row.parts
-                    places += [(address, part.receipt) for part in parts if part.receipt]
+        for address, key in await decisions.asking(self._name, MOST_QUESTIONS):
+            with boundary(f"missed reactions to the message {key}"):
+                row = await self._journal.outbound(key)
+                parts = () if row is None else row.parts
+                places += [(address, part.receipt) for part in parts if part.receipt]
         return places[:MOST_QUESTIONS]
 
-    async def _reactions(self, there: Address, message_id: str) -> Sequence[InboundMessage]:
+    async def _reactions(
+        self, there: Address, message_id: str, sign: Callable[[str], str]
+    ) -> Sequence[InboundMessage]:
         """A no before every yes, because their order is unknown."""
         try:
             messages = await self._channel.reactions(there, message_id)
@@ -95,8 +95,8 @@ class MissedReactions(Companion):
             if isinstance(error, NotSent) and error.retry_after:
                 await self._clock.sleep(min(error.retry_after, _LONGEST_WAIT))
             return ()
-        decisive = [message for message in messages if reaction(message.text)]
-        return sorted(decisive, key=lambda message: reaction(message.text) != "deny")
+        decisive = [message for message in messages if sign(message.text)]
+        return sorted(decisive, key=lambda message: sign(message.text) != "deny")
 
 
 def companions(parts: ChannelParts, journal: Journal, clock: Clock) -> Sequence[Companion]:

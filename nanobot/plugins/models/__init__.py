@@ -12,6 +12,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     operations="nanobot.plugins.models.operations:operations",
     provides={
+        "families": "nanobot.plugins.models.families:known_profile",
         "model_facts": "nanobot.plugins.models.table:ModelTable",
         "model_check": "nanobot.plugins.models.checking:check_model",
         "named_models": "nanobot.plugins.models.named:check_named",

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.common.litellm_names import REACHED
 from nanobot.plugins.models.listing import listed_models
 from nanobot.plugins.models.table import ModelTable, names_of
 from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
-from nanobot.providers.litellm_names import REACHED
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
 
 _OFFERED = 3

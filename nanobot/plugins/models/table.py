@@ -17,16 +17,16 @@ import msgspec
 from loguru import logger
 
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.common.litellm_names import litellm_name
 from nanobot.plugins.models.details import ModelDetails, ask_details
+from nanobot.plugins.models.families import known_profile
 from nanobot.ports import Clock
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelProfile, Price
-from nanobot.providers.capabilities import known_profile, profile_for
 from nanobot.providers.clients import LEAN
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
-from nanobot.providers.litellm_names import litellm_name
 from nanobot.providers.model_choice import ModelChoice
-from nanobot.providers.model_facts import ModelFacts, abilities, configured
+from nanobot.providers.model_facts import ModelFacts, abilities, configured, profile_for
 from nanobot.system import SystemClock
 
 _FILE = "model_prices_and_context_window_backup.json"

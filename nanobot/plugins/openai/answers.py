@@ -209,6 +209,7 @@ def response(
         "output": output,
         "parallel_tool_calls": False,
         "previous_response_id": before,
+        "store": True,
         "temperature": None,
         "tool_choice": "auto",
         "tools": [],

@@ -12,9 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import BodyPartReader, web
 
-from nanobot.agent.service.requests import ENDED
 from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
-from nanobot.agent.service.run_service import RunService, result_of
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
@@ -25,7 +23,10 @@ from nanobot.plugins.common.http.path_prefix import own_path
 from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import allowed, caller_of, sent
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import QUIET, Problem, answer
+from nanobot.plugins.common.run_client import ENDED
+from nanobot.plugins.common.run_service import RunService, result_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
@@ -101,7 +102,7 @@ class OpenAIRoutes:
         self._runs = runs
         self._stored = StoredRuns(store.database, store.writer)
         # Names of tokens whose messages count as an owner's.
-        self._trusted = config.web.trusted_programs
+        self._trusted = config.of(WebSettings).trusted_programs
         self._hears = bool(config.agent.transcription_model)
         self._embedder = embedder
         self._transcriber = transcriber

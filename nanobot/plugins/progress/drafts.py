@@ -14,6 +14,7 @@ from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, Refused, StoreError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
+from nanobot.plugins.progress.calls import Calls
 from nanobot.plugins.progress.previews import PREVIEW_AFTER
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
@@ -47,13 +48,14 @@ class Drafts(Showing):
     def __init__(self, parts: ChannelParts, activity: Activity, clock: Clock) -> None:
         self._leases = parts.leases
         self._sender = parts.sender
+        self._calls = Calls(parts)
         self._clock = clock
         self._activity = activity
         self._text_of = parts.text_of
         self._drafts: dict[str, _Draft] = {}
 
     def shows(self, run: RunInProgress) -> bool:
-        return self._sender.drafts(run.address)
+        return self._calls.drafts(run.address)
 
     def draft(self, address: Address) -> str | None:
         """The text of the draft shown in a chat. "" if there is none, or if the answer has come or
@@ -61,7 +63,7 @@ class Drafts(Showing):
         for draft in self._drafts.values():
             if draft.run.address == address and draft.shown is not None and self._lives(draft):
                 return self._text_of(draft.run.run_id) or draft.text
-        return "" if self._sender.drafts(address) else None
+        return "" if self._calls.drafts(address) else None
 
     def _lives(self, draft: _Draft) -> bool:
         return not draft.over and self._activity.runs.get(draft.run.run_id) is draft.run
@@ -120,7 +122,7 @@ class Drafts(Showing):
             async with asyncio.timeout(_PATIENCE_SECONDS):  # the answer waits for it
                 if not await self._leases.speaks(run.address):
                     return
-                await self._sender.draft(run.address, run.reply_key, part)
+                await self._calls.draft(run.address, run.reply_key, part)
         except Refused:
             draft.over = True
         except (DeliveryError, StoreError, TimeoutError) as error:

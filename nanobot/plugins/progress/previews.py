@@ -17,6 +17,7 @@ from nanobot.channels.companions import ChannelParts
 from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, Refused, StoreError
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
 from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
+from nanobot.plugins.progress.calls import Calls
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
 from nanobot.session.journal import Journal
@@ -61,6 +62,7 @@ class Previews(Showing):
     ) -> None:
         self._leases = parts.leases
         self._sender = parts.sender
+        self._calls = Calls(parts)
         self._journal = journal
         self._clock = clock
         self._activity = activity
@@ -77,7 +79,7 @@ class Previews(Showing):
                 await self._clock.sleep(_LOOK_SECONDS)
                 due = self._clock.monotonic() - PREVIEW_AFTER
                 for run in list(self._activity.runs.values()):
-                    if self._sender.drafts(run.address) or self._stays(run.address):
+                    if self._calls.drafts(run.address) or self._stays(run.address):
                         continue  # shown as a draft, or will not become the answer
                     if run.reply_key and run.since <= due and run.reply_key not in self._previews:
                         preview = self._previews[run.reply_key] = _Preview()
@@ -86,7 +88,7 @@ class Previews(Showing):
     def _stays(self, address: Address) -> bool:
         """Whether a preview would stay next to the answer, because edits are refused."""
         refused = self._refused_edits.get(address.chat_id, 0) >= _REFUSED_EDITS
-        return refused and not self._sender.streams(address)
+        return refused and not self._calls.streams(address)
 
     async def _edit(self, address: Address, message_id: str, part: OutboundPart) -> None:
         chat = address.chat_id
@@ -158,7 +160,7 @@ class Previews(Showing):
             return False
         preview.text = text or preview.text
         if preview.row is None:
-            preview.grows = self._sender.streams(run.address)
+            preview.grows = self._calls.streams(run.address)
         steps = self._steps(run, text)
         part = await self._part(run, preview)
         if preview.grows:
@@ -237,7 +239,7 @@ class Previews(Showing):
     ) -> bool:
         """Show more in a growing message. False: not now, or it is edited from now on."""
         try:
-            await self._sender.grow(run.address, message_id, steps)
+            await self._calls.grow(run.address, message_id, steps)
         except Refused as refused:
             logger.info("{}: {} is edited from now on: {}", run.address, message_id, refused)
             preview.grows = False
@@ -275,7 +277,7 @@ class Previews(Showing):
         """The id of a new growing message, "" if none can be started."""
         if preview.grows:
             try:
-                return await self._sender.start(run.address, part, steps, run.reply_to)
+                return await self._calls.start(run.address, part, steps, run.reply_to)
             except Refused as refused:
                 logger.info("{}: edited instead of streamed: {}", run.address, refused)
         preview.grows = False

@@ -11,12 +11,13 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Limit, Rest
 from nanobot.operations.rendering import Now, cell
 from nanobot.operations.unreadable import why
+from nanobot.plugins.common.jobs.plans import Fired
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.quarantine.content import Quarantine, QuarantinedContent
 from nanobot.session.keys import TASKS
 from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence
-from nanobot.triggers.jobs import Fired
 
 _Number: TypeAlias = Annotated[int, Meta(ge=1, description="The number in `quarantine list`.")]
 
@@ -119,8 +120,9 @@ async def restore_quarantined(
     if row.session:
         task = row.session.startswith(f"{TASKS.word}:")
         engine.bus.wake(row.session, RunKind.TASK if task else RunKind.CHAT)
-    if engine.jobs is not None:
-        engine.jobs.announce(Fired())
+    jobs = context.offered(JobService)  # type: ignore[type-abstract]
+    if jobs is not None:
+        jobs.announce(Fired())
     return row
 
 

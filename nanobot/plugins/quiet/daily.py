@@ -15,8 +15,8 @@ import msgspec
 
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.local_times import instant
+from nanobot.plugins.common.zones import zone_of
 from nanobot.text import pattern
-from nanobot.triggers.clocks import zone_of
 
 _TIME = pattern(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _DAY = timedelta(days=1)

@@ -12,10 +12,10 @@ import msgspec
 
 from nanobot.plugins.common.daily_hours import zone_given
 from nanobot.plugins.common.digests import begun
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.quiet.daily import Hours, hours_of
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.text import Sentence, Spans
-from nanobot.triggers.clocks import zone_of
 
 HOUR, DAY = 3_600.0, 86_400.0
 MOST_LISTED = 25

@@ -11,17 +11,19 @@ from nanobot.messages import Role
 from nanobot.operations.conversation import stopped_notice
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
-from nanobot.operations.remarks import as_entry
 from nanobot.operations.rendering import Now, as_text
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.ratings import ratings_among
+from nanobot.plugins.common.remarks import as_entry, remarks_of
 from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
 from nanobot.plugins.common.sessions import check_sight, log_lines
 from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
 from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.outbox import outbox_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
+from nanobot.seam.offers import Contributions
 from nanobot.session.runs import Ending
-from nanobot.session.states import RunKind, RunState, as_people_see
+from nanobot.session.states import RunKind, RunState
 from nanobot.text import Sentence
 
 _BY_WORD = {
@@ -103,12 +105,13 @@ async def show_run(context: OperationContext, caller: Caller, id: RunId) -> RunP
     entries = [as_entry(view) for view in views]
     times = Times(run_id=run.id, created_at=run.created_at, ended_at=run.ended_at)
     sent = await outbox_of(context).deliveries(run.id)
+    contributions = context.offered(Contributions)  # type: ignore[type-abstract]
     return RunPage(
         run=run,
         entries=views,
         feedback=tuple(ratings_among(entries)),
         timeline=timeline_of(times, entries, sent, engine.now()),
-        remarks=await engine.remarks.on(run.id, views),
+        remarks=await remarks_of(contributions).on(run.id, views),
     )
 
 

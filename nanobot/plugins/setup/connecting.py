@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from nanobot.config.loader import ChannelSettings, Config, load
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
-from nanobot.operations.home import HomeAdmin
+from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import OperationContext
 from nanobot.plugins.common.setting_changes import SettingChanges
 from nanobot.plugins.setup.channel_table import with_channel

@@ -14,6 +14,7 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable, StoreUnwritable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
@@ -88,7 +89,7 @@ async def try_channel(
     channel = open_channel(name, settings)
     received = config is None or receives(config) or not isinstance(channel, Receiving)
     if isinstance(channel, Receiving):
-        channel.reached_at(config.web.channel_url(name) if config and received else "")
+        channel.reached_at(config.of(WebSettings).channel_url(name) if config and received else "")
     try:
         if not isinstance(channel, SelfChecking):
             return None

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from nanobot.plugins.common.approvals import RuleView
 from nanobot.plugins.shell.sandbox.hosts import is_entry
-from nanobot.session.approvals import RuleView
 
 
 class _Command(msgspec.Struct):

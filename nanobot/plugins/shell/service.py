@@ -12,6 +12,7 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.config.settings.tools import ExecSettings
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.places import CommandPlace
 from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
@@ -24,7 +25,6 @@ from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.ports import Clock
 from nanobot.seam.faces import Environment
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING
@@ -65,11 +65,11 @@ def tools(
     sandbox: Sandbox,
     background: BackgroundCommands,
     taint: TaintedFiles,
-    records: Records,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[AnyTool]:
     """The tools that run commands and look after those in the background."""
     options = options_of(config.tools.exec)
-    allowed = AllowedHosts(records.rules)
+    allowed = AllowedHosts(approvals.rules)
     execute = exec_tool(sandbox, config.workspace, options, background, taint, allowed)
     return [execute, process_tool(background)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from nanobot.errors import UsageError
@@ -23,7 +23,15 @@ def commands() -> list[Command]:
         'nanobot agent -c -m "And in one line?"',
         'nanobot agent -m "What is wrong in @src/main.py?"',
     )
-    return [Command(name="agent", run=agent, examples=examples, leading=_LEADING)]
+    return [
+        Command(name="agent", run=agent, examples=examples, leading=_LEADING, mistaken=_mistaken)
+    ]
+
+
+def _mistaken(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    from nanobot.plugins.terminal.mistyped import suggestions  # noqa: PLC0415 - for these only
+
+    return suggestions(words, paths)
 
 
 def agent(  # noqa: PLR0913 - each is an option

@@ -11,13 +11,13 @@ from contextlib import AsyncExitStack, suppress
 from nanobot import __version__
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.exit_codes import INTERRUPTED
-from nanobot.cli.logs import to_function
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
 from nanobot.messages import TERMINAL_SESSION
 from nanobot.plugins.terminal.completion import Commands, model_labels
 from nanobot.plugins.terminal.connection import connected
 from nanobot.plugins.terminal.editor import Editor
+from nanobot.plugins.terminal.log import to_function
 from nanobot.plugins.terminal.markdown import Ink
 from nanobot.plugins.terminal.mentions import say_typed
 from nanobot.plugins.terminal.page import TerminalPage

@@ -18,7 +18,8 @@ from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.operations.rendering import Now, cell
 from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.common.questions import choose
-from nanobot.plugins.common.views import SessionPage, SessionView
+from nanobot.plugins.common.sessions import SessionPage
+from nanobot.plugins.common.views import SessionView
 from nanobot.server.client import ControlClient
 from nanobot.server.protocol import Hello
 from nanobot.session.keys import ONCE

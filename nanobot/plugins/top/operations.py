@@ -9,13 +9,14 @@ from msgspec import Meta
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.operations.remarks import as_entry
+from nanobot.operations.run_states import as_people_see
+from nanobot.plugins.common.remarks import as_entry
 from nanobot.plugins.common.run_ids import runs_in
+from nanobot.plugins.common.spending import Spending
 from nanobot.plugins.common.timeline import Times, timeline_of, words
 from nanobot.plugins.common.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
-from nanobot.session.states import as_people_see
 
 if TYPE_CHECKING:
     from nanobot.plugins.top.store import Loads
@@ -49,7 +50,8 @@ async def show_now(
     load = await loads.now()
     store_ms = (engine.clock.monotonic() - began) * 1000
     counts = await engine.records.counts()
-    spent = None if engine.spending is None else await engine.spending.spent()
+    spending = context.offered(Spending)  # type: ignore[type-abstract]
+    spent = None if spending is None else await spending.spent()
     return Moment(
         at=now,
         serving=facts.serving,

@@ -10,6 +10,7 @@ from math import isfinite
 
 from nanobot.plugins.common.otlp import Value
 from nanobot.plugins.common.run_parts import Part, parts_of
+from nanobot.plugins.common.trace_ids import continued, linked, trace_id
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.content import Content
 from nanobot.plugins.traces.span import (
@@ -42,7 +43,6 @@ from nanobot.session.entries import (
 from nanobot.session.keys import person
 from nanobot.session.runs import Run
 from nanobot.session.states import RunState
-from nanobot.trace_ids import continued, linked, trace_id
 
 _MOST_TEXT = 256
 _MOST_MS = 10**10

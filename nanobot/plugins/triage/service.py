@@ -6,13 +6,13 @@ from loguru import logger
 
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
+from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
-from nanobot.session.states import as_people_see
 from nanobot.store.opening import Store
 
 

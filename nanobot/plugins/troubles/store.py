@@ -8,7 +8,8 @@ import sqlalchemy as sa
 
 from nanobot.addresses import session_at
 from nanobot.messages import Address, OutboundKind, OutboundMessage
-from nanobot.store.journal import approvals, outbox
+from nanobot.plugins.common.store.owners import chats_of_approvers
+from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, verb
 
@@ -21,7 +22,7 @@ def tell_owners(
     """Queue a text for the owners, at most once a day about the same subject. Returns the chats it
     is queued for.
     """
-    chats = tuple(approvals.chats_of_approvers(connection, writer))
+    chats = tuple(chats_of_approvers(connection, writer))
     name = hashlib.sha256(about.encode("utf-8", "replace")).hexdigest()[:16]
     day = int(writer.clock.now() // _DAY)
     for to in chats:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 # Locks are per database, but a store occupies only one schema of it.
 _PLACE = "CASE current_schema() WHEN 'public' THEN '' ELSE current_schema() || ':' END || :n"
-_ALONE = Prepared(sa.text(f"SELECT pg_advisory_xact_lock(hashtext({_PLACE}))"))
-_TOGETHER = Prepared(sa.text(f"SELECT pg_advisory_xact_lock_shared(hashtext({_PLACE}))"))
+LOCK = f"hashtext({_PLACE})"
+"""The number of the lock with the name `n`."""
+_ALONE = Prepared(sa.text(f"SELECT pg_advisory_xact_lock({LOCK})"))
 _ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
@@ -29,14 +30,6 @@ def alone(connection: sa.Connection, name: str) -> None:
     """
     if connection.dialect.name == "postgresql":
         _ALONE.execute(connection, n=name)
-
-
-def together(connection: sa.Connection, name: str) -> None:
-    """Wait until no transaction holds this lock exclusively (`alone`), and make later exclusive
-    requests wait for this transaction.
-    """
-    if connection.dialect.name == "postgresql":
-        _TOGETHER.execute(connection, n=name)
 
 
 def one_snapshot(connection: sa.Connection) -> None:

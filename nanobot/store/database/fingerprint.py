@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreForeign
@@ -26,43 +25,30 @@ _POSTGRES = (
 _NAMED = 3
 
 
-class Introduced(msgspec.Struct, frozen=True):
-    """The tables that a revision adds, and the columns that it adds to older tables, as
-    TABLE.COLUMN.
-    """
-
-    tables: frozenset[str] = frozenset()
-    columns: frozenset[str] = frozenset()
-
-
-INTRODUCED: Mapping[str, Introduced] = {
-    "0003": Introduced(tables=frozenset({"usage_changes"})),
-    "0004": Introduced(tables=frozenset({"voice_answers"})),
-    "0005": Introduced(tables=frozenset({"access_tokens"})),
-    "0006": Introduced(tables=frozenset({"archived_logs"})),
-    "0008": Introduced(tables=frozenset({"log_words", "indexed_logs", "session_marks"})),
-    "0009": Introduced(columns=frozenset({"model_call_costs.price_cache_write"})),
-    "0010": Introduced(tables=frozenset({"push_subscriptions", "push_keys"})),
-    "0011": Introduced(tables=frozenset({"quarantine"})),
-    "0012": Introduced(
-        tables=frozenset({"mcp_tools"}), columns=frozenset({"approval_rules.label"})
-    ),
+ADDED: Mapping[str, frozenset[str]] = {
+    "0003": frozenset({"usage_changes"}),
+    "0004": frozenset({"voice_answers"}),
+    "0005": frozenset({"access_tokens"}),
+    "0006": frozenset({"archived_logs"}),
+    "0008": frozenset({"log_words", "indexed_logs", "session_marks"}),
+    "0009": frozenset({"model_call_costs.price_cache_write"}),
+    "0010": frozenset({"push_subscriptions", "push_keys"}),
+    "0011": frozenset({"quarantine"}),
+    "0012": frozenset({"mcp_tools", "approval_rules.label"}),
 }
-"""By revision. Revisions only add; one that is missing here adds neither tables nor columns."""
+"""The tables that each revision adds, and the columns that it adds to older tables, as
+TABLE.COLUMN. Revisions only add; one that is missing here adds neither."""
 
 
 def expected(revision: str) -> frozenset[str]:
     """Every column of a database at that revision, as TABLE.COLUMN."""
-    later = [added for number, added in INTRODUCED.items() if number > revision]
-    tables = frozenset[str]().union(*(added.tables for added in later))
-    columns = frozenset[str]().union(*(added.columns for added in later))
-    names = (
+    later = {name for number, names in ADDED.items() if number > revision for name in names}
+    return frozenset(
         f"{table.name}.{column.name}"
         for table in schema.metadata.tables.values()
-        if table.name not in tables
         for column in table.columns
+        if not later & {table.name, f"{table.name}.{column.name}"}
     )
-    return frozenset(names) - columns
 
 
 def missing(connection: sa.Connection, revision: str) -> list[str]:

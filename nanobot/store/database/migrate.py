@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,6 @@ from sqlalchemy.engine.mock import MockConnection
 from nanobot.errors import StoreTooNew
 from nanobot.store.database import fingerprint, schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.database.tables import is_numbered
 
 _TABLES = "tables"  # processes that start together migrate one after the other
 
@@ -38,21 +37,7 @@ class Revisions(msgspec.Struct, frozen=True):
 
 
 OURS = Revisions(
-    (
-        "0001",
-        "0002",
-        "0003",
-        "0004",
-        "0005",
-        "0006",
-        "0007",
-        "0008",
-        "0009",
-        "0010",
-        "0011",
-        "0012",
-    ),
-    Path(__file__).parent / "migrations",
+    tuple(f"{number:04}" for number in range(1, 13)), Path(__file__).parent / "migrations"
 )
 
 
@@ -86,26 +71,9 @@ def create(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-@contextmanager
-def _numbered_by(dialect: sa.Dialect) -> Iterator[None]:
-    """PostgreSQL's own sequences number rows there: SQLAlchemy makes one only for a column without
-    a default."""
-    theirs = [
-        column
-        for table in schema.metadata.tables.values()
-        for column in table.columns
-        if dialect.name == "postgresql" and is_numbered(column)
-    ]
-    defaults = [column.default for column in theirs]
-    for column in theirs:
-        column.default = None
-    try:
-        yield
-    finally:
-        for column, default in zip(theirs, defaults, strict=True):
-            column.default = default
-
-
+declaring: dict[str, Callable[[], AbstractContextManager[None]]] = {}
+"""By dialect: the plugin of a database changes what is declared while the statements for it are
+made."""
 _known_definitions: dict[str, tuple[str, ...]] = {}
 
 
@@ -114,15 +82,13 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
     building takes longer than executing.
     """
     if dialect.name not in _known_definitions:
-        if dialect.name == "postgresql":
-            _partial_there_too()
         statements: list[str] = []
 
         def note(element: sa.Executable, *_: object) -> None:
             statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
 
         recorder = MockConnection(dialect, note)
-        with _numbered_by(dialect):
+        with declaring.get(dialect.name, nullcontext)():
             schema.metadata.create_all(recorder, checkfirst=False)
         _VERSION.create(recorder, checkfirst=False)
         for row in (
@@ -135,22 +101,10 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
     return _known_definitions[dialect.name]
 
 
-def _partial_there_too() -> None:
-    # Not declared in the schema: naming a PostgreSQL option loads SQLAlchemy's whole PostgreSQL
-    # support, 2 MB and 60 ms.
-    for table in schema.metadata.tables.values():
-        for index in table.indexes:
-            where = index.dialect_options["sqlite"]["where"]
-            index.dialect_options["postgresql"]["where"] = where
-
-
 def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
     """Run the missing revisions."""
     from alembic import command, config  # noqa: PLC0415 - 0.3 s and 15 MB, after an update only
 
-    if connection.dialect.name == "postgresql":  # no time limit for a step
-        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0").close()
-        connection.exec_driver_sql("SET LOCAL statement_timeout = 0").close()
     alone(connection, _TABLES)
     settings = config.Config()
     settings.set_main_option("script_location", str(history.folder).replace("%", "%%"))

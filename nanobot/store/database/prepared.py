@@ -20,7 +20,6 @@ from nanobot.store.database.strict_types import RowCheck
 Values: TypeAlias = Mapping[str, Any]
 PIPELINE = "pipeline"
 """The key in a connection's `info` of what queues its statements, where something does."""
-_MOST_TOGETHER = 8
 
 
 class Stale(Exception):
@@ -33,38 +32,30 @@ class Stale(Exception):
 class Queue(Protocol):
     """Queues the statements of one connection; see pipeline.Pipeline."""
 
-    def prepared(
-        self,
-        statement: sa.Executable,
-        dialect: sa.Dialect,
-        names: Sequence[str],
-        *,
-        must_change: bool,
-    ) -> Any:
-        """A statement to `add` with values of these names, on any connection."""
-        ...
-
-    def add(
-        self, statement: Any, values: Values, refusal: Exception | None = None
+    def execute(
+        self, prepared: Prepared, values: Values, refusal: Exception | None = None
     ) -> PreparedResult:
         """Queue a statement. `refusal` is raised if it must change a row and does not."""
+        ...
+
+    def many(self, prepared: Prepared, rows: Sequence[Values]) -> None:
+        """Queue a statement once per set of parameters."""
         ...
 
 
 class Prepared:
     """A statement that gets the same parameter names at every execution. Errors are raised as
-    SQLAlchemy's.
+    SQLAlchemy's. `queued`: what a queue keeps with it.
     """
 
-    __slots__ = ("_compiled", "_inserts", "_numbered", "statement")
+    __slots__ = ("_compiled", "queued", "statement")
 
     def __init__(self, statement: sa.Executable) -> None:
         if isinstance(statement, sa.Insert) and not statement.exported_columns:
             statement = statement.inline()  # an id is returned where it is asked for
         self.statement = statement
         self._compiled: _Compiled | None = None
-        self._numbered: Any = None
-        self._inserts: dict[int, Prepared] = {}
+        self.queued: Any = None
 
     def execute(
         self, connection: sa.Connection, values: Values | None = None, /, **named: Any
@@ -72,7 +63,7 @@ class Prepared:
         """Execute with the parameters in `values`, or given by name."""
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
-            return self._pipelined(connection, parameters)
+            return _queue(connection).execute(self, parameters)
         compiled = self._compiled or self._compile(connection, parameters)
         try:
             cursor = _driver(connection).execute(compiled.sql, compiled.values(parameters))
@@ -100,18 +91,14 @@ class Prepared:
         """
         parameters = named if values is None else values
         if connection.dialect.name != "sqlite":
-            self._pipelined(connection, parameters, refusal)
+            _queue(connection).execute(self, parameters, refusal)
         elif self.execute(connection, parameters).rowcount != 1:
             raise refusal
 
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
         """Execute once per set of parameters (at least one)."""
         if connection.dialect.name != "sqlite":
-            if isinstance(self.statement, sa.Insert) and 1 < len(rows) <= _MOST_TOGETHER:
-                self._insert_together(connection, self.statement.table, rows)
-                return
-            for row in rows:
-                self._pipelined(connection, row)
+            _queue(connection).many(self, rows)
             return
         compiled = self._compiled or self._compile(connection, rows[0])
         try:
@@ -119,36 +106,14 @@ class Prepared:
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
 
-    def _pipelined(
-        self, connection: sa.Connection, parameters: Values, refusal: Exception | None = None
-    ) -> PreparedResult:
-        pipeline: Queue = connection.info[PIPELINE]
-        if self._numbered is None:
-            names, must_change = list(parameters), refusal is not None
-            self._numbered = pipeline.prepared(
-                self.statement, connection.dialect, names, must_change=must_change
-            )
-        return pipeline.add(self._numbered, parameters, refusal)
-
-    def _insert_together(
-        self, connection: sa.Connection, table: sa.TableClause, rows: Sequence[Values]
-    ) -> None:
-        """Insert all rows in one statement. There is a prepared statement for each number
-        of rows.
-        """
-        insert = self._inserts.get(len(rows))
-        if insert is None:
-            columns = [
-                {name: sa.bindparam(f"{name}_{number}", type_=table.c[name].type) for name in row}
-                for number, row in enumerate(rows)
-            ]
-            insert = self._inserts[len(rows)] = Prepared(sa.insert(table).values(columns).inline())
-        values = {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()}
-        insert.execute(connection, values)
-
     def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
         self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))
         return self._compiled
+
+
+def _queue(connection: sa.Connection) -> Queue:
+    queue: Queue = connection.info[PIPELINE]
+    return queue
 
 
 def _driver(connection: sa.Connection) -> Any:

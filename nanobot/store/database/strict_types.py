@@ -134,29 +134,13 @@ class RowCheck:
             self._known.add(types)
 
 
-class _Text(sa.Text):
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
-        return text
+def _checked(kind: Any, check: Check) -> Any:
+    """A column type like `kind` that checks what is read."""
+    return type(kind.__name__, (kind,), {"result_processor": lambda *_: check})
 
 
-class _Integer(sa.Integer):
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
-        return integer
-
-
-class _Double(sa.Double[float]):
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
-        return number
-
-
-class _Boolean(sa.Boolean):
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
-        return lambda value: None if value is None else bool(boolean(value))
-
-
-class _LargeBinary(sa.LargeBinary):
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Check:
-        return binary
+def _as_boolean(value: Any) -> bool | None:
+    return None if value is None else bool(boolean(value))
 
 
 class StrictSqlite(SQLiteDialect_pysqlite):
@@ -167,11 +151,11 @@ class StrictSqlite(SQLiteDialect_pysqlite):
     supports_statement_cache = True
     colspecs = {  # noqa: RUF012 - so declared there
         **SQLiteDialect_pysqlite.colspecs,
-        sa.Boolean: _Boolean,
-        sa.String: _Text,
-        sa.Integer: _Integer,
-        sa.Float: _Double,
-        sa.LargeBinary: _LargeBinary,
+        sa.Boolean: _checked(sa.Boolean, _as_boolean),
+        sa.String: _checked(sa.Text, text),
+        sa.Integer: _checked(sa.Integer, integer),
+        sa.Float: _checked(sa.Double, number),
+        sa.LargeBinary: _checked(sa.LargeBinary, binary),
     }
 
     def __eq__(self, other: object) -> bool:

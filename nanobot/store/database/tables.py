@@ -49,11 +49,6 @@ def next_id(table: str, *, once: bool = False) -> sa.Column[int]:
     return sa.Column("id", Id, default=default, primary_key=True, autoincrement=True)
 
 
-def is_numbered(column: sa.Column[Any]) -> bool:
-    """Whether it is such a column."""
-    return isinstance(getattr(column.default, "arg", None), NextId)
-
-
 def partial(
     name: str, where: sa.TextClause | sa.ColumnElement[bool], *columns: sa.Column[Any]
 ) -> None:

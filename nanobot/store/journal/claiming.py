@@ -16,7 +16,7 @@ from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import nothing_follows, one_snapshot
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import approvals, inbox, lanes, log, runs
+from nanobot.store.journal import inbox, lanes, log, runs, waiting
 from nanobot.store.unit import Hold, StoreContext, store_now
 
 _r = schema.runs
@@ -102,7 +102,7 @@ def claim(
     lane = Lane(key, session.token + 1)
     live = None if row is None else runs.as_run(row)
     parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
-    if parked is not None and approvals.waits(connection, writer, parked) > 0:
+    if parked is not None and waiting.waits(connection, writer, parked) > 0:
         return None
     if live is not None and _begins(connection, writer, live) > 0:
         return None
@@ -110,11 +110,11 @@ def claim(
     if live is not None:
         lanes.own(connection, writer, hold, lane, now)
         if parked is not None:
-            approvals.go_on(connection, writer, lane, parked)
+            waiting.go_on(connection, writer, lane, parked)
         run = _again(connection, live)
     else:
-        waiting = inbox.one_turn(inbox.as_pending(waiting_rows))
-        taken = inbox.here(waiting, writer.clock.now())
+        turn = inbox.one_turn(inbox.as_pending(waiting_rows))
+        taken = inbox.here(turn, writer.clock.now())
         if not taken or inbox.hold(writer, taken):
             return None
         lanes.own(connection, writer, hold, lane, now)
@@ -210,7 +210,7 @@ def begin(  # noqa: PLR0913 - what a run begins with
     bodies: list[Body] = [inbox.as_entry(connection, p, zone) for p in taken]
     approved = message.origin is Origin.APPROVAL
     if approved:
-        bodies += approvals.approved_call(connection, message)
+        bodies += waiting.approved_call(connection, message)
     entries = log.append(connection, writer, lane, run_id, bodies, head)
     run = Run(
         id=run_id,
@@ -261,7 +261,7 @@ def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> f
 def _waits(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
     live = runs.live(connection, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
-        return max(approvals.waits(connection, writer, live), 0.001)
+        return max(waiting.waits(connection, writer, live), 0.001)
     if live is not None:
         return _begins(connection, writer, live)
     return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, session_key)))

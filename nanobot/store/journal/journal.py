@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
+from nanobot.session.entries import Body, Entry, ModelCallEntry, PromptEntry, ReplyEntry
 from nanobot.session.inbox import Admission, Admitted, Busy
-from nanobot.session.runs import Claim, Lane, NewRun
+from nanobot.session.runs import Claim, Lane, NewRun, PromptSnapshot, Run
 from nanobot.store.journal import (
     accounts,
     admission,
-    approvals,
     chats,
     claiming,
     direct,
@@ -22,6 +22,7 @@ from nanobot.store.journal import (
     outbox,
     previews,
     runs,
+    waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
 from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
@@ -40,14 +41,11 @@ class SqlJournal(SqlStore):
     ready = verb(claiming.ready)
     held = verb(claiming.held)
     take_pending = verb(claiming.take_pending, "take_pending")
-    start_model = verb(runs.start_model, "start_model")
     start_auxiliary = verb(start_auxiliary, "start_auxiliary")
     start_retry = verb(start_retry, "start_retry")
-    record_reply = verb(runs.record_reply, "record_reply")
     start_tool = verb(runs.start_tool, "start_tool")
     record_result = verb(runs.record_result, "record_result")
-    park = verb(approvals.park, "park")
-    answer = verb(approvals.answer, "answer")
+    park = verb(waiting.park, "park")
     finish = verb(runs.finish, "finish")
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
@@ -69,6 +67,11 @@ class SqlJournal(SqlStore):
     move_chat = bare_verb(chats.move, "move_chat")
     chat_moves = bare_verb(chats.moves)
 
+    _start_model = verb(runs.start_model, "start_model")
+    _start_with_results = verb(runs.start_model, "record_result+start_model")
+    _start_with_reply = verb(runs.start_model, "record_reply+record_result+start_model")
+    _record_reply = verb(runs.record_reply, "record_reply")
+    _record_reply_starting = verb(runs.record_reply, "record_reply+start_tool")
     _claim = verb(claiming.claim, "claim")
     _admit_claiming = verb(admission.admit_claiming, "admit+claim")
 
@@ -96,6 +99,19 @@ class SqlJournal(SqlStore):
                 logger.warning("a message is admitted without a claim: {}", error)
         (admitted,) = await self.admit(channel, [admission], cursor, lane_limit, busy)
         return admitted
+
+    async def start_model(
+        self, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
+    ) -> tuple[Entry, ...]:
+        first = type(bodies[0])
+        start = self._start_with_reply if first is ReplyEntry else self._start_with_results
+        if first is PromptEntry or first is ModelCallEntry:
+            start = self._start_model
+        return await start(lane, run, bodies, prompt)
+
+    async def record_reply(self, lane: Lane, run: Run, *bodies: Body) -> tuple[Entry, ...]:
+        record = self._record_reply if len(bodies) == 1 else self._record_reply_starting
+        return await record(lane, run, *bodies)
 
     async def claim(self, session_key: str, run_id: str, zone: str) -> Claim | None:
         """The caller holds the lane from the claim on, unless it never learns of the claim."""

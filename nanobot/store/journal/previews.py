@@ -38,20 +38,12 @@ def preview(
     session_key = connection.scalar(alive)
     if session_key is None:
         return None
-    values = {
-        "key": message.key,
-        "session_key": session_key,
-        "run_id": run_id,
-        "channel": message.address.channel,
-        "chat_id": message.address.chat_id,
-        "body": msgspec.json.encode(message),
-        "state": "preview",
-        "attempts": 1,
-        "created_at": writer.clock.now(),
-    }
+    now = writer.clock.now()
+    row_of = outbox.values(message, session_key, run_id, now)
+    values = {**row_of, "state": "preview", "attempts": 1}
     new_id = insert_ignore(connection, _o, values, _o.c.id)
     if new_id is not None:
-        outbox.keep_parts(connection, new_id, [part], ("preview", values["created_at"]))
+        outbox.keep_parts(connection, new_id, [part], ("preview", now))
     row = outbox.find(connection, message.key)
     if row is None or row.state != "preview":
         return None

@@ -138,10 +138,12 @@ def start_model(
     call = bodies[-1]
     locked = log.HEAD.execute(connection, k=lane.session_key)
     if writer.ledger is not None and isinstance(call, ModelCallEntry):
+        writer.ledger.settle(connection, run, bodies)
         call = writer.ledger.reserve(connection, run, call)
     head = writer.held.head(lane) or log.fence(connection, lane, locked)
     entries = log.append(connection, writer, lane, run.id, [*bodies[:-1], call], head)
-    transition(connection, run, RunState.MODEL_RUNNING)
+    progress = not isinstance(bodies[0], PromptEntry | ModelCallEntry)
+    transition(connection, run, RunState.MODEL_RUNNING, progress=progress)
     for body in bodies:
         if isinstance(body, PromptEntry) and isinstance(call, ModelCallEntry):
             now = {"p": body.digest, "f": body.prompt_variant, "w": call.window_from}
@@ -155,9 +157,9 @@ def start_model(
 
 
 def record_reply(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, body: Body
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, *bodies: Body
 ) -> tuple[Entry, ...]:
-    entries = _record(connection, writer, lane, run, (body,))
+    entries = _record(connection, writer, lane, run, bodies)
     transition(connection, run, RunState.TOOL_RUNNING, progress=True)
     return entries
 

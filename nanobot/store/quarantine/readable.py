@@ -13,6 +13,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.seam.faces import Interface
+from nanobot.seam.installed import provided
 from nanobot.session import approvals, entries
 from nanobot.session.provenance import Provenance
 from nanobot.session.run_types import Report
@@ -22,9 +24,10 @@ from nanobot.store.database import schema, strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.repositories import erasures
 from nanobot.text import Sentence
-from nanobot.triggers import jobs
 
 Column: TypeAlias = tuple[str, str]
+JOB_PLAN: Interface[type[Any]] = Interface("job_plan")
+"""What the plugin that does jobs keeps of each."""
 
 
 class Flaw(msgspec.Struct, frozen=True):
@@ -64,8 +67,10 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("access_tokens", "kind"): frozenset({"token", "browser"}),
     ("access_tokens", "role"): frozenset(Role),
     ("tasks", "report"): frozenset(get_args(Report)),
-    ("jobs", "state"): frozenset(get_args(jobs.State)),
-    ("occurrences", "status"): frozenset(get_args(jobs.Status)),
+    ("jobs", "state"): frozenset({"active", "paused", "done", "removed", "system"}),
+    ("occurrences", "status"): frozenset(
+        {"running", "waiting", "done", "failed", "skipped", "missed", "cancelled"}
+    ),
     ("memories", "state"): frozenset({"proposed", "active", "retracted", "forgotten"}),
     ("memories", "kind"): frozenset({"fact", "note", "summary"}),
     ("model_call_costs", "state"): _CALLS,
@@ -84,6 +89,10 @@ def _json_of(kind: Any) -> Callable[[bytes], object]:
     return msgspec.json.Decoder(kind).decode
 
 
+def _plan(encoded: bytes) -> object:
+    return msgspec.json.decode(encoded, type=provided(JOB_PLAN) or dict[str, Any])
+
+
 def _described(encoded: bytes) -> object:
     """A tool's description and schema. msgspec's decoder refuses halves of surrogate pairs, which
     programs may send."""
@@ -99,7 +108,7 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
     ("runs", "usage"): _json_of(RunUsage),
     ("tasks", "input"): _json_of(Any),
     ("approvals", "body"): _json_of(approvals.Approval),
-    ("jobs", "body"): _json_of(jobs.Plan),
+    ("jobs", "body"): _plan,
     ("occurrences", "body"): _json_of(str),
     ("prompts", "body"): _json_of(PromptSnapshot),
     ("memories", "provenance"): _json_of(Provenance),

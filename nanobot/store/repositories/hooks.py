@@ -1,4 +1,4 @@
-"""Participants in the transactions of a store that a program opens without a gateway."""
+"""Participants of packages in the transactions of a store."""
 
 from __future__ import annotations
 
@@ -10,47 +10,9 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundMessage
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Run
-from nanobot.store.opening import HooksOf
 from nanobot.store.repositories.erasures import PLUGIN, InPlugin, note
-from nanobot.store.unit import (
-    CallLedger,
-    NotificationLimiter,
-    StoreContext,
-    StoreHooks,
-    TaskEnds,
-)
-
-TASK_ENDS: Interface[Callable[[StoreContext], TaskEnds]] = Interface("task_ends")
-"""Makes what takes part for background runs."""
-
-
-def store_hooks(
-    ledger: Callable[[StoreContext], CallLedger] | None = None,
-    quiet: Callable[[StoreContext], NotificationLimiter] | None = None,
-    brought: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks(),
-) -> HooksOf:
-    """Background runs, if a plugin does them, with these participants. A gateway has those of the
-    plugins that are on (`nanobot.app.bringing.brought_hooks`)."""
-
-    def hooks(context: StoreContext) -> StoreHooks:
-        parts = brought(context)
-        return msgspec.structs.replace(
-            parts,
-            ledger=parts.ledger if ledger is None else ledger(context),
-            tasks=_tasks(context),
-            notifications=parts.notifications if quiet is None else quiet(context),
-        )
-
-    return hooks
-
-
-def _tasks(context: StoreContext) -> TaskEnds | None:
-    make = provided(TASK_ENDS)
-    return None if make is None else make(context)
 
 
 class ContainedHooks:

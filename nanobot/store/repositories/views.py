@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import runs
 
@@ -23,6 +24,7 @@ _LATELY = 10_000
 COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
     "sessions": (schema.sessions, sa.true()),
     "waiting": (_i, runs.PENDING),
+    "asked": (_r, sa.and_(schema.RUN_LIVE, _r.c.state == RunState.AWAITING_HUMAN)),
     "owed": (_o, sa.and_(schema.OUTBOUND_OPEN)),
     "dead": (_o, sa.and_(schema.OUTBOUND_DEAD)),
     "unreadable": (schema.quarantine, schema.quarantine.c.state != "restored"),

@@ -1,21 +1,7 @@
-"""The promised import path of CronService, which the plugin `jobs` provides; the file with the
-ending .pyi says the same to type checkers."""
+"""The promised import path of CronService, which is in the plugin `jobs`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from nanobot.seam.promised import from_plugin
 
-from nanobot.seam.installed import provided
-from nanobot.triggers.service import CRON_SERVICE, JobService
-
-
-def __getattr__(name: str) -> Callable[..., JobService]:
-    if name != "CronService":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    service = provided(CRON_SERVICE)
-    if service is None:
-        raise ImportError(
-            "CronService belongs to the plugin jobs, which is not there: `nanobot plugins list` "
-            "says why"
-        )
-    return service
+__getattr__ = from_plugin(__name__, "jobs", "nanobot.plugins.jobs.timer")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nanobot.operations.spending import Spending
 from nanobot.plugins.budgets.limits import Budgets, UsageStore
 from nanobot.plugins.budgets.operations import operations
 from nanobot.plugins.budgets.service import SpentByNow
 from nanobot.plugins.budgets.settings import UNLIMITED, BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.spending import Spending
 from nanobot.store.unit import CallLedger, StoreContext
 from nanobot.testing.gateway import Brought, FakeGateway
 

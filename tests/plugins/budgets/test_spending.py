@@ -18,7 +18,7 @@ from nanobot.plugins.budgets.reservations import UsageSum
 from nanobot.plugins.budgets.settings import UNLIMITED, AllowanceSettings
 from nanobot.providers.base import Price, ToolCall, Usage
 from nanobot.session.auxiliary import AuxiliaryCall
-from nanobot.session.entries import FallbackEntry, ModelCallEntry, ReplyEntry, SummaryEntry
+from nanobot.session.entries import Body, FallbackEntry, ModelCallEntry, ReplyEntry, SummaryEntry
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
@@ -29,6 +29,7 @@ from tests.store.making import (
     ANN,
     KEY,
     PROMPT,
+    RESULT,
     admit,
     begun,
     call,
@@ -98,6 +99,21 @@ async def test_a_call_is_reserved_before_it_is_made_and_settled_with_its_reply(h
     counted = await home.rows("SELECT level, name, requests, tokens_in, cost FROM usage_totals")
     names = {"all": "", "person": f"telegram:{ANN}", "chat": "telegram:7", "model": "p/m"}
     assert sorted(counted) == sorted((level, name, 5, 14, 32.0) for level, name in names.items())
+
+
+async def test_a_reply_is_settled_in_the_transaction_that_reserves_the_next_call(
+    home: Home,
+) -> None:
+    journal = home.journal(budgets=limits(requests_per_day=2))
+    claimed = await begun(journal)
+    await start(journal, claimed, priced())
+    noted: list[Body] = [asking_for_a_tool(), RESULT]
+    await journal.start_model(claimed.lane, claimed.run, [*noted, priced(2)], None)
+    assert await home.rows(ROW) == [("settled", 1, 7, 5, 16.0), ("open", 1, 10, 100, 210.0)]
+    before = await home.everything()
+    with pytest.raises(OverBudget):
+        await journal.start_model(claimed.lane, claimed.run, [*noted, priced(3)], None)
+    assert await home.everything() == before
 
 
 async def test_a_call_of_unknown_price_counts_tokens_only(home: Home) -> None:

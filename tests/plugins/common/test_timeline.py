@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Role
-from nanobot.operations.remarks import as_entry
 from nanobot.plugins.common.outbox import Delivery
+from nanobot.plugins.common.remarks import as_entry
 from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, Times, timeline_of
 from nanobot.plugins.common.views import RunView
 from nanobot.plugins.runs.waterfall import waterfall_lines

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from nanobot.config.loader import load
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
@@ -20,7 +21,7 @@ async def test_config_set_changes_the_gateway_that_runs(tmp_path: Path) -> None:
         assert served.parts.live.config.agent.max_tokens == 77
         told = await asyncio.to_thread(set_key, environ, "web.port", "8999")
         assert told.endswith("Restart the gateway for it to take effect (`restart`).")
-        assert served.parts.live.config.web.port == 0
+        assert served.parts.live.config.of(WebSettings).port == 0
     told = await asyncio.to_thread(set_key, environ, "agent.max_tokens", "78")
     assert told.endswith("It takes effect when nanobot starts.")
 

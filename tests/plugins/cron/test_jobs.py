@@ -12,6 +12,7 @@ import pytest
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Origin, Role
+from nanobot.plugins.common.jobs.plans import Fired
 from nanobot.plugins.cron.editing import MOST_DEPTH, JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.tool import cron_tool
 from nanobot.plugins.jobs.rules import OpenTime
@@ -23,7 +24,6 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Process
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER
-from nanobot.triggers.jobs import Fired
 from tests.agent.tooling import bodies
 from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of, service_over
 

@@ -15,6 +15,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import Origin
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.providers.one_provider import OneProvider
 from nanobot.system import SystemClock
@@ -64,8 +65,8 @@ async def test_jobs_wait_while_they_are_switched_off_and_are_done_afterwards(
         with pytest.raises(UsageError, match="belongs to the plugin cron, which is off here"):
             await parts.operations.call("cron list", {})
         assert "cron" not in [tool.name for tool, *_ in parts.engine.tools.listed()]
-        assert parts.jobs is not None
-        publisher = parts.jobs.publisher(plan_of("backup", "web:desk", Origin.EVENT, "UTC"))
+        jobs = parts.plugged.offers.get(JobService)  # type: ignore[type-abstract]
+        publisher = jobs.publisher(plan_of("backup", "web:desk", Origin.EVENT, "UTC"))
         assert await publisher.publish("The disk is full.", key="1") == "taken"
         assert await publisher.publish("The disk is full.", key="1") == "known"
         assert await posts(parts, 1) == ["echo: The disk is full."]

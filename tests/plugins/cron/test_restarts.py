@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.jobs.plans import Job
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming
@@ -23,7 +24,6 @@ from nanobot.testing.gateway import MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.jobs import Job
 from tests.plugins.cron.scheduling import editor_of, gateway, jobs_of
 from tests.sampling import examples
 

@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from nanobot.cli.commands import app
-from nanobot.cli.unknown import paths_of
+from nanobot.cli.top import paths_of
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.embedded.answers import topics
 from nanobot.plugins.embedded.prepared import prepared_answer

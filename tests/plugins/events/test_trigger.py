@@ -20,7 +20,7 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.events.trigger import Events
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Taken
 
 
 class Memory:

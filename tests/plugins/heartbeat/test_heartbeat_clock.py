@@ -21,8 +21,7 @@ from nanobot.plugins.heartbeat.heartbeat import (
 )
 from nanobot.plugins.quiet.daily import hours_of
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher
-from nanobot.triggers.jobs import Taken
+from nanobot.triggers.base import Publisher, Taken
 from tests.plugins.heartbeat.beating import at, wanted
 
 CHAT = Address("fake", "1")

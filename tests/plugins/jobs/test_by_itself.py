@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.jobs.plans import Job
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
@@ -44,7 +45,6 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, last_text
 from nanobot.testing.platform import FakeChannel
-from nanobot.triggers.jobs import Job
 from tests.plugins.cron.scheduling import editor_of, gateway
 from tests.plugins.heartbeat.beating import at, configured, heart_and_publisher, wanted
 from tests.sampling import examples

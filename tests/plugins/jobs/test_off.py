@@ -19,6 +19,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import Config, load
 from nanobot.errors import UsageError
 from nanobot.messages import Origin
+from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.setup.doctor.plugins import plugins
 from nanobot.providers.one_provider import OneProvider
@@ -90,18 +91,17 @@ async def test_what_was_published_is_answered_once_where_the_plugin_is_off_meanw
     home: Home,
 ) -> None:
     async with home.gateway().at_rest("a test") as operations:
-        jobs = operations.engine.jobs
-        assert jobs is not None
+        jobs = operations.of(JobService)  # type: ignore[type-abstract]
         assert await jobs.publisher(PLAN).publish("The disk is full.", key="1") == "taken"
     async with home.serving(OFF) as parts:
-        assert parts.jobs is None
+        assert not parts.plugged.offers.has(JobService)
         assert await said(parts, "reply", "backup") == ["echo: The disk is full."]
         await asyncio.sleep(0.5)
         assert await log_of(parts.engine.records).entries("web:desk", after=0, limit=9) == ()
     async with home.serving() as parts:
         assert await said(parts, "post", "web:desk") == ["echo: The disk is full."]
-        assert parts.jobs is not None
-        assert await parts.jobs.publisher(PLAN).publish("The disk is full.", key="1") == "known"
+        jobs = parts.plugged.offers.get(JobService)  # type: ignore[type-abstract]
+        assert await jobs.publisher(PLAN).publish("The disk is full.", key="1") == "known"
     async with home.serving() as parts:
         assert await said(parts, "post", "web:desk") == ["echo: The disk is full."]
 

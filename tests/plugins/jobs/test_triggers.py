@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.jobs.triggers import GatheredTriggers
 from nanobot.supervision import side_by_side
 from nanobot.system import Zone
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher, Trigger
-from nanobot.triggers.jobs import Plan, Taken
+from nanobot.triggers.base import Publisher, Taken, Trigger
 
 
 class Nothing:

@@ -245,7 +245,7 @@ async def test_a_server_is_added_tried_listed_and_removed(
     assert ROOT not in shown.out
     assert (await run(env, "mcp", "remove", "it")).code == 0
     assert file.read_text().strip() == before.strip()
-    assert (await run(env, "mcp", "remove", "it")).code == 2
+    assert (await run(env, "mcp", "remove", "it")).code == 1
 
 
 async def test_what_cannot_be_a_server_is_not_written(home: Home) -> None:
@@ -268,4 +268,4 @@ async def test_a_server_that_cannot_be_used_fails_its_trial(home: Home) -> None:
     ended = await run(env, "mcp", "test", "it")
     assert ended.code == 1
     assert "cannot be started" in ended.err
-    assert (await run(env, "mcp", "test", "other")).code == 2
+    assert (await run(env, "mcp", "test", "other")).code == 1

@@ -11,8 +11,8 @@ from nanobot.channels.host import Hosting
 from nanobot.errors import ChannelDown
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.language.menus import CHINESE
 from nanobot.plugins.menus.menus import Menus, MenuSettings, menu
-from nanobot.plugins.menus.translations import CHINESE
 from nanobot.ports import Commanding, MenuCommand
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Options

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.errors import UnknownId
 from nanobot.plugins.common.http.route import Route
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.testing.machine import PATIENCE
 from tests.server.serving import serve

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.gateway import Gateway
-from nanobot.app.peers import sharing_of
+from nanobot.app.peers import SharedStore, sharing_of
 from nanobot.app.plugged import Plugged
+from nanobot.bus.peers import Peers
+from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, StoreError
 from nanobot.plugins.common.store.at_rest import at_rest, where
@@ -84,12 +86,14 @@ async def test_the_command_that_it_names_switches_it_on(tmp_path: Path, postgres
     assert REFUSAL in (await run(environ, "status")).err
 
 
-async def test_a_gateway_over_a_file_starts_while_it_is_off(tmp_path: Path) -> None:
-    environ = home_of(tmp_path, "", OFF)
+@pytest.mark.parametrize("settings", [OFF, ""])
+async def test_a_gateway_over_a_file_meets_no_other_process(tmp_path: Path, settings: str) -> None:
+    environ = home_of(tmp_path, "", settings)
     config = load(environ)
-    assert "postgres" in Plugged(config).switched.off
+    assert ("postgres" in Plugged(config).switched.off) == bool(settings)
     async with Gateway(config, environ, channels=False).serving("a test", lambda _: None) as parts:
-        assert not parts.peers.served()
+        assert type(parts.peers) is type(parts.engine.bus.peers) is Peers
+        assert type(parts.plugged.offers.get(Sharing)) is SharedStore
 
 
 MINE = """

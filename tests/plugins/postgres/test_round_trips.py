@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Awaitable
 from typing import TypeVar
 
+import pytest
+
 from nanobot.plugins.budgets.limits import Budgets
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
@@ -67,14 +69,20 @@ class Turns:
         assert row is not None
         await self._counted("receipt", journal.receipt(row, 0, name, begin=None))
 
-    async def round(self, lane: Lane, run: Run, number: int) -> None:
+    async def round(self, lane: Lane, run: Run, number: int, *, together: bool) -> None:
         """The model asks for a tool, which is called."""
         journal, asked = self._journal, ToolCall("c", "clock", "{}")
         reply = ReplyEntry(call=number, text="", tool_calls=(asked,), usage=Usage(100, 10))
-        await self._counted("record_reply", journal.record_reply(lane, run, reply))
         started = ToolStartedEntry(call=number, index=0, name="clock")
-        await self._counted("start_tool", journal.start_tool(lane, run, started))
         result = ToolResultEntry(call=number, index=0, name="clock", text="noon")
+        if together:
+            begun = journal.record_reply(lane, run, reply, started)
+            await self._counted("record_reply+start_tool", begun)
+            following = journal.start_model(lane, run, [result, call(number + 1)], None)
+            await self._counted("record_result+start_model", following)
+            return
+        await self._counted("record_reply", journal.record_reply(lane, run, reply))
+        await self._counted("start_tool", journal.start_tool(lane, run, started))
         await self._counted("record_result", journal.record_result(lane, run, [result]))
         await self._counted("start_model", journal.start_model(lane, run, [call(number + 1)], None))
 
@@ -109,7 +117,17 @@ async def test_a_plain_turn_waits_six_times_for_the_server(postgres_url: str) ->
     }
 
 
-async def test_a_round_of_tools_waits_five_times(postgres_url: str) -> None:
+@pytest.mark.parametrize(
+    "waits",
+    [
+        {"record_reply": 2, "start_tool": 1, "record_result": 1, "start_model": 1},
+        {"record_reply+start_tool": 2, "record_result+start_model": 1},
+    ],
+)
+async def test_a_round_of_tools_waits_five_times_or_three(
+    postgres_url: str, waits: dict[str, int]
+) -> None:
+    together = len(waits) == 2
     async with proxied(postgres_url) as (proxy, url):
         home = Home(lambda: PostgresDatabase(url, workers=1), shared=True)
         await home.clear()
@@ -118,13 +136,14 @@ async def test_a_round_of_tools_waits_five_times(postgres_url: str) -> None:
             claimed = await begun(journal)
             turns = Turns(journal, proxy)
             await journal.start_model(claimed.lane, claimed.run, [call()], None)
-            await turns.round(claimed.lane, claimed.run, 1)  # statements are prepared
+            # Statements are prepared first.
+            await turns.round(claimed.lane, claimed.run, 1, together=together)
             turns.trips.clear()
-            await turns.round(claimed.lane, claimed.run, 2)
+            await turns.round(claimed.lane, claimed.run, 2, together=together)
         finally:
             await home.database.close()
             await proxy.closed()
-    assert turns.trips == {"record_reply": 2, "start_tool": 1, "record_result": 1, "start_model": 1}
+    assert turns.trips == waits
 
 
 async def test_the_default_budgets_cost_no_further_wait(postgres_url: str) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.cli import log_file
-from nanobot.cli.log_file import LogFile, log_file_of
+from nanobot.plugins.common.gateway_log import log_file_of
+from nanobot.plugins.logs import log_file
+from nanobot.plugins.logs.log_file import LogFile
 from nanobot.plugins.setup.service import removal
 from nanobot.plugins.setup.service.log_lines import following, last_lines
 from nanobot.system import Installation

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from nanobot import __version__
-from nanobot.providers.model_choice import choose
+from nanobot.plugins.auto.finding import find
 from tests.cli.talking import Home, answered
 from tests.doubles.openai_server import Answer, Body, Fault, OpenAIServer
 from tests.doubles.terminal import CTRL_D, ENTER, Screen
@@ -71,7 +71,7 @@ def same(line: str) -> str:
 
 
 async def test_the_greeting_is_what_the_key_brings_about() -> None:
-    choice = await choose("auto", {}, {"OPENAI_API_KEY": "k"})
+    choice = await find({}, {"OPENAI_API_KEY": "k"}, {})
     greeting, _ = recorded(0)
     assert " ".join(greeting.split()) == f"nanobot {__version__}: {choice.why}"
 

@@ -16,6 +16,7 @@ from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess, SandboxProcess
 from nanobot.plugins.shell.background import MAX_OF_SESSION, BackgroundCommands
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -25,7 +26,6 @@ from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry

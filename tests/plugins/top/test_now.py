@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from nanobot.messages import Role
+from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations
 from nanobot.plugins.top.store import Loads
 from nanobot.store.opening import contexts, open_store
-from nanobot.store.repositories.hooks import store_hooks
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.system import RandomIds, SystemClock
 from nanobot.testing import gateway

@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.otlp import JSON, PROTOBUF
+from nanobot.plugins.common.trace_ids import trace_id
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.otlp import encoded
 from nanobot.plugins.traces.span import Sent, Span, span_id
@@ -35,7 +36,6 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
-from nanobot.trace_ids import trace_id
 from tests.agent.test_any_log import floats, texts, values
 from tests.sampling import examples
 

@@ -14,10 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.plugins.budgets.limits import Account, BudgetLimit, Level, Measure
-from nanobot.plugins.budgets.store.turns import PLACE
+from nanobot.plugins.budgets.store.turns import together
 from nanobot.plugins.budgets.store.usage import everything
 from nanobot.store.database import schema
-from nanobot.store.database.dialect import together
 from nanobot.store.database.prepared import Prepared, Stale
 
 _c = schema.model_call_costs
@@ -34,7 +33,7 @@ def check_far(
     session has no open call. `mine`: the row of the new call.
     """
     if bounds:
-        together(connection, PLACE)
+        together(connection)
     names = who.names()
     values: dict[str, Any] = {"k": mine["session_key"], "day": mine["day"], "run": mine["root"]}
     for number, (limit, bound) in enumerate(bounds.items()):

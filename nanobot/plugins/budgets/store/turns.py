@@ -16,12 +16,21 @@ import sqlalchemy as sa
 from nanobot.plugins.budgets.limits import BudgetLimit, Level
 from nanobot.plugins.budgets.reservations import UsageSum
 from nanobot.ports import Clock
-from nanobot.store.database.dialect import alone, together
+from nanobot.store.database.dialect import LOCK, alone
+from nanobot.store.database.prepared import Prepared
 
 PLACE = "budgets"
 _NEAR_SECONDS = 60.0
 _MOST_KEPT = 1_000
 _NOTHING = UsageSum()
+_TOGETHER = Prepared(sa.text(f"SELECT pg_advisory_xact_lock_shared({LOCK})"))
+
+
+def together(connection: sa.Connection) -> None:
+    """Wait until no transaction checks a budget alone, and make later ones that do wait for this
+    transaction."""
+    if connection.dialect.name == "postgresql":
+        _TOGETHER.execute(connection, n=PLACE)
 
 
 class BudgetTurns:
@@ -48,7 +57,7 @@ class BudgetTurns:
             return read()
         key, now = tuple(limit.key for limit in limits), self._clock.monotonic()
         if self._near.get(key, 0.0) <= now:
-            together(connection, PLACE)
+            together(connection)
             used = read()
             if _far(limits, used, more, self._most_connections(connection)):
                 return used

@@ -6,13 +6,13 @@ import hmac
 
 from aiohttp import web
 
-from nanobot.config.settings.channels import WebSettings
 from nanobot.messages import Role
 from nanobot.plugins.common.http.access import Access, Principal
 from nanobot.plugins.common.http.guards import client_of, host_allowed, origin_allowed
 from nanobot.plugins.common.http.path_prefix import note_prefix
 from nanobot.plugins.common.http.rates import Rates
 from nanobot.plugins.common.http.seats import Seats
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import room
 from nanobot.plugins.common.http.wire import Problem
 from nanobot.ports import Clock

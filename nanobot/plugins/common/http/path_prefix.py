@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from nanobot.config.settings.channels import PATH_PREFIX
+from nanobot.plugins.common.http.settings import PATH_PREFIX
 
 _PREFIX = web.RequestKey("prefix", str)
 

@@ -13,9 +13,9 @@ from typing import Protocol, cast
 from loguru import logger
 
 from nanobot.boundary import boundary, ungrouped
-from nanobot.config.settings.channels import WEB_PORT, WebSettings
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.http.listener import Listener, bound
+from nanobot.plugins.common.http.settings import WEB_PORT, WebSettings
 
 _CONNECTIONS = 512
 _FINISH_SECONDS = 5.0

@@ -12,9 +12,10 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from nanobot.plugins.common.http.seats import Seats
+from nanobot.plugins.common.translation import language_of
 from nanobot.server.encoding import is_large, pieces
 from nanobot.text import Sentence
-from nanobot.texts import ENGLISH, language_of, translated
+from nanobot.texts import ENGLISH, translated
 
 QUIET = {
     "Server": "nanobot",

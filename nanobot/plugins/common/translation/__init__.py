@@ -11,6 +11,9 @@ from nanobot.plugins.common.translation.catalogue import Catalogue
 from nanobot.plugins.common.translation.files import rows_of
 from nanobot.texts import ENGLISH, LANGUAGES
 
+_MOST = 20
+"""Languages of one header that are looked at."""
+
 
 def catalogue(language: str) -> Catalogue:
     """The texts of a language other than English: nanobot's own, and those of the plugins that are
@@ -54,3 +57,25 @@ def known_language(name: str) -> str:
     texts in it."""
     language = name.strip().lower().replace("_", "-").partition("-")[0]
     return language if language in (ENGLISH, *LANGUAGES) else ""
+
+
+def language_of(accepted: str) -> str:
+    """The language that an Accept-Language header prefers among those there are: "en" or "zh"."""
+    best, most = ENGLISH, 0.0
+    for choice in accepted.split(",", _MOST)[:_MOST]:
+        name, _, quality = choice.partition(";")
+        language = name.strip().lower().partition("-")[0]
+        wanted = _quality(quality)
+        if language in (ENGLISH, *LANGUAGES) and wanted > most:
+            best, most = language, wanted
+    return best
+
+
+def _quality(parameter: str) -> float:
+    name, _, value = parameter.strip().partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return min(1.0, max(0.0, float(value)))
+    except ValueError:
+        return 0.0

@@ -28,87 +28,93 @@ const dollars = (cost) => (cost === null || cost === undefined ? "" : `$${cost.t
 /** @param {{ evaluation: Evaluation }} props */
 const Results = ({ evaluation }) => html`
   <h2>${t("Last results")}</h2>
-  <table class="list" data-evals="results">
-    <thead>
-      <tr>
-        <th>${t("Case")}</th>
-        <th>${t("Model")}</th>
-        <th>${t("Passed")}</th>
-        <th>${t("Cost")}</th>
-        <th>${t("Time")}</th>
-        <th>${t("Why")}</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${evaluation.results.map((result) => html`
+  <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Last results")}>
+    <table class="table" data-evals="results">
+      <thead>
         <tr>
-          <td>${result.case}</td>
-          <td>${result.model}</td>
-          <td>
-            ${mark(result.state)} ${result.passed}/${result.runs}
-          </td>
-          <td class="number">${dollars(result.cost)}</td>
-          <td class="number">${result.seconds.toFixed(1)} s</td>
-          <td class="wide">${result.why}</td>
+          <th>${t("Case")}</th>
+          <th>${t("Model")}</th>
+          <th>${t("Passed")}</th>
+          <th class="number">${t("Cost")}</th>
+          <th class="number">${t("Time")}</th>
+          <th>${t("Why")}</th>
         </tr>
-      `)}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        ${evaluation.results.map((result) => html`
+          <tr>
+            <td>${result.case}</td>
+            <td>${result.model}</td>
+            <td>
+              ${mark(result.state)} ${result.passed}/${result.runs}
+            </td>
+            <td class="number">${dollars(result.cost)}</td>
+            <td class="number">${result.seconds.toFixed(1)} s</td>
+            <td class="text">${result.why}</td>
+          </tr>
+        `)}
+      </tbody>
+    </table>
+  </div>
   ${evaluation.stopped && html`<p>${evaluation.stopped}</p>`}
 `;
 
 /** @param {{ cases: CaseView[] }} props */
 const Cases = ({ cases }) => html`
   <h2>${t("Cases")}</h2>
-  <table class="list" data-evals="cases">
-    <tbody>
-      ${cases.map((each) => html`
-        <tr>
-          <td>${each.name}</td>
-          <td class="wide">${each.checks.join("; ")}</td>
-          <td>
-            ${Object.entries(each.last).map(([model, state]) => html`
-              <div>
-                ${mark(state)} ${model}
-              </div>
-            `)}
-          </td>
-        </tr>
-      `)}
-    </tbody>
-  </table>
+  <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Cases")}>
+    <table class="table" data-evals="cases">
+      <tbody>
+        ${cases.map((each) => html`
+          <tr>
+            <td>${each.name}</td>
+            <td class="text">${each.checks.join("; ")}</td>
+            <td>
+              ${Object.entries(each.last).map(([model, state]) => html`
+                <div>
+                  ${mark(state)} ${model}
+                </div>
+              `)}
+            </td>
+          </tr>
+        `)}
+      </tbody>
+    </table>
+  </div>
 `;
 
 /** @param {{ answers: RejectedView[], again: () => void }} props */
 const Rejected = ({ answers, again }) => html`
   <h2>${t("Rejected answers")}</h2>
-  <table class="list" data-evals="rejected">
-    <tbody>
-      ${answers.map((each) => html`
-        <tr>
-          <td>
-            <code>${each.run_id}</code>
-          </td>
-          <td class="wide">${each.text}</td>
-          <td>
-            ${each.case ? (
-              each.case
-            ) : html`
-              <${Button}
-                onClick=${async () => {
-                  const { file } = await change("evals add", { run: each.run_id });
-                  tell(t("The test case is in {file}", { file }));
-                  again();
-                }}
-              >
-                ${t("Make a case of this answer")}
-              <//>
-            `}
-          </td>
-        </tr>
-      `)}
-    </tbody>
-  </table>
+  <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Rejected answers")}>
+    <table class="table" data-evals="rejected">
+      <tbody>
+        ${answers.map((each) => html`
+          <tr>
+            <td>
+              <code>${each.run_id}</code>
+            </td>
+            <td class="text">${each.text}</td>
+            <td>
+              ${each.case ? (
+                each.case
+              ) : html`
+                <${Button}
+                  onClick=${async () => {
+                    const { file } = await change("evals add", { run: each.run_id });
+                    tell(t("The test case is in {file}", { file }));
+                    again();
+                  }}
+                >
+                  ${t("Make a case of this answer")}
+                <//>
+              `}
+            </td>
+          </tr>
+        `)}
+      </tbody>
+    </table>
+  </div>
 `;
 
 export default () => {

@@ -36,35 +36,37 @@ const FIGURES = [
 
 /** @param {{ a: Side, b: Side }} props */
 const Figures = ({ a, b }) => html`
-  <table class="list" data-fork="figures">
-    <thead>
-      <tr>
-        <td></td>
-        <th>
-          <a href=${link("runs", a.run)}>${t("Run it comes from")}</a>
-        </th>
-        <th>${t("Fork")}</th>
-      </tr>
-    </thead>
-    <tbody>
-      <tr>
-        <th>${t("State")}</th>
-        <td>
-          <${State} state=${a.state} />
-        </td>
-        <td>
-          <${State} state=${b.state} />
-        </td>
-      </tr>
-      ${FIGURES.map(([name, of]) => html`
+  <div class="card flush scroll" tabindex=${0} role="region" aria-label=${t("Fork")}>
+    <table class="table" data-fork="figures">
+      <thead>
         <tr>
-          <th>${name()}</th>
-          <td>${of(a)}</td>
-          <td>${of(b)}</td>
+          <td></td>
+          <th>
+            <a href=${link("runs", a.run)}>${t("Run it comes from")}</a>
+          </th>
+          <th>${t("Fork")}</th>
         </tr>
-      `)}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        <tr>
+          <th>${t("State")}</th>
+          <td>
+            <${State} state=${a.state} />
+          </td>
+          <td>
+            <${State} state=${b.state} />
+          </td>
+        </tr>
+        ${FIGURES.map(([name, of]) => html`
+          <tr>
+            <th>${name()}</th>
+            <td>${of(a)}</td>
+            <td>${of(b)}</td>
+          </tr>
+        `)}
+      </tbody>
+    </table>
+  </div>
 `;
 
 /** @type {Record<string, () => string>} */

@@ -100,7 +100,7 @@ const Form = ({ run, entry, close }) => {
           ${OTHERWISE.map(([value, text]) => html`<option value=${value}>${text()}</option>`)}
         </select>
       <//>
-      <p class="buttons">
+      <p class="row">
         <${Button} kind="primary" type="submit">
           ${t("Fork")}
         <//>

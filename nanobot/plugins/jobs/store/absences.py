@@ -13,13 +13,13 @@ from datetime import datetime
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
-from nanobot.triggers.clocks import zone_of
-from nanobot.triggers.jobs import Job
 
 _o = schema.occurrences
 

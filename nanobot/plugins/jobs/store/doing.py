@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.jobs.plans import Fired, Job
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.rules import admits, repeats
 from nanobot.plugins.jobs.store import occurrences, pausing
@@ -17,7 +18,7 @@ from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import chats
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job, Taken
+from nanobot.triggers.base import Taken
 
 _AT_ONCE = 50
 NOT_DONE = "the one before was not done"

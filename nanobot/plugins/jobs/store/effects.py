@@ -14,6 +14,7 @@ from nanobot.boundary import Caught, boundary
 from nanobot.errors import StoreError
 from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage, Sender
+from nanobot.plugins.common.jobs.plans import Fired, Job
 from nanobot.plugins.jobs.rules import session_of
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.occurrences import Occurrence
@@ -24,7 +25,6 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, log, outbox, runs
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job
 
 _i = schema.inbound
 

@@ -9,6 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.plugins.common.jobs.plans import Fired, Job
+from nanobot.plugins.common.jobs.service import Following
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.due import (
     LATE_SECONDS,
@@ -28,8 +30,6 @@ from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, Job
-from nanobot.triggers.service import Following
 
 _j = schema.jobs
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.plugins.common.jobs.plans import Fired, Job, Plan
+from nanobot.plugins.common.jobs.service import Following
 from nanobot.plugins.jobs.rules import KEPT_SECONDS
 from nanobot.plugins.jobs.store import doing, firing, keeping, settling
 from nanobot.plugins.jobs.store.rows import job_values, shown_job
@@ -12,8 +14,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, bare_verb, transaction, verb
-from nanobot.triggers.jobs import Fired, Job, Plan
-from nanobot.triggers.service import Following
 
 _j = schema.jobs
 _o = schema.occurrences

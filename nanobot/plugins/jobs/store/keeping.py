@@ -9,6 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.common.jobs.plans import Job, OccurrenceView, Plan
+from nanobot.plugins.common.jobs.service import Following
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.due import due_at
 from nanobot.plugins.jobs.store import notices, pausing
@@ -20,8 +22,6 @@ from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Job, OccurrenceView, Plan
-from nanobot.triggers.service import Following
 
 _j = schema.jobs
 _o = schema.occurrences

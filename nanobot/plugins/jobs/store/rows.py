@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.jobs.plans import Job, Plan
 from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Job, Plan
 
 _j = schema.jobs
 

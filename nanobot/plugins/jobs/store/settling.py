@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import OutboundMessage
+from nanobot.plugins.common.jobs.plans import Fired, silent
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.rules import RETRIES, OpenTime, repeats
 from nanobot.plugins.jobs.store import occurrences, pausing
@@ -19,7 +20,6 @@ from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.unit import StoreContext
-from nanobot.triggers.jobs import Fired, silent
 
 _out = schema.outbound
 

@@ -30,7 +30,7 @@ from nanobot.plugins.common.store.at_rest import (
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
-from nanobot.store.opening import check, uri_at_rest, uri_of
+from nanobot.store.opening import check, uri_of
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 from nanobot.store.servers import server_of
 
@@ -184,11 +184,20 @@ def check_backup(file: Path) -> None:
     """Raises UsageError if the file is not a backup, StoreCorrupt if it is damaged."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
-    check(file, at_rest=True)
-    with closing(sqlite3.connect(uri_at_rest(file), uri=True)) as connection:
+    check(file, uri=_uri_at_rest(file))
+    with closing(sqlite3.connect(_uri_at_rest(file), uri=True)) as connection:
         query = "SELECT count(*) FROM sqlite_master WHERE name IN ('alembic_version', 'sessions')"
         if connection.execute(query).fetchone() != (2,):
             raise UsageError(f"{file} is not a store of nanobot's")
+
+
+def _uri_at_rest(path: Path) -> str:
+    """The URI of a file that nobody writes, as a backup: it can lie on a read-only disk, and no
+    other files appear next to it.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    unwritten = log.exists() and log.stat().st_size > 0
+    return f"{uri_of(path)}?mode=ro" if unwritten else f"{uri_of(path)}?mode=ro&immutable=1"
 
 
 def _working_copy(file: Path, folder: Path) -> Path:
@@ -196,7 +205,7 @@ def _working_copy(file: Path, folder: Path) -> Path:
     copy = folder / f".{file.name}.restoring"
     _remove(copy)
     try:
-        _copy_sqlite(file, uri_at_rest(file), copy)
+        _copy_sqlite(file, _uri_at_rest(file), copy)
         database = SqliteDatabase(copy)
         try:
             if database.run_now(migrate.prepare):

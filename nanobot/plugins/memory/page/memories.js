@@ -39,7 +39,7 @@ const MOST = 200;
  */
 function From({ provenance = {} }) {
   return html`
-    <small class="from">
+    <small>
       ${provenance.run_id ? html`
         <a href=${link("runs", provenance.run_id)}>${t("a run")}</a>
       ` : provenance.file ? html`

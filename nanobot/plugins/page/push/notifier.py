@@ -17,12 +17,13 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import StoreError
 from nanobot.messages import WEB, EventKind, Role, RunEvent
+from nanobot.plugins.common.approvals import ApprovalRecords, Approver, may_answer
+from nanobot.plugins.common.shown_calls import shown_call
 from nanobot.plugins.page.push.mailbox import Mailbox
 from nanobot.plugins.page.push.sender import PushSender
 from nanobot.plugins.page.store import PushSubscription, SqlPushSubscriptions
 from nanobot.ports import Clock
-from nanobot.session.approvals import Approval, Approver, may_answer, shown_call
-from nanobot.session.views import Records
+from nanobot.session.approvals import Approval
 
 _LOOK_SECONDS = 120.0
 _MOST = 100
@@ -56,14 +57,14 @@ class PushNotifier:
         self,
         sender: PushSender,
         subscriptions: SqlPushSubscriptions,
-        records: Records,
+        approvals: ApprovalRecords,
         clock: Clock,
         *,
         details: bool,
     ) -> None:
         self._sender = sender
         self._subscriptions = subscriptions
-        self._records = records
+        self._approvals = approvals
         self._clock = clock
         self._details = details
         self._mailboxes: dict[str, Mailbox] = {}
@@ -104,7 +105,7 @@ class PushNotifier:
         return max((each.id for each in await self._waiting()), default=0)
 
     async def _waiting(self) -> list[Approval]:
-        return await self._records.approvals(session="", state="waiting", limit=_MOST)
+        return await self._approvals.approvals(session="", state="waiting", limit=_MOST)
 
     async def _owe(self, answered: Set[str]) -> None:
         living = await self._subscriptions.living(self._clock.now())

@@ -8,6 +8,8 @@ from nanobot.bus.core import Bus
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender
@@ -15,7 +17,6 @@ from nanobot.plugins.page.push.signing_key import SigningKey
 from nanobot.plugins.page.store import SqlPushSubscriptions
 from nanobot.ports import Clock
 from nanobot.seam.works import Works
-from nanobot.session.views import Records
 from nanobot.store.opening import Store
 
 LEASE = "(notifications)"
@@ -26,30 +27,33 @@ _NOBODY = "mailto:nobody@example.com"
 
 def serve(  # noqa: PLR0913 - each is a part
     config: Config,
-    records: Records,
     store: Store,
     clock: Clock,
     bus: Bus,
     works: Works,
     sharing: Sharing,
+    approvals: ApprovalRecords = NO_APPROVALS,
 ) -> None:
     """Push notifications while the page is served."""
-    service = PushService(config, records, store, clock)
+    service = PushService(config, approvals, store, clock)
     works.add("notifications", partial(service.run, bus, sharing))
 
 
 class PushService:
     """Pushes notifications. Of several processes over one store only the lease holder pushes."""
 
-    def __init__(self, config: Config, records: Records, store: Store, clock: Clock) -> None:
-        public = config.web.public_url
+    def __init__(
+        self, config: Config, approvals: ApprovalRecords, store: Store, clock: Clock
+    ) -> None:
+        web = config.of(WebSettings)
+        public = web.public_url
         self.subscriptions = SqlPushSubscriptions(store.database)
         self.key = SigningKey(self.subscriptions)
         self.addresses = Addresses(config.tools.web.allow_private)
         subject = public if public.startswith("https://") else _NOBODY
         sender = PushSender(self.key, clock, self.addresses, subject)
         self.notifier = PushNotifier(
-            sender, self.subscriptions, records, clock, details=config.web.push_details
+            sender, self.subscriptions, approvals, clock, details=web.push_details
         )
         self._home = config.home
 

@@ -6,9 +6,10 @@ import sqlalchemy as sa
 
 from nanobot.addresses import session_at
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.plugins.pairing.pairing import VALID_SECONDS, PairingRequest, PairingView
 from nanobot.store.database import schema
-from nanobot.store.journal import approvals, outbox
+from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
 from nanobot.text import quoted
 
@@ -31,7 +32,7 @@ def tell_owners(
     before = connection.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
     if before > MAX_TOLD:
         return ()
-    chats = tuple(approvals.chats_of_approvers(connection, writer))
+    chats = tuple(chats_of_approvers(connection, writer))
     for to in chats:
         message = _more_ask(request, to) if before == MAX_TOLD else _question(request, view, to)
         outbox.owe(connection, writer, session_at(to), "", [message])

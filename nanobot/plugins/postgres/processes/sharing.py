@@ -73,7 +73,7 @@ class Leased(SharedStore):
 
         while True:
             await turn.wait()
-            logger.info("what one process does at a time is at work here: {}", name)
+            logger.info("{}: this process does it now", name.strip("()"))
             await turn.holding(working)
 
     def schedules(self) -> bool:

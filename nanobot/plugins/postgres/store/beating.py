@@ -16,7 +16,7 @@ from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import StoreContext
 
-_l = schema.channel_leases
+_l, _s = schema.channel_leases, schema.sessions
 _NOW = SERVER_CLOCK.element
 _UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
 _KEPT_SECONDS = 60.0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult, row_maker
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _NAME = re.compile(r"%\((\w+)\)s|%%")
 _BINARY = 1
 _IDLE, _OK = 0, 0  # of a transaction, of a connection
 _FINE = (1, 2)
+_MOST_TOGETHER = 8
 
 
 class NumberedStatement:
@@ -121,13 +123,20 @@ def _lost() -> Exception:
     return OperationalError("the connection to the server was lost")
 
 
+class _Kept(NamedTuple):
+    """What is kept with a prepared statement: it for one row, and its inserts for several."""
+
+    numbered: NumberedStatement
+    inserts: dict[int, Prepared]
+
+
 class Pipeline:
     """The pipeline of one connection, which only one thread uses at a time. A transaction begins
     with the first statement. Errors are raised as SQLAlchemy's, by the call that sends the
     statements.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], dialect: sa.Dialect) -> None:
         import psycopg  # noqa: PLC0415 - comes with an extra
         from psycopg.adapt import Transformer  # noqa: PLC0415
 
@@ -135,6 +144,7 @@ class Pipeline:
         """The commit was sent, so the server may have executed the whole transaction."""
         self._ending = self.ended = False
         self._connection = connection
+        self._dialect = dialect
         self._error = psycopg.Error
         connection.prepare_threshold = None  # it would deallocate all prepared statements, ours too
         self._pgconn: PGconn = connection.pgconn
@@ -144,16 +154,44 @@ class Pipeline:
         self._prepared: set[bytes] = set()
         self._waiting: list[_Waiting] = []
 
-    def prepared(
-        self,
-        statement: sa.Executable,
-        dialect: sa.Dialect,
-        names: Sequence[str],
-        *,
-        must_change: bool,
-    ) -> NumberedStatement:
-        """A statement to `add` with values of these names, on any connection."""
-        return NumberedStatement(statement, dialect, names, must_change=must_change)
+    def execute(
+        self, prepared: Prepared, values: Values, refusal: Exception | None = None
+    ) -> PreparedResult:
+        """Queue a statement; see `add`."""
+        kept = self._kept(prepared, list(values), must_change=refusal is not None)
+        return self.add(kept.numbered, values, refusal)
+
+    def _kept(self, prepared: Prepared, names: Sequence[str], *, must_change: bool) -> _Kept:
+        if prepared.queued is None:
+            statement, dialect = prepared.statement, self._dialect
+            numbered = NumberedStatement(statement, dialect, names, must_change=must_change)
+            prepared.queued = _Kept(numbered, {})
+        kept: _Kept = prepared.queued
+        return kept
+
+    def many(self, prepared: Prepared, rows: Sequence[Values]) -> None:
+        """Queue a statement once per set of parameters; few rows are inserted by one."""
+        if isinstance(prepared.statement, sa.Insert) and 1 < len(rows) <= _MOST_TOGETHER:
+            self._insert_together(prepared, prepared.statement.table, rows)
+            return
+        for row in rows:
+            self.execute(prepared, row)
+
+    def _insert_together(
+        self, prepared: Prepared, table: sa.TableClause, rows: Sequence[Values]
+    ) -> None:
+        """Insert all rows in one statement. There is a prepared statement for each number of
+        rows."""
+        kept = self._kept(prepared, list(rows[0]), must_change=False)
+        insert = kept.inserts.get(len(rows))
+        if insert is None:
+            columns = [
+                {name: sa.bindparam(f"{name}_{number}", type_=table.c[name].type) for name in row}
+                for number, row in enumerate(rows)
+            ]
+            insert = kept.inserts[len(rows)] = Prepared(sa.insert(table).values(columns).inline())
+        values = {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()}
+        self.execute(insert, values)
 
     def add(
         self,

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.plugins.common.optional import require
+from nanobot.plugins.postgres.store import declared  # noqa: F401 - registers itself
 from nanobot.plugins.postgres.store.pipeline import Pipeline
 from nanobot.store.database.database import Work
 from nanobot.store.database.errors import as_store_error, code_of
@@ -80,10 +81,6 @@ def _be_strict(connection: Any, _record: object) -> None:
 
     connection.adapters.register_loader("float8", Text)
     connection.adapters.register_loader("float8", Binary)
-
-
-def _have_pipeline(connection: Any, record: Any) -> None:
-    record.info[PIPELINE] = Pipeline(connection)
 
 
 def _send_what_waits(connection: sa.Connection, *_: object) -> None:
@@ -178,7 +175,7 @@ class PostgresDatabase:
         """The arguments for a separate psycopg connection."""
         sa.event.listen(self._engine, "connect", _leave_out_zero_bytes)
         sa.event.listen(self._engine, "connect", _be_strict)
-        sa.event.listen(self._engine, "connect", _have_pipeline)
+        sa.event.listen(self._engine, "connect", self._have_pipeline)
         sa.event.listen(self._engine, "before_cursor_execute", _send_what_waits)
         self._own = threading.local()
         self._connections: list[sa.Connection] = []
@@ -186,6 +183,9 @@ class PostgresDatabase:
         self._failpoints = failpoints or Failpoints()
         self._tries = tries
         self._patience = patience
+
+    def _have_pipeline(self, connection: Any, record: Any) -> None:
+        record.info[PIPELINE] = Pipeline(connection, self._engine.dialect)
 
     async def transact(self, work: Work[T], verb: str = "") -> T:
         unit = _Unit(self._patience)

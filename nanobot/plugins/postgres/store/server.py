@@ -117,6 +117,7 @@ def _bring_up_to_date(database: PostgresDatabase) -> None:
 
 def _upgrade(connection: sa.Connection) -> None:
     patiently(connection)
+    connection.exec_driver_sql("SET LOCAL statement_timeout = 0").close()  # of a step
     migrate.upgrade(connection)
 
 

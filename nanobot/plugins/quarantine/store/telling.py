@@ -13,11 +13,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.plugins.quarantine.store.values import decode
 from nanobot.session.keys import Keys
 from nanobot.store.database import schema
 from nanobot.store.journal import outbox
-from nanobot.store.journal.approvals import chats_of_approvers
 from nanobot.store.quarantine.guard import READING_FAILED
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.unit import StoreContext

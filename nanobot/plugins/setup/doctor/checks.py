@@ -19,7 +19,7 @@ from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreUnwritable
 from nanobot.operations.home import Finding
-from nanobot.operations.spending import COST_LIMITED
+from nanobot.plugins.common.spending import COST_LIMITED
 from nanobot.plugins.common.store.inspection import Inspection, inspect
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ChannelError, ConfigError, PluginBroken
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.setup.probes import receives, try_channel
 from nanobot.plugins.setup.strangers import can_ask
@@ -23,7 +24,7 @@ async def entrances(
     asking = can_ask(config)
     owned = provided(OWNED_CHANNELS) if asking and usable else None
     owned_channels = frozenset[str]() if owned is None else owned(url_of(config))
-    if config.web.enabled:
+    if config.of(WebSettings).enabled:
         off = Finding(about="web", level="ok", text=Http.lacks)
         yield await port_finding(config) if receives(config) else off
     for name, settings in config.channels.items():

@@ -9,6 +9,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
 from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.approvals import UNDECIDED
 from nanobot.plugins.common.background_runs import UNENDED_TASKS
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.common.run_types import installed as run_types_of
@@ -22,6 +23,8 @@ _READER = "quarantine"
 """The plugin that reads every row."""
 _BACKGROUND = "tasks"
 """The plugin that does background runs."""
+_ASKING = "approvals"
+"""The plugin that asks people, and takes their decisions."""
 
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
@@ -62,10 +65,18 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
 
 
 def unattended(config: Config) -> Iterator[Finding]:
-    """Background runs that wait because no plugin does them, in a store that can be read."""
-    why, count = switched(config).off.get(_BACKGROUND), provided(UNENDED_TASKS)
+    """What waits because the plugin for it is off, in a store that can be read: background runs,
+    and approvals."""
+    off = switched(config).off
+    why, count = off.get(_BACKGROUND), provided(UNENDED_TASKS)
     background = count(url_of(config)) if why and count is not None else 0
     if background:
         runs = "1 background run waits" if background == 1 else f"{background} background runs wait"
         text = f"{runs} for the plugin {_BACKGROUND}. {why}"
         yield Finding(about="runs", level="warning", text=text)
+    why, count = off.get(_ASKING), provided(UNDECIDED)
+    asked = count(url_of(config)) if why and count is not None else 0
+    if asked:
+        waits = "1 approval waits" if asked == 1 else f"{asked} approvals wait"
+        text = f"{waits} for the plugin {_ASKING}. {why}"
+        yield Finding(about="approvals", level="warning", text=text)

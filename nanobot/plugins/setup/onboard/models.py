@@ -10,9 +10,9 @@ import msgspec
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, UsageError
+from nanobot.plugins.common.model_lists import chat_models, http_probe
 from nanobot.plugins.setup.available_models import AvailableModel
 from nanobot.plugins.setup.model_names import completed_address, wrong_address, wrong_label
-from nanobot.providers.model_choice import chat_models, http_probe
 
 OWN_PROVIDER = "custom"
 """The name of a provider if only its address is given."""

@@ -18,8 +18,11 @@ from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
 from nanobot.plugins.common.guessed_zone import guessed
+from nanobot.plugins.common.litellm_names import REACHED
+from nanobot.plugins.common.model_lists import chat_models, http_probe
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
 from nanobot.plugins.common.setting_changes import SettingChanges
+from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.setup.available_models import (
     AvailableModel,
     clients_off,
@@ -43,10 +46,7 @@ from nanobot.plugins.setup.probes import tell, try_channel, try_model
 from nanobot.plugins.setup.strangers import nobody_yet
 from nanobot.plugins.setup.writing import write
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
-from nanobot.providers.litellm_names import REACHED
-from nanobot.providers.model_choice import chat_models, http_probe
 from nanobot.text import Sentence
-from nanobot.triggers.clocks import zone_of
 from nanobot.workspace import folder as workspace
 
 _MOST_LISTED = 20

@@ -5,14 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
-from nanobot.cli.log_file import log_file_of
+from nanobot.cli.logs import GATEWAY_LOG
 from nanobot.cli.output import say, warn
+from nanobot.config.loader import load
+from nanobot.config.plugin_tables import switched
 from nanobot.config.values import home_of
-from nanobot.errors import NanobotError
+from nanobot.errors import ConfigError, NanobotError
+from nanobot.plugins.common.gateway_log import log_file_of
 from nanobot.plugins.setup.service.definition import UNIT
 from nanobot.plugins.setup.service.log_lines import following, last_lines
 from nanobot.plugins.setup.service.manager import Systemd, installed
+from nanobot.seam.installed import provided
+from nanobot.text import Sentence
 
 
 def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
@@ -27,10 +34,7 @@ def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
     try:
         newest = last_lines(file, lines)
     except FileNotFoundError:
-        raise NanobotError(
-            f"there is no log: {file} is written while `nanobot gateway` runs, and "
-            "`nanobot service install` has it run"
-        ) from None
+        raise NanobotError(_why_none(environ, file)) from None
     except OSError as error:
         raise NanobotError(f"{file} cannot be read: {error.strerror}") from None
     warn(f"{file}:")
@@ -39,6 +43,19 @@ def show(environ: Mapping[str, str], *, lines: int, follow: bool) -> int:
         for line in following(file):
             say(line)
     return 0
+
+
+def _why_none(environ: Mapping[str, str], file: Path) -> Sentence:
+    with suppress(ConfigError):
+        if provided(GATEWAY_LOG, switched(load(environ, {})).on) is None:
+            return (
+                f"there is no log: {file} is written by the plugin logs, which is off: "
+                "`nanobot plugins on logs` switches it on"
+            )
+    return (
+        f"there is no log: {file} is written while `nanobot gateway` runs, and "
+        "`nanobot service install` has it run"
+    )
 
 
 def journal_of(environ: Mapping[str, str]) -> Systemd | None:

@@ -28,7 +28,7 @@ const PARTS = {
   health: ["Health", Health, "doctor"],
   model: ["Model", changing(Model), "models try"],
   keys: ["All settings", changing(Keys), "plugins on"],
-  policy: ["Policy", Policy, "policy forget"],
+  policy: ["Policy", Policy, "security trust"],
   skills: ["Skills and servers", Skills, "plugins on"],
   access: ["Access", Access, ""],
   appearance: ["Appearance", Appearance, ""],

@@ -52,7 +52,7 @@ export function Owners({ kind, people, meet, ready, onChange }) {
       />
     <//>
     ${meet && kind.knock && !met && html`
-      <div class="row knock">
+      <div class="row">
         <p class="soft grow">
           ${t("You do not know it? {knock}, within a minute of this:", {
             knock: kind.knock.replace("{bot}", t("it")),
@@ -64,7 +64,7 @@ export function Owners({ kind, people, meet, ready, onChange }) {
       </div>
     `}
     ${met && html`
-      <div class="row knock" role="status">
+      <div class="row" role="status">
         <p class="grow">
           ${t("{name} (id {id}) wrote. Is that you?", {
             name: met.name || t("Somebody"),

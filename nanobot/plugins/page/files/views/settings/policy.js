@@ -1,12 +1,20 @@
 /** The calls that are allowed permanently, and what plugins show of the policy. */
 
-import { change, read } from "../../api.js";
+import { change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html } from "../../lib.js";
 import { Added } from "../../parts/added.js";
 import { Button, Fetched, Unreadable, useFetched, When } from "../../parts/basics.js";
+import { Off } from "../../parts/off.js";
 
 export function Policy() {
+  return html`
+    ${may("policy forget") ? html`<${Permissions} />` : html`<${Off} plugin="approvals" />`}
+    <${Added} place="policy" />
+  `;
+}
+
+function Permissions() {
   const rules = useFetched((signal) => read("policy rules", {}, { signal }), []);
   const forget = (/** @type {number} */ id) => async () => (
     await change("policy forget", { id }),
@@ -40,6 +48,5 @@ export function Policy() {
       <//>
       <${Unreadable} of="policy rules" />
     </section>
-    <${Added} place="policy" />
   `;
 }

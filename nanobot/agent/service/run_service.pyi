@@ -1,0 +1,3 @@
+from nanobot.plugins.common.run_service import WHERE as WHERE
+from nanobot.plugins.common.run_service import RunService as RunService
+from nanobot.plugins.common.run_service import result_of as result_of

@@ -1,0 +1,24 @@
+"""Approvals: a person allows or refuses a call of a tool, or answers a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanobot.seam.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="approvals",
+    summary="A person approves or denies calls of tools, and answers the assistant's questions.",
+    texts=Path(__file__).parent,
+    reserves=("ask_user",),
+    store_hooks="nanobot.plugins.approvals.service:store_hooks",
+    objects="nanobot.plugins.approvals.service:objects",
+    operations="nanobot.plugins.approvals.operations:operations",
+    tools="nanobot.plugins.approvals.ask_user:tools",
+    groups={"approvals": "Approvals: pending and decided calls."},
+    provides={
+        "asker": "nanobot.plugins.approvals.asking:request",
+        "human_waits": "nanobot.plugins.approvals.store.waits:SqlWaits",
+        "undecided": "nanobot.plugins.approvals.store.undecided:undecided",
+    },
+)

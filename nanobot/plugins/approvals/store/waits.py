@@ -1,0 +1,145 @@
+"""How runs wait for people and continue, in the transactions of the journal."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot import labels
+from nanobot.messages import Address, Origin
+from nanobot.plugins.approvals.question import message, subject
+from nanobot.plugins.approvals.store.deciding import close, resume
+from nanobot.plugins.common.store.owners import chats_of_approvers
+from nanobot.session.approvals import (
+    AllowedForGood,
+    Approval,
+    NobodyReached,
+    Parked,
+    ParkResult,
+    State,
+)
+from nanobot.session.runs import Lane, Run
+from nanobot.session.states import RunState
+from nanobot.store.database import message_tables as schema
+from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs, waiting
+from nanobot.store.unit import StoreContext
+
+_a = schema.approvals
+_u = schema.approval_rules
+
+
+class SqlWaits:
+    """See nanobot.store.unit.HumanWaits."""
+
+    def __init__(self, context: StoreContext) -> None:
+        self._writer = context
+
+    def park(
+        self, connection: sa.Connection, lane: Lane, run: Run, approval: Approval
+    ) -> ParkResult:
+        ruled = not approval.question and not approval.unaccepted
+        rule = _allowed_for_good(connection, approval) if ruled else None
+        reached = _reached(connection, self._writer, approval) if rule is None else ()
+        if rule is not None:
+            bodies = waiting.entries_of(
+                msgspec.structs.replace(approval, decided_by=f"rule {rule}")
+            )
+            return AllowedForGood(log.append(connection, self._writer, lane, run.id, bodies))
+        if not reached:
+            return NobodyReached()
+        approval = msgspec.structs.replace(
+            approval, asked_in=() if approval.direct else tuple(reached)
+        )
+        row = {
+            "session_key": approval.session_key,
+            "run_id": approval.run_id,
+            "state": approval.state,
+            "body": msgspec.json.encode(approval),
+        }
+        identity = connection.scalar(sa.insert(_a).returning(_a.c.id), row)
+        approval = msgspec.structs.replace(approval, id=identity)
+        entries = log.append(
+            connection, self._writer, lane, run.id, waiting.entries_of(approval)[:1]
+        )
+        runs.transition(connection, run, RunState.AWAITING_HUMAN, progress=True)
+        runs.attempted(connection, run, -1)  # its next claim is no unclean end
+        lanes.free(connection, lane)
+        aside = previews.set_aside(connection, self._writer, run, identity)
+        asking = [message(approval, to) for to in approval.asked_in]
+        outbox.owe(connection, self._writer, approval.session_key, run.id, asking)
+        more = inbox.any_waiting(connection, approval.session_key)
+        owes = {*reached, run.address} if aside else reached
+        return Parked(entries=entries, owes=tuple(owes), more=more)
+
+    def waits(self, connection: sa.Connection, run: Run) -> float:
+        """Seconds that a parked run still waits if no answer comes."""
+        news = self._news(connection, run)
+        if news is None:  # a row was removed from outside; an order to stop ends the run
+            return 60.0
+        if news[1] != "waiting":
+            return 0.0
+        held = inbox.hold(self._writer, inbox.one_turn(inbox.pending(connection, run.session_key)))
+        left = news[0].expires_at - self._writer.clock.now()
+        return min(left, held) if held else left
+
+    def go_on(self, connection: sa.Connection, lane: Lane, run: Run) -> None:
+        """Resume a parked run, and log the answer that ended its wait."""
+        news = self._news(connection, run)
+        if news is None:
+            return
+        approval, state, pending = news
+        if pending is not None:
+            inbox.take(connection, run.id, [pending])
+        text = "" if pending is None else pending.message.text
+        by = run.sender_id if pending is not None else ""
+        done = close(connection, self._writer, approval, state, by, text)
+        resume(connection, self._writer, lane, run, done)
+
+    def _news(
+        self, connection: sa.Connection, run: Run
+    ) -> tuple[Approval, State, inbox.Pending | None] | None:
+        """The approval of a parked run, its current state, and the message that decided it."""
+        approval = waiting.waited_for(connection, run)
+        if approval is None:
+            return None
+        messages = inbox.pending(connection, run.session_key)
+        for pending in messages:
+            answer = pending.message
+            if pending.at < approval.asked_at:  # it was sent before the question
+                continue
+            own = answer.sender.id == run.sender_id and answer.address == run.address
+            words = answer.origin is Origin.USER and not answer.attachments
+            if approval.question and own and words:
+                if pending.alone:
+                    return approval, "detached", None
+                return approval, "answered", pending
+        if approval.expires_at <= self._writer.clock.now():
+            return approval, "expired", None
+        turn = inbox.one_turn(messages)
+        detached = turn and not approval.direct and not inbox.hold(self._writer, turn)
+        return approval, "detached" if detached else "waiting", None
+
+
+def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | None:
+    """The rule that allows such a call. A rule holds for the kinds of speakers, and up to the
+    privacy, that the conversation had when the rule was made."""
+    query = sa.select(_u.c.id, _u.c.label).where(
+        _u.c.session_key == approval.session_key,
+        _u.c.tool == approval.tool,
+        _u.c.subject == subject(approval),
+        _u.c.tainted == approval.tainted,
+    )
+    now = labels.read(approval.label, tainted=approval.tainted)
+    rows = connection.execute(query.order_by(_u.c.id))
+    return next((row.id for row in rows if labels.read(row.label).serves(now)), None)
+
+
+def _reached(connection: sa.Connection, writer: StoreContext, approval: Approval) -> list[Address]:
+    """The chats to ask: the one of the call, if a person there may answer or is told who may; and
+    private chats with people who may."""
+    if approval.here:
+        return [approval.address]
+    others = chats_of_approvers(connection, writer, approval.approvers)
+    if approval.address in others:
+        return [approval.address]
+    return [approval.address, *others] if others else []

@@ -1,0 +1,1 @@
+"""Jobs: what the plugins agree on that have them done."""

@@ -1,0 +1,44 @@
+"""A tool call as people are shown it: all of it, and nothing that can hide or imitate another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from nanobot.visible import arguments_shown, spelled
+
+MOST_SHOWN = 3_000
+"""Maximum number of characters of a call that a question shows."""
+
+
+def whole_call(tool: str, arguments: str) -> str:
+    """The whole call in a form that a person can judge: one argument per line, texts verbatim, and
+    nothing that can hide or imitate another argument."""
+    return f"{spelled(tool)}\n{arguments_shown(decoded(arguments))}".strip()
+
+
+def shown_call(tool: str, arguments: str) -> str:
+    """The call, shortened to fit into a question."""
+    text = whole_call(tool, arguments)
+    if len(text) > MOST_SHOWN:
+        half = MOST_SHOWN // 2
+        note = f"[... {len(text) - 2 * half:,} characters are left out here]"
+        text = f"{text[:half]}\n{note}\n{text[-half:]}"
+    return text
+
+
+def fenced(text: str) -> str:
+    """Wrap a text in a code block that the text itself cannot close."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def decoded(arguments: str) -> Any:
+    """The arguments as values; the text itself if it is not JSON."""
+    try:
+        return msgspec.json.decode((arguments.strip() or "{}").encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return arguments

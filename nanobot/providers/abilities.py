@@ -1,0 +1,34 @@
+"""What a provider, or the registry of providers, may be able to do besides answering."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class WarmingUp(Protocol):
+    """A provider that needs preparation before its first answer."""
+
+    async def warm_up(self) -> None:
+        """Prepare now. Raises ModelError."""
+        ...
+
+
+@runtime_checkable
+class ListsModels(Protocol):
+    """A provider whose endpoint lists its models."""
+
+    async def models(self) -> list[str] | None:
+        """The names in the list; None if there is no list within five seconds."""
+        ...
+
+
+@runtime_checkable
+class ChecksModels(Protocol):
+    """A source of models that can check names."""
+
+    async def check(self, label: str) -> None:
+        """Raises ConfigError or UsageError, with the most similar names, for a label that does not
+        exist or cannot be checked.
+        """
+        ...

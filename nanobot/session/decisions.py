@@ -1,0 +1,60 @@
+"""The port to what takes the decisions of people: what words and signs in a chat decide. The plugin
+`approvals` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.session.said import Order, Said
+
+
+class Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """The operation that a message means, with its argument, or the reason why it decides
+    nothing."""
+
+    operation: str = ""
+    argument: str = ""
+    refusal: str = ""
+
+
+class Sign(msgspec.Struct, frozen=True, kw_only=True):
+    """The operation that a reaction means, with its arguments, in the session that asked."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+    session_key: str
+
+
+class Decisions(Protocol):
+    """Reads what people say and do as decisions on what they were asked."""
+
+    async def meant(self, said: Said, order: Order) -> Meant | None:
+        """What the words decide; None if they are no decision."""
+        ...
+
+    async def check(
+        self, operation: str, arguments: Mapping[str, Any], message: InboundMessage, order: Order
+    ) -> None:
+        """Raises UsageError if a message cannot mean the operation that it asks for."""
+        ...
+
+    async def signed(self, message: InboundMessage) -> Sign | None:
+        """What a reaction to a message of ours decides; None if it decides nothing."""
+        ...
+
+    def sign(self, emoji: str) -> str:
+        """The operation that an emoji on a question means; empty for other emoji."""
+        ...
+
+    async def asking(self, channel: str, limit: int) -> Sequence[tuple[Address, str]]:
+        """The latest questions in a channel's chats that a reaction may decide: where each is, and
+        the key of its message."""
+        ...
+
+    async def pending(self, session_key: str, to: Address) -> Sequence[OutboundMessage]:
+        """The questions that runs of a session wait for, as that chat shows them."""
+        ...

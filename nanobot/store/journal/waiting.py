@@ -1,0 +1,148 @@
+"""Runs that wait for a person, as rows. The plugin `approvals` asks people and says how a wait ends
+(`nanobot.store.unit.HumanWaits`). Without it, a run that waited before continues with the next
+message of its conversation or when its time is up, and its call is not made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from nanobot.errors import StoreCorrupt
+from nanobot.messages import InboundMessage
+from nanobot.providers.base import ToolCall
+from nanobot.session.approvals import Approval, NobodyReached, ParkResult, State
+from nanobot.session.entries import (
+    ApprovalEntry,
+    Body,
+    DecisionEntry,
+    ReplyEntry,
+    ToolResultEntry,
+)
+from nanobot.session.keys import APPROVALS
+from nanobot.session.runs import Lane, Run
+from nanobot.session.states import RunState
+from nanobot.store.database import message_tables as schema
+from nanobot.store.journal import inbox, log, runs
+from nanobot.store.unit import StoreContext
+
+_a = schema.approvals
+
+NOT_ON = (
+    "not done: a person was asked (#{number}), and the plugin approvals, which takes decisions, is "
+    "off here: `nanobot plugins on approvals` switches it on. Go on without it."
+)
+
+
+def park(
+    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, approval: Approval
+) -> ParkResult:
+    log.fence(connection, lane)
+    if writer.waits is None:
+        return NobodyReached()
+    return writer.waits.park(connection, lane, run, approval)
+
+
+def waits(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
+    """Seconds that a parked run still waits if nothing happens."""
+    if writer.waits is not None:
+        return writer.waits.waits(connection, run)
+    news = _without_asking(connection, writer, run)
+    return 60.0 if news is None else news[2]
+
+
+def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
+    """Resume a parked run whose wait has ended."""
+    if writer.waits is not None:
+        writer.waits.go_on(connection, lane, run)
+    elif (news := _without_asking(connection, writer, run)) is not None:
+        approval, state, _ = news
+        connection.execute(sa.update(_a).where(_a.c.id == approval.id).values(state=state))
+        done = msgspec.structs.replace(approval, state=state)
+        resume(connection, writer, lane, run, done, NOT_ON.format(number=done.id))
+
+
+def _without_asking(
+    connection: sa.Connection, writer: StoreContext, run: Run
+) -> tuple[Approval, State, float] | None:
+    """What a parked run waits for, its state once the wait ends, and how many seconds that takes.
+    A detached approval can be decided once the plugin is on."""
+    approval = waited_for(connection, run)
+    if approval is None:
+        return None
+    left = max(approval.expires_at - writer.clock.now(), 0.0)
+    turn = inbox.one_turn(inbox.pending(connection, run.session_key))
+    if turn and (held := inbox.hold(writer, turn)) < left:
+        return approval, "detached", held
+    return approval, "expired", left
+
+
+def waited_for(connection: sa.Connection, run: Run) -> Approval | None:
+    """What a parked run waits for; None if its row was removed from outside."""
+    mine = (schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting")
+    return load(connection, *mine)
+
+
+def load(
+    connection: sa.Connection, *where: sa.ColumnElement[bool] | sa.TextClause
+) -> Approval | None:
+    """The first approval of which this is true."""
+    row = connection.execute(sa.select(_a.c.id, _a.c.state, _a.c.body).where(*where)).first()
+    return None if row is None else as_approval(row)
+
+
+def as_approval(row: Any) -> Approval:
+    """Convert a row (id, state, body)."""
+    identity, state, body = row
+    approval = msgspec.json.decode(body, type=Approval)
+    return msgspec.structs.replace(approval, id=identity, state=state)
+
+
+def resume(
+    connection: sa.Connection,
+    writer: StoreContext,
+    lane: Lane,
+    run: Run,
+    done: Approval,
+    result: str,
+) -> None:
+    """Log how the wait of a run ended, with the `result` of a call that is not made."""
+    bodies: list[Body] = [DecisionEntry(id=done.id, verdict=done.state, by=done.decided_by)]
+    if done.state != "approved":
+        outcome = ToolResultEntry(
+            call=done.model_call,
+            index=done.index,
+            name=done.tool,
+            text=result,
+            ok=done.state == "answered",
+        )
+        bodies.append(outcome)
+    log.append(connection, writer, lane, run.id, bodies)
+    runs.transition(connection, run, RunState.TOOL_RUNNING)
+
+
+def approved_call(connection: sa.Connection, answer: InboundMessage) -> list[Body]:
+    """The run for a late approval begins with the call, as if the model had just made it."""
+    approval = load(connection, _a.c.id == int(APPROVALS.id_of(answer.dedupe_key)))
+    if approval is None:
+        raise StoreCorrupt(f"the approval behind {answer.dedupe_key} is missing")
+    call = ToolCall(f"approved_{approval.id}", approval.tool, approval.arguments)
+    first = msgspec.structs.replace(approval, model_call=0, index=0)
+    reply = ReplyEntry(call=0, text="", tool_calls=(call,), finish_reason="tool_calls")
+    return [reply, *entries_of(first)]
+
+
+def entries_of(approval: Approval) -> list[Body]:
+    """What the log says of an approved call."""
+    return [
+        ApprovalEntry(
+            id=approval.id,
+            call=approval.model_call,
+            index=approval.index,
+            digest=approval.digest,
+            version=approval.version,
+            rule=approval.rule,
+        ),
+        DecisionEntry(id=approval.id, verdict="approved", by=approval.decided_by),
+    ]

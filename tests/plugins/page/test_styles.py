@@ -1,0 +1,31 @@
+"""What the page's scripts, those of plugins included, call their elements has a style: a table or a
+row without one is wider than a phone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nanobot
+
+PLUGINS = Path(nanobot.__file__).parent / "plugins"
+FOR_TESTS = {"answer"}
+"""Classes that only name an element."""
+
+
+def read(kind: str) -> dict[str, str]:
+    files = [path for path in PLUGINS.rglob(f"*.{kind}") if "vendor" not in path.parts]
+    return {str(path.relative_to(PLUGINS)): path.read_text("utf-8") for path in files}
+
+
+def test_every_class_has_a_style() -> None:
+    styled = set(re.findall(r"\.([a-z][\w-]*)", "\n".join(read("css").values())))
+    plain = {
+        f"{name}: {each}"
+        for name, script in read("js").items()
+        for literal in re.findall(r'class="([^"]*)"', script)
+        for each in literal.split()
+        if re.fullmatch(r"[a-z][\w-]*", each) and each not in styled | FOR_TESTS
+    }
+    assert plain == set()
+    assert len(styled) > 100
