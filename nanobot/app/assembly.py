@@ -38,8 +38,8 @@ from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Engine, Facts
-from nanobot.operations.home import LiveChanges
+from nanobot.operations.engine import Engine
+from nanobot.operations.home import Facts, LiveChanges
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation

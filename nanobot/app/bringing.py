@@ -21,7 +21,7 @@ from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
 from nanobot.operations.operation import Operation
 from nanobot.ports import Channel
-from nanobot.seam.given import able, functions, listed, unable
+from nanobot.seam.given import able, functions, listed, of_kind, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
 from nanobot.store.repositories.hooks import ContainedHooks
@@ -88,6 +88,8 @@ def offer_objects(plugged: Plugged) -> None:
                 raise PluginBroken(f"{name} is offered already")
             if getattr(kind, "_is_protocol", False):  # who asks for it calls all its functions
                 able(thing, kind)
+            elif isinstance(kind, type):
+                of_kind(thing, kind)
         plugged.offers.add(things)
 
     for name, found in installed_plugins().found.items():

@@ -15,6 +15,7 @@ from tests.channels import damaging, discording, matrixing, test_mattermost, tes
 from tests.channels.damaging import Json, damaged
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.doubles.fake_intake import FakeIntake
+from tests.doubles.matrix_rooms import ANN as MEMBER
 from tests.doubles.matrix_server import MatrixServer
 from tests.doubles.mattermost_server import ANN, MattermostServer
 from tests.doubles.slack_bench import bench
@@ -75,7 +76,7 @@ async def matrix(every: int) -> None:
         async with matrixing.receiving(matrixing.channel(server), intake):
             for kind, content in damaging.MATRIX:
                 for odd in damaged(content, every):
-                    event = server.rooms.add(matrixing.GROUP, kind, {}, sender=matrixing.ANN)
+                    event = server.rooms.add(matrixing.GROUP, kind, {}, sender=MEMBER)
                     event["content"] = odd
             server.say(server.dm, LAST)
             await heard(intake)
@@ -106,6 +107,7 @@ INNER = ("post", "reaction")
 def mattermost_frames(server: MattermostServer) -> list[Json]:
     file = {"id": "abc", "name": "a", "mime_type": "image/png", "size": 4}
     post = server.store(server.town, ANN, message="@nanobot hi", metadata={"files": [file]})
+    post["props"] = {"from_bot": "", "from_webhook": ""}
     mark = {"user_id": ANN, "post_id": post["id"], "emoji_name": "+1", "create_at": 5}
     told = {
         "posted": {"channel_type": "O", "post": post, "sender_name": "@ann"},

@@ -90,7 +90,7 @@ def post_of(value: object) -> Post:
 def is_of_person(post: Post, bot: Bot) -> bool:
     """Whether a person wrote it: not the system, an integration, or another bot."""
     props = post.props or {}
-    made = any(props.get(key) in {"true", True} for key in ("from_bot", "from_webhook"))
+    made = any(props.get(key) in ("true", True) for key in ("from_bot", "from_webhook"))
     return post.user_id != bot.id and not post.type and not made and not post.delete_at
 
 

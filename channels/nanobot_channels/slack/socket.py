@@ -28,7 +28,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from nanobot.errors import BadCredentials, ChannelDown
 from nanobot.ports import Clock
 from nanobot.system import proxy_for
-from nanobot_channels.common.shapes import table
+from nanobot_channels.common.shapes import string, table
 from nanobot_channels.slack.api import FAILED, MALFORMED, WebApi, library_log, receiving_error
 from nanobot_channels.slack.events import BotUser
 
@@ -221,7 +221,7 @@ class SocketClient:
         """Read until the connection ends (None) or Slack asks for a new one, which is returned."""
         while (message := await self._frame(connection)) is not None:
             if message.get("type") == "disconnect":
-                if message.get("reason") not in {"warning", "refresh_requested"}:
+                if string(message.get("reason")) not in {"warning", "refresh_requested"}:
                     raise self._ended(message)
                 logger.debug("{}: Slack asks for a new connection", self._name)
                 # Nothing is lost: the old connection stays until the new one is open, and its

@@ -141,7 +141,8 @@ def _message(
 def _moved(item: Mapping[str, Any], old: str) -> Moved | None:
     system = table(item.get("system"))
     new = string(system.get("wa_id")) or string(system.get("new_wa_id"))
-    told = system.get("type") in {"user_changed_number", "customer_changed_number"}
+    kind = string(system.get("type"))
+    told = kind in {"user_changed_number", "customer_changed_number"}
     return Moved(old, new) if told and _PERSON.fullmatch(new) and new != old else None
 
 
