@@ -125,4 +125,6 @@ def _is_typed(tool: AnyTool, call: PolicyInput, context: CallContext) -> bool:
     if tool.typed is None or call.foreign:
         return False
     words = said(context.run_id, context.role, context.entries)
-    return words is not None and tool.typed(call.arguments, words)
+    with boundary(f"what the tool {tool.name} says of a typed call"):
+        return words is not None and of_kind(tool.typed(call.arguments, words), bool)
+    return False
