@@ -40,6 +40,7 @@ HANDLED = {
     ),
     "channels/outage.py:*: waiting": "it sleeps",
     "plugins/auto/finding.py:": "the caller's operation fails",
+    "plugins/http_api/socket.py:web: a request": "it is answered within a boundary",
     "plugins/control/control.py:control: events": "the connection is within a boundary",
     "plugins/openai/event_stream.py:web: comments": "the request is within a boundary",
     "plugins/mcp/servers.py:MCP server *": "`Server.run` is a boundary within a loop",

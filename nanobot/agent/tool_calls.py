@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -12,7 +12,7 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.asking import Asker, CallSite, refusal
 from nanobot.boundary import boundary
-from nanobot.errors import ToolError
+from nanobot.errors import StoreError, ToolError
 from nanobot.messages import EventKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, ParkResult
@@ -191,9 +191,11 @@ class ToolExecutor:
     async def _side_by_side(
         self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
     ) -> None:
-        """Make calls without effect in parallel. Their results keep the order of the calls."""
+        """Make calls without effect in parallel. Their results keep the order of the calls. If they
+        take longer, what is noted is recorded meanwhile."""
         at_once = asyncio.Semaphore(active.options.max_parallel or MOST_AT_ONCE)
         place = len(batch.results)
+        lost: StoreError | None = None
         batch.begin()
 
         async def make(pending: step.PendingCall) -> None:
@@ -206,9 +208,23 @@ class ToolExecutor:
                 for pending in together
             ]
             if made and (await asyncio.wait(made, timeout=_QUICK_SECONDS))[1]:
-                await active.record()
+                lost = await self._lost(active, made)
+        if lost is not None:
+            raise lost
         together.clear()
         batch.results[place:] = sorted(batch.results[place:], key=lambda result: result.index)
+
+    @staticmethod
+    async def _lost(active: ActiveRun, made: Sequence[asyncio.Task[None]]) -> StoreError | None:
+        """Record what is noted. If that fails, the calls end. Raised within their TaskGroup, the
+        error would come out as a group, and a cancellation at the same time would be lost."""
+        try:
+            await active.record()
+        except StoreError as error:
+            for task in made:
+                task.cancel()
+            return error
+        return None
 
     async def _note(self, active: ActiveRun, batch: _Batch) -> None:
         results, effects = batch.taken()

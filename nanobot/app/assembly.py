@@ -38,8 +38,8 @@ from nanobot.bus.gate import Strangers
 from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Engine, Facts
-from nanobot.operations.home import LiveChanges
+from nanobot.operations.engine import Engine
+from nanobot.operations.home import Facts, LiveChanges
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
@@ -248,7 +248,7 @@ class _Assembly:
     def _register_tools(self) -> None:
         """Register the built-in tools, then those of packages and plugins. All other files of the
         home (keys, the log) stay hidden from files, even if the workspace contains the home."""
-        for tool in builtin_tools(self.files, self.blobs, self.chats):
+        for tool in builtin_tools(self.files, self.chats):
             self.tools.register(tool)
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)

@@ -76,8 +76,9 @@ continues without their changes."""
 
 
 def offer_objects(plugged: Plugged) -> None:
-    """Offer the objects of plugins to all their functions and to operations: first those that are
-    there also while their plugin is off. None of it takes the place of what is offered already."""
+    """Offer the objects of plugins to all their functions and to operations: first those on which
+    others rely, also of nanobot's own plugins that are off. None of it takes the place of what is
+    offered already."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
@@ -91,8 +92,9 @@ def offer_objects(plugged: Plugged) -> None:
                 of_kind(thing, kind)
         plugged.offers.add(things)
 
-    for found in installed_plugins().found.values():
-        if found.plugin.always_objects is not None:
+    for name, found in installed_plugins().found.items():
+        there = name in plugged.on or not found.package
+        if there and found.plugin.always_objects is not None:
             with plugged.failing(found, "always_objects"):
                 use(found, plugged.call(found, "always_objects"))
     plugged.each("objects", use)

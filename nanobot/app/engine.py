@@ -9,7 +9,7 @@ from nanobot import __version__
 from nanobot.app.hosting import HostedChannels
 from nanobot.app.roles import Roles
 from nanobot.config.loader import Config
-from nanobot.operations.engine import Facts
+from nanobot.operations.home import Facts
 from nanobot.troubles import TROUBLES
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from nanobot.operations.rendering import Now
-from nanobot.text import Sentence
 
 if TYPE_CHECKING:
     from nanobot.agent.worker import Worker
     from nanobot.bus.core import Bus
+    from nanobot.operations.home import Facts
     from nanobot.operations.home_admin import HomeAdmin
     from nanobot.ports import Clock
     from nanobot.providers.base import ModelProfile, Models
@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from nanobot.session.runs import Run
     from nanobot.session.views import Records
     from nanobot.tools.registry import ToolRegistry
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
-    `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
-    saw last. `role`: what of it all this process does. `troubles`: what failed lately. `lacks`:
-    what channels cannot do, and why."""
-
-    version: str
-    home: str
-    pid: int
-    serving: bool
-    channels: Mapping[str, str]
-    addressed: tuple[str, ...] = ()
-    web: str = ""
-    watches: Mapping[str, str] = {}
-    role: str = "all"
-    troubles: tuple[str, ...] = ()
-    lacks: Mapping[str, Sentence] = {}
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):

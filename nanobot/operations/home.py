@@ -34,6 +34,25 @@ Examination: TypeAlias = Callable[[Mapping[str, str]], Awaitable[list[Finding]]]
 EXAMINATION: Interface[Examination] = Interface("examination")
 
 
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
+    `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
+    saw last. `role`: what of it all this process does. `troubles`: what failed lately. `lacks`:
+    what channels cannot do, and why."""
+
+    version: str
+    home: str
+    pid: int
+    serving: bool
+    channels: Mapping[str, str]
+    addressed: tuple[str, ...] = ()
+    web: str = ""
+    watches: Mapping[str, str] = {}
+    role: str = "all"
+    troubles: tuple[str, ...] = ()
+    lacks: Mapping[str, Sentence] = {}
+
+
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Keys that were written, and into which file. Of these, `applied` took effect at once;
     `restart` take effect with the next start; `overridden` have no effect, because the environment

@@ -12,8 +12,7 @@ import msgspec
 
 from nanobot.config.loader import Config, load
 from nanobot.errors import UnknownId, UsageError
-from nanobot.operations.engine import Facts
-from nanobot.operations.home import ChangedSettings, ChannelView, LiveChanges, PluginView
+from nanobot.operations.home import ChangedSettings, ChannelView, Facts, LiveChanges, PluginView
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 

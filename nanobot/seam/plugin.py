@@ -89,8 +89,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Gives objects by their types, which its other functions, those of later plugins, and
     operations may then request."""
     always_objects: Part | None = None
-    """Gives objects as `objects` does, also while the plugin is off: what others rely on, such as
-    a sandbox."""
+    """Gives objects as `objects` does: what others rely on, such as a sandbox. Of a plugin of
+    nanobot, it is called also while the plugin is off."""
     operations: Part | None = None
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None

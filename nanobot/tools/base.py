@@ -201,6 +201,9 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     `needs_approval`: returns why this call needs approval, phrased to follow "because", or "" if it
     does not. For checks that the arguments alone cannot decide.
 
+    `typed`: whether a call with these arguments does only what its person typed
+    (`nanobot.tools.typed.Said`) in the message that the run answers. For tools of nanobot.
+
     `host`: the internet host that a call contacts. An "always" permission for it covers every call
     to that host.
 
@@ -236,6 +239,7 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     danger: Callable[[Args], str] | None = None
     needs_approval: Callable[[Args, CallContext], Awaitable[str]] | None = None
     reached: Callable[[Args], str] | None = None
+    typed: Callable[[Mapping[str, Any], Any], bool] | None = None
     host: Callable[[Args], str] | None = None
     parameters: dict[str, Any] | None = None
     lazy: bool = False

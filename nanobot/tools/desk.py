@@ -11,6 +11,7 @@ from nanobot.text import clean
 from nanobot.tools.base import CallContext, Effect
 
 MAX_BYTES = 50 * 1024 * 1024
+"""The largest file that Telegram, the most generous platform here, accepts from a bot."""
 
 
 class Keeper(Protocol):

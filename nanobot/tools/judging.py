@@ -15,7 +15,7 @@ from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
 from nanobot.tools.evidence import asked_by, carried, name_of
 from nanobot.tools.policy import Policy, PolicyInput
-from nanobot.tools.typed import is_typed
+from nanobot.tools.typed import said
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
@@ -71,7 +71,7 @@ async def _said_of(
 
 
 def decided(
-    policy: Policy, call: PolicyInput, context: CallContext, *, goes_out: bool
+    policy: Policy, tool: AnyTool, call: PolicyInput, context: CallContext, *, goes_out: bool
 ) -> PolicyDecision:
     """The verdict. `goes_out`: the call may reach an internet host. A call that a person typed in
     this very message is judged by that person's role, even if others speak in the conversation.
@@ -83,7 +83,7 @@ def decided(
     decision = policy.judge(call)
     if decision.verdict is not Verdict.ASK:
         return decision
-    if not decision.configured and _is_typed(call, context):
+    if not decision.configured and _is_typed(tool, call, context):
         typed = msgspec.structs.replace(call, typed=True, role=context.role)
         again = policy.judge(typed)
         if again.verdict is Verdict.ALLOW:
@@ -120,5 +120,11 @@ def _source(context: CallContext) -> str:
     return "what this conversation has read"
 
 
-def _is_typed(call: PolicyInput, context: CallContext) -> bool:
-    return is_typed(call.tool, call.arguments, context.run_id, context.role, context.entries)
+def _is_typed(tool: AnyTool, call: PolicyInput, context: CallContext) -> bool:
+    """Whether a person typed the call. Of tools of others nobody believes that."""
+    if tool.typed is None or call.foreign:
+        return False
+    words = said(context.run_id, context.role, context.entries)
+    with boundary(f"what the tool {tool.name} says of a typed call"):
+        return words is not None and of_kind(tool.typed(call.arguments, words), bool)
+    return False

@@ -5,26 +5,24 @@ receipt.
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from posixpath import basename
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
-from nanobot.errors import StoreUnwritable, ToolArgumentsError, ToolError
+from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.desk import MAX_BYTES
+from nanobot.tools.typed import Said
 from nanobot.visible import blank
-from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 
 MAX_CHARS = 100_000
 MAX_FILES = 10
-MAX_FILE_BYTES = 50 * 1024 * 1024
-"""The largest file that Telegram, the most generous platform here, accepts from a bot."""
 
 
 class MessageArgs(msgspec.Struct, frozen=True):
@@ -41,53 +39,20 @@ class MessageArgs(msgspec.Struct, frozen=True):
     ] = ()
 
 
-class OutgoingFiles:
-    """Workspace files to be sent to a chat."""
-
-    def __init__(self, roots: ConfinedFiles, blobs: Blobs) -> None:
-        self._roots = roots
-        self._blobs = blobs
-
-    async def attached(self, paths: Sequence[str]) -> tuple[Attachment, ...]:
-        """The files in their current state, stored until they are sent. Raises ToolError if one
-        cannot be read, is empty or is too large.
-        """
-        return tuple([await self._attachment(path) for path in paths])
-
-    async def _attachment(self, path: str) -> Attachment:
-        content = await asyncio.to_thread(self._read, path)
-        mime = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        kind = mime.split("/", 1)[0]
-        try:
-            blob = await self._blobs.write(content)
-        except StoreUnwritable as error:
-            raise ToolError(str(error)) from error
-        return Attachment(
-            kind=kind if kind in ("image", "audio", "video") else "document",
-            name=clean(basename(path)) or "file",
-            mime=mime,
-            size=len(content),
-            blob=blob,
-        )
-
-    def _read(self, path: str) -> bytes:
-        with self._roots.file(path) as (descriptor, status):
-            if not 0 < status.st_size <= MAX_FILE_BYTES:
-                raise ToolArgumentsError(
-                    f"files: {quoted(path, 80)} has {status.st_size:,} bytes; "
-                    f"what can be sent has 1 to {MAX_FILE_BYTES:,}"
-                )
-            with os.fdopen(os.dup(descriptor), "rb") as file:
-                return file.read(MAX_FILE_BYTES)
-
-
 def message_tool(
-    channels: Collection[str] | None, files: OutgoingFiles | None = None
+    channels: Collection[str] | None, roots: ConfinedFiles | None = None
 ) -> Tool[MessageArgs]:
     """message, to the run's chat or, if the policy allows it, to another chat of these channels
-    (None: of any). It is stored under the call's identity, so that a call repeated after a crash
-    sends nothing again. The target chat's log also contains it, for runs that answer there.
+    (None: of any), with files that `roots` reaches. It is stored under the call's identity, so that
+    a call repeated after a crash sends nothing again. The target chat's log also contains it, for
+    runs that answer there.
     """
+
+    async def kept(path: str, context: CallContext) -> Attachment:
+        if roots is None:
+            raise ToolArgumentsError("files: none can be sent from here")
+        content = await asyncio.to_thread(_content, roots, path)
+        return await context.keep(content, basename(path))
 
     async def run(args: MessageArgs, context: CallContext) -> ToolOutput:
         to = _address(args, context)
@@ -96,14 +61,13 @@ def message_tool(
             raise ToolArgumentsError(f"channel: there is no {quoted(to.channel, 60)}; {served} are")
         if blank(args.content) and not args.files:
             raise ToolArgumentsError("content: there is nothing to say")
-        if args.files and files is None:
-            raise ToolArgumentsError("files: none can be sent from here")
+        files = [await kept(path, context) for path in args.files]
         sent = OutboundMessage(
             address=to,
             text=clean(args.content),
             key=f"{context.key}:message",
             kind=OutboundKind.POST,
-            attachments=() if files is None else await files.attached(args.files),
+            attachments=tuple(files),
         )
         where = "this chat" if to == context.address else str(to)
         text = f"queued for {where}; should it not arrive, you are told in that conversation"
@@ -119,8 +83,25 @@ def message_tool(
         run=run,
         effect=Effect.STORE,
         taints=False,
+        typed=_typed,
         elsewhere=lambda args, context: _address(args, context) != context.address,
     )
+
+
+def _content(roots: ConfinedFiles, path: str) -> bytes:
+    """A file in its current state. Raises ToolError if it cannot be read, is empty or too large."""
+    with roots.file(path) as (descriptor, status):
+        if not 0 < status.st_size <= MAX_BYTES:
+            raise ToolArgumentsError(
+                f"files: {quoted(path, 80)} has {status.st_size:,} bytes; "
+                f"what can be sent has 1 to {MAX_BYTES:,}"
+            )
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return file.read(MAX_BYTES)
+
+
+def _typed(arguments: Mapping[str, Any], said: Said) -> bool:
+    return not arguments.get("files") and said.has(arguments, "content")
 
 
 def _address(args: MessageArgs, context: CallContext) -> Address:

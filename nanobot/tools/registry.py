@@ -243,7 +243,7 @@ class ToolRegistry:
         if isinstance(call, PolicyDecision):
             return call
         out = tool.host is not None or tool.sends is not None or call.foreign
-        decision = decided(self.policy, call, context, goes_out=out)
+        decision = decided(self.policy, tool, call, context, goes_out=out)
         if decision.verdict is Verdict.ALLOW and tool.question is not None:
             return PolicyDecision(
                 verdict=Verdict.ASK, rule="the tool itself", why="it is a question"

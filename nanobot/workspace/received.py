@@ -26,7 +26,6 @@ from nanobot.workspace.images import MAX_BYTES, look, too_large
 from nanobot.workspace.labelled_files import LabelledFiles
 
 FOLDER = "received"
-SPOKEN_FOLDER = "spoken"
 MAX_GIVEN = 20_000_000
 """Maximum bytes of one file that a program sends with a message."""
 
@@ -90,9 +89,8 @@ class Received:
             kept = msgspec.structs.replace(kept, blob=digest)
             if outside and self.labels is None:
                 return await self._with_words(kept, content)
-            day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
             name = safe_name(kept.name, kept.kind, kept.mime)
-            path = await asyncio.to_thread(self._save, f"{FOLDER}/{day}", name, content, digest)
+            path = await self.put(FOLDER, name, content, digest, at)
             if outside and self.labels is not None:
                 await self.labels.received(path, _PASSED_ON)
         except StoreUnwritable as error:
@@ -154,20 +152,11 @@ class Received:
             raise UsageError(f"{label}: {kept.error}")
         return kept
 
-    async def keep_sound(self, content: bytes, at: float, *, in_workspace: bool) -> Attachment:
-        """Store an audio file; it is a voice message if it is Opus in Ogg. It is also put into the
-        workspace, for recipients that are only given its path. Raises StoreUnwritable or ToolError.
-        """
-        kind, mime, suffix = _sound(content)
-        name = f"answer{suffix}"
-        digest = await self.blobs.write(content)
-        path = ""
-        if in_workspace:
-            day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-            folder = f"{SPOKEN_FOLDER}/{day}"
-            path = await asyncio.to_thread(self._save, folder, name, content, digest)
-        size = len(content)
-        return Attachment(kind, name=name, mime=mime, size=size, blob=digest, path=path)
+    async def put(self, folder: str, name: str, content: bytes, digest: str, at: float) -> str:
+        """Put content with that digest into the folder of the day, under a safe name; returns its
+        path in the workspace. Raises ToolError."""
+        day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+        return await asyncio.to_thread(self._save, f"{folder}/{day}", name, content, digest)
 
     async def _with_words(self, file: Attachment, content: bytes) -> Attachment:
         """The attachment with its transcript, if that is enabled and succeeds."""
@@ -240,17 +229,6 @@ def _recognized(attachment: Attachment, content: bytes) -> Attachment:
         mime=image.mime,
         error=f"too large to be shown: {why}" if why else "",
     )
-
-
-def _sound(content: bytes) -> tuple[str, str, str]:
-    """Kind, MIME type and suffix of an audio file."""
-    if content.startswith(b"OggS"):
-        return ("voice" if b"OpusHead" in content[:128] else "audio"), "audio/ogg", ".ogg"
-    if content.startswith(b"RIFF"):
-        return "audio", "audio/wav", ".wav"
-    if content.startswith(b"fLaC"):
-        return "audio", "audio/flac", ".flac"
-    return "audio", "audio/mpeg", ".mp3"
 
 
 def safe_name(name: str, kind: str, mime: str) -> str:

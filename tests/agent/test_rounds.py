@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from nanobot.errors import StoreError
+from nanobot.errors import StoreError, StoreUnwritable
 from nanobot.plugins.budgets.settings import UNLIMITED
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, ToolCall
 from nanobot.session.entries import ReplyEntry, ToolResultEntry
@@ -74,6 +74,44 @@ async def test_the_reply_is_on_disk_while_a_call_without_effect_takes_longer() -
         assert "record_result+start_model" in bot.process.verbs
         assert kinds(bot)[2:] == ["ModelCall", "Reply", "ToolResult", "ModelCall", "Reply"]
         bot.home.verify("fake:1")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_store_that_fails_meanwhile_ends_the_calls_and_the_run_goes_on_later(
+    when: str,
+) -> None:
+    gate, failed = Gate(), asyncio.Event()
+
+    def fails(verb: str) -> None:
+        if verb == "record_reply" and not failed.is_set():
+            failed.set()
+            gate.open.set()
+            raise StoreUnwritable("the disk is full")
+
+    def by_results(request: ModelRequest) -> Answer:
+        return "done" if request.messages[-1].role == "tool" else asks_for("look")
+
+    tool = Recorder().tool("look", Effect.NONE, gate)
+    async with gateway(ScriptedProvider(otherwise=by_results), tools=[tool]) as bot:
+        setattr(bot.process, when, fails)
+        await bot.channel.push("go")
+        assert (await bot.channel.pop()).text == "done"
+        await bot.settle()
+        assert failed.is_set()
+        assert kinds(bot).count("Failed") == 0
+        assert kinds(bot).count("ToolResult") == 1
+        bot.home.verify("fake:1")
+
+
+async def test_a_crash_meanwhile_ends_the_process() -> None:
+    gate = Gate()
+    tool = Recorder().tool("look", Effect.NONE, gate)
+    async with gateway(ScriptedProvider(asks_for("look")), tools=[tool]) as bot:
+        bot.process.before = _crash(bot, "record_reply", 1)
+        await bot.channel.push("go")
+        async with asyncio.timeout(5):
+            while not bot.process.dead:  # noqa: ASYNC110 - it is no event
+                await asyncio.sleep(0.01)
 
 
 async def test_a_message_that_came_meanwhile_follows_the_result() -> None:

@@ -107,6 +107,7 @@ INNER = ("post", "reaction")
 def mattermost_frames(server: MattermostServer) -> list[Json]:
     file = {"id": "abc", "name": "a", "mime_type": "image/png", "size": 4}
     post = server.store(server.town, ANN, message="@nanobot hi", metadata={"files": [file]})
+    post["props"] = {"from_bot": "", "from_webhook": ""}
     mark = {"user_id": ANN, "post_id": post["id"], "emoji_name": "+1", "create_at": 5}
     told = {
         "posted": {"channel_type": "O", "post": post, "sender_name": "@ann"},

@@ -335,3 +335,15 @@ async def test_an_absurd_number_in_one_event_stops_nothing(number: Any) -> None:
             picture, text = await intake.received(2)
     assert text.text == "still here"
     assert abs(picture.sent_at - text.sent_at) < 3600
+
+
+async def test_a_room_whose_name_is_no_unicode_stops_nothing(matrix: MatrixServer) -> None:
+    """It is asked about again and again otherwise: the position moves when all of it is read."""
+    group(matrix)
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        gone = {"body": "x", "replacement_room": "\ud800"}
+        matrix.rooms.add(GROUP, "m.room.tombstone", gone, sender=ANN, state_key="")
+        matrix.say(matrix.dm, "odd", **about({"m.in_reply_to": {"event_id": "\ud800"}}))
+        matrix.say(matrix.dm, "still here")
+        messages = await intake.received(2)
+    assert messages[-1].text == "still here"

@@ -14,7 +14,7 @@ from tests.sampling import few
 
 UNKNOWN = "987654321"
 """Neither a number nor a name of anything."""
-_FIRST = ("mcp remove", "mcp test", "runs show", "cron pause", "approve", "plugins on")
+_FIRST = ("mcp remove", "mcp test", "runs show", "approvals show")
 _SAYS_SO = re.compile(r"\bthere is no |\bno one was given|\bnothing is known of", re.IGNORECASE)
 _USAGE = re.compile(r"there is no (file|folder|store|key|zone|channel type|JSON)", re.IGNORECASE)
 

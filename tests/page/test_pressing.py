@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -33,6 +34,13 @@ async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Furni
         yield house
 
 
+@pytest_asyncio.fixture(loop_scope="module")
+async def anew(tmp_path: Path) -> AsyncIterator[Furnished]:
+    """A house of one test's own: who presses everything there changes its settings, too."""
+    async with furnished(tmp_path) as house:
+        yield house
+
+
 def crawl_of(page: Page, there: Furnished, most: int = 120) -> Crawl:
     async def asked() -> None:
         await there.asked("web:asked")
@@ -56,12 +64,12 @@ async def shut_out(page: Page) -> list[str]:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("role", ROLES)
 async def test_everything_that_can_be_pressed_works(
-    there: Furnished, role: str, width: int, record_property: Callable[[str, object], None]
+    anew: Furnished, role: str, width: int, record_property: Callable[[str, object], None]
 ) -> None:
     """What was pressed is printed at the end of the run."""
-    async with there.somebody(role, width) as context:
+    async with anew.somebody(role, width) as context:
         page = await context.new_page()
-        crawl = crawl_of(page, there)
+        crawl = crawl_of(page, anew)
         await crawl.run("chat", "chat/web:asked", "settings/health")
         record_property("pressed", crawl.pressed)
         assert len(crawl.pressed) > 20
@@ -72,11 +80,11 @@ async def test_everything_that_can_be_pressed_works(
 @pytest.mark.timeout(5_400)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("role", ROLES)
-async def test_nobody_is_shut_out_at_any_place(there: Furnished, role: str, width: int) -> None:
+async def test_nobody_is_shut_out_at_any_place(anew: Furnished, role: str, width: int) -> None:
     """Every kind of place that a short crawl finds, judged by axe."""
-    async with there.somebody(role, width) as context:
+    async with anew.somebody(role, width) as context:
         page = await context.new_page()
-        crawl = crawl_of(page, there, most=2)
+        crawl = crawl_of(page, anew, most=2)
         await crawl.run("chat", "chat/web:asked", "settings/health")
         shut: list[str] = []
         for place in crawl.places:

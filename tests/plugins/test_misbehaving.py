@@ -268,9 +268,9 @@ TOOL = """
 ASKED = {
     field: "later" if "Awaitable" in str(kind) else "odd"
     for field, kind in get_type_hints(Tool).items()
-    if "Callable" in str(kind)
+    if "Callable" in str(kind) and field != "typed"
 }
-"""The functions of a tool, from its definition."""
+"""The functions of a tool, from its definition. (Nobody asks a tool of others what was typed.)"""
 
 
 AFTERWARDS = {"taints", "stands_for", "run"}

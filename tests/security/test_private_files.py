@@ -50,8 +50,9 @@ def tools(tmp_path: Path) -> ToolRegistry:
     (workspace / "same.md").hardlink_to(workspace / "MEMORY.md")
     (workspace / "common.txt").write_text("for everybody")
     registry = ToolRegistry()
+    registry.blobs = Blobs(tmp_path / "blobs")
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
-    sending = builtin_tools(files, Blobs(tmp_path / "blobs"), {"telegram"})
+    sending = builtin_tools(files, {"telegram"})
     for tool in (*gateway_tools(files, taint, installed_readers()), *sending):
         registry.register(tool)
     sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))

@@ -18,7 +18,7 @@ from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, FakePlatform
-from nanobot.tools.message import OutgoingFiles, message_tool
+from nanobot.tools.message import message_tool
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
@@ -167,7 +167,7 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7 ...")
     (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n...")
     blobs = Blobs(tmp_path / "blobs")
-    tools = [message_tool({"fake"}, OutgoingFiles(ConfinedFiles(tmp_path), blobs))]
+    tools = [message_tool({"fake"}, ConfinedFiles(tmp_path))]
     files = ["report.pdf", "chart.png"]
     model = ScriptedProvider(asks_for("message", content="here", files=files), "done")
     platform, options = FakePlatform(), Options(hosting=Hosting(blobs=blobs), receipts=False)
@@ -175,6 +175,7 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
         MemoryHome(ManualClock(instant=False)) as home,
         gateway(model, platform, tools=tools, options=options, home=home) as bot,
     ):
+        bot.tools.blobs = blobs
         await bot.channel.push("send me the report")
         await platform.until(lambda: any(message.text == "done" for message in platform.sent))
         assert [upload.file.name for upload in platform.files] == files
@@ -186,11 +187,10 @@ async def test_files_of_the_workspace_go_with_it(tmp_path: Path) -> None:
 async def test_what_is_no_file_of_the_workspace_is_not_sent(tmp_path: Path, path: str) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "folder").mkdir()
-    tools = [
-        message_tool({"fake"}, OutgoingFiles(ConfinedFiles(tmp_path), Blobs(tmp_path / "blobs")))
-    ]
+    tools = [message_tool({"fake"}, ConfinedFiles(tmp_path))]
     model = ScriptedProvider(asks_for("message", content="here", files=[path]), "done")
     async with gateway(model, tools=tools) as bot:
+        bot.tools.blobs = Blobs(tmp_path / "blobs")
         await bot.channel.push("send it")
         assert (await bot.channel.pop()).text == "done"
         assert not bodies(bot, ToolResultEntry)[0].ok

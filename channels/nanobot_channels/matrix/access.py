@@ -59,7 +59,7 @@ class RoomAccess:
 
     async def join(self, room_id: str, via: str = "") -> bool:
         """Join a room. Returns whether that is settled: joined, or permanently refused."""
-        query = f"?{urlencode({'via': via, 'server_name': via})}" if via else ""
+        query = f"?{urlencode({'via': via, 'server_name': via}, errors='replace')}" if via else ""
         error = await self._post(f"{path('join', room_id)}{query}", "join")
         if error is None:
             self._failed.pop(room_id, None)

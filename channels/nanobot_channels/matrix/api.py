@@ -217,7 +217,9 @@ class Api:
 
 def path(*parts: str, version: str = "v3") -> str:
     """The path of an endpoint, its parts percent-encoded."""
-    return f"/_matrix/client/{version}/" + "/".join(quote(part, safe="") for part in parts)
+    return f"/_matrix/client/{version}/" + "/".join(
+        quote(part, safe="", errors="replace") for part in parts
+    )
 
 
 def _whoami() -> Request:

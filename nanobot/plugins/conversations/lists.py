@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from nanobot.operations.operation import OperationContext
+from nanobot.plugins.common.message_search import MessageSearch
 from nanobot.plugins.common.views import SessionView
-from nanobot.search.conversations import MessageSearch
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):

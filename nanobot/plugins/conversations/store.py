@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
+from nanobot.plugins.common.message_search import MessageSearch
 from nanobot.plugins.common.store.outbox import drop
 from nanobot.plugins.common.store.session_lists import NEWEST, SessionLists
 from nanobot.plugins.common.store.session_views import (
@@ -18,7 +19,6 @@ from nanobot.plugins.common.store.session_views import (
 )
 from nanobot.plugins.common.views import SessionView
 from nanobot.plugins.conversations.lists import Filter
-from nanobot.search.conversations import MessageSearch
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log

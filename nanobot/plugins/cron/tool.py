@@ -13,6 +13,7 @@ from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import viewed
 from nanobot.plugins.cron.schedule import Every, parse
+from nanobot.plugins.cron.typed import is_typed
 from nanobot.plugins.cron.wording import said_back
 from nanobot.tools.base import CallContext, Effect, Tool
 
@@ -69,6 +70,7 @@ def cron_tool(editor: JobEditor) -> Tool[CronArgs]:
         run=run,
         effect=Effect.STORE,
         taints=False,
+        typed=is_typed,
         danger=_danger,
     )
 

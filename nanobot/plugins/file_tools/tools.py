@@ -22,6 +22,7 @@ from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, install
 from nanobot.plugins.common.tree import walk
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
+from nanobot.plugins.file_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.parsing.job import ParseJob
@@ -343,6 +344,7 @@ def _changing_tools(files: _Files) -> list[AnyTool]:
             reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
+            typed=is_typed,
         ),
         Tool(
             name="edit_file",
@@ -355,5 +357,6 @@ def _changing_tools(files: _Files) -> list[AnyTool]:
             reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
+            typed=is_typed,
         ),
     ]

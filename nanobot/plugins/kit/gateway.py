@@ -33,7 +33,8 @@ from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.operations.engine import Engine, Facts
+from nanobot.operations.engine import Engine
+from nanobot.operations.home import Facts
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
 from nanobot.plugins.common.background_runs import TaskStarter

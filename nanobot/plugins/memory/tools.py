@@ -12,6 +12,7 @@ import msgspec
 
 from nanobot.errors import NanobotError, ToolError
 from nanobot.labels import joined
+from nanobot.plugins.memory import typed
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryHit, SavedMemory, State
@@ -129,6 +130,7 @@ def memory_tools(
             run=bodies.save,
             effect=Effect.STORE,
             taints=False,
+            typed=typed.saves,
         ),
         Tool(
             name="memory_forget",
@@ -137,6 +139,7 @@ def memory_tools(
             run=bodies.forget,
             effect=Effect.STORE,
             taints=False,
+            typed=typed.forgets,
         ),
     ]
 

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from nanobot.bus.core import Bus
+from nanobot.plugins.common.message_search import MessageSearch
 from nanobot.plugins.search.hits import Search
 from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.plugins.search.store.log_search import LogSearch
 from nanobot.seam.works import Works
-from nanobot.search.conversations import MessageSearch
 from nanobot.store.opening import Store
 from nanobot.tools.redact import Redactor
 

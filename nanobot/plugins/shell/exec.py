@@ -17,6 +17,7 @@ from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.process import RunningCommands
 from nanobot.plugins.shell.sandbox.hosts import HostList, is_entry
 from nanobot.plugins.shell.sandbox.sandbox import CommandResult, Sandbox, Walls
+from nanobot.plugins.shell.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, Sentence, clean, quoted, shorten
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 
@@ -324,4 +325,5 @@ def exec_tool(
         uncontained=shell.uncontained,
         danger=shell.danger,
         needs_approval=shell.needs_approval,
+        typed=is_typed,
     )

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 
 from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStarter
 from nanobot.plugins.tasks.port import AGENT, MAX_TITLE
 from nanobot.session.store_write import StoreWrite
+from nanobot.text import pattern
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
+from nanobot.tools.typed import Said
+
+_BACKGROUND = pattern(
+    r"\b(background|meanwhile|in parallel|at the same time|hintergrund|arrière-plan"
+    r"|segundo plano)|后台|後台|バックグラウンド",
+    re.IGNORECASE,
+)
 
 
 class Spawn(msgspec.Struct, frozen=True):
@@ -59,7 +69,13 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         run=run,
         effect=Effect.STORE,
         taints=False,
+        typed=is_typed,
     )
+
+
+def is_typed(_: Mapping[str, Any], said: Said) -> bool:
+    """Whether the message asks for background work."""
+    return said.means(_BACKGROUND)
 
 
 def _parent(context: CallContext) -> Parent:

@@ -18,6 +18,7 @@ from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
 from nanobot.plugins.common.looks import Looks, stirred
+from nanobot.plugins.voice.sound import keep_sound
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.retries import until_stored
@@ -202,8 +203,11 @@ class Speaking:
     async def _owe(self, owed: VoiceAnswer, content: bytes, call: StoreWrite) -> None:
         answer = owed.answer
         try:
-            file = await self._files.keep_sound(
-                content, self._clock.now(), in_workspace=answer.address.channel == TERMINAL
+            file = await keep_sound(
+                self._files,
+                content,
+                self._clock.now(),
+                in_workspace=answer.address.channel == TERMINAL,
             )
         except NanobotError as error:
             await self._fail(owed, error, call)

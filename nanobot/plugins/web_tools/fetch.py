@@ -16,6 +16,7 @@ from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.document_reading import read_document
 from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.host_patterns import among
@@ -329,6 +330,7 @@ def web_fetch_tool(
         host=fetcher.host,
         timeout=SECONDS + _PARSING_SECONDS + 5.0,
         rest=_READ_ON,
+        typed=is_typed,
     )
 
 

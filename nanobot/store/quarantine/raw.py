@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
@@ -59,9 +59,9 @@ def shown_key(key: Mapping[str, Raw]) -> str:
 
 def where(connection: sa.Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
     """The rows with exactly these values."""
-    dialect = connection.dialect.name
+    literal = FORMS[connection.dialect.name].literal
     each = (
-        f'"{name}" IS NULL' if raw.kind == "null" else f'"{name}" = {_literal(raw, dialect)}'
+        f'"{name}" IS NULL' if raw.kind == "null" else f'"{name}" = {literal(raw)}'
         for name, raw in values.items()
     )
     return sa.literal_column(f"({' AND '.join(each)})", sa.Boolean)
@@ -76,7 +76,7 @@ def read(
 ) -> list[RawRow]:
     """Rows in the order of their keys, starting after the key `after`."""
     names = columns_of(table)
-    value = _sqlite_value if connection.dialect.name == "sqlite" else _postgres_value
+    value = FORMS[connection.dialect.name].value
     columns = [column for name in names for column in value(table, name)]
     query = _ordered(connection, table, columns, conditions, after, limit)
     found = connection.execute(query).all()
@@ -110,7 +110,7 @@ def _read_plain_sqlite(
     key = ", ".join(f'"{column.name}"' for column in table.primary_key)
     where = [condition.text for condition in conditions]
     if after is not None:
-        where.append(f"({key}) > ({', '.join(_literal(raw, 'sqlite') for raw in after.values())})")
+        where.append(f"({key}) > ({', '.join(_literal(raw) for raw in after.values())})")
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
     sql = f'SELECT {columns} FROM "{table.name}"'  # noqa: S608 - names of ours
     sql += f" WHERE {' AND '.join(f'({each})' for each in where)}" if where else ""
@@ -150,8 +150,8 @@ def _ordered(
     query = sa.select(*columns).select_from(table).where(*conditions)
     query = query.order_by(*(sa.literal_column(name) for name in key))
     if after is not None:
-        dialect = connection.dialect.name
-        behind = ", ".join(_literal(raw, dialect) for raw in after.values())
+        literal = FORMS[connection.dialect.name].literal
+        behind = ", ".join(map(literal, after.values()))
         query = query.where(sa.literal_column(f"({', '.join(key)}) > ({behind})", sa.Boolean))
     return query if limit < 0 else query.limit(limit)
 
@@ -174,48 +174,32 @@ def _raw(kind: Any, value: Any) -> Raw:
     return Raw(kind, str(value).encode())
 
 
-def _sqlite_value(table: sa.Table, name: str) -> tuple[Any, Any]:
+def _value(table: sa.Table, name: str) -> tuple[Any, Any]:
     at = f'"{table.name}"."{name}"'
     value = f"CASE typeof({at}) WHEN 'text' THEN CAST({at} AS BLOB) ELSE {at} END"
     return sa.literal_column(f"typeof({at})"), sa.literal_column(value)
 
 
-def _postgres_value(table: sa.Table, name: str) -> tuple[Any, Any]:
-    column, at = table.c[name], f'"{table.name}"."{name}"'
-    if isinstance(column.type, sa.LargeBinary):
-        return sa.literal_column("'blob'"), sa.literal_column(at)
-    if isinstance(column.type, sa.Boolean):
-        return sa.literal_column("'integer'"), sa.literal_column(f"CAST({at} AS integer)")
-    kind = "text"
-    if isinstance(column.type, sa.Integer | sa.Float):
-        kind = "integer" if isinstance(column.type, sa.Integer) else "real"
-    return sa.literal_column(f"'{kind}'"), sa.literal_column(f"CAST({at} AS text)")
+def _literal(raw: Raw) -> str:
+    if raw.kind == "text":
+        return f"CAST(x'{raw.data.hex()}' AS TEXT)"
+    if raw.kind == "blob":
+        return f"x'{raw.data.hex()}'"
+    if raw.kind == "null":
+        return "NULL"
+    infinite = {b"inf": "9e999", b"-inf": "-9e999"}
+    return infinite.get(raw.data) or repr(float(raw.data) if raw.kind == "real" else int(raw.data))
 
 
-def _literal(raw: Raw, dialect: str) -> str:
-    text = raw.data.decode("utf-8", "replace")
-    match raw.kind:
-        case "null":
-            return "NULL"
-        case "integer":
-            return str(int(text))
-        case "real":
-            return _real_literal(float(text), dialect)
-        case "text" if dialect == "sqlite":
-            return f"CAST(x'{raw.data.hex()}' AS TEXT)"
-        case "text":
-            return "'" + text.replace("'", "''") + "'"
-        case _:
-            return (
-                f"x'{raw.data.hex()}'" if dialect == "sqlite" else f"'\\x{raw.data.hex()}'::bytea"
-            )
+class Form(NamedTuple):
+    """How a database gives the stored kind and value of a column, and takes a value as SQL."""
+
+    value: Callable[[sa.Table, str], tuple[Any, Any]]
+    literal: Callable[[Raw], str]
 
 
-def _real_literal(value: float, dialect: str) -> str:
-    if dialect != "sqlite":
-        return f"CAST('{value!r}' AS double precision)"
-    infinite = {float("inf"): "9e999", float("-inf"): "-9e999"}
-    return infinite.get(value, repr(value))
+FORMS = {"sqlite": Form(_value, _literal)}
+"""By dialect; the plugin of a database adds its own."""
 
 
 def table_of(name: str) -> sa.Table | None:

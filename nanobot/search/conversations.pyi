@@ -1,0 +1,1 @@
+from nanobot.plugins.common.message_search import MessageSearch as MessageSearch
