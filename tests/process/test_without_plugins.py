@@ -94,6 +94,12 @@ async def begun(world: World, bare: Path, log: Path, **more: str) -> asyncio.sub
     return process
 
 
+async def stopped(process: asyncio.subprocess.Process, log: Path) -> None:
+    process.terminate()
+    async with asyncio.timeout(PATIENCE):
+        assert await process.wait() == 0, log.read_text()
+
+
 async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
     world: World, bare: Path, tmp_path: Path
 ) -> None:
@@ -112,9 +118,7 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
         code, _, errors = await ended(world, bare, "plugins", "--json")
         assert code == 4
         assert "Commands reach a running nanobot by the plugin control" in errors
-        process.terminate()
-        async with asyncio.timeout(PATIENCE):
-            assert await process.wait() == 0, log.read_text()
+        await stopped(process, log)
         listed = {e["name"]: e for e in json.loads(await run(world, bare, "plugins", "--json"))}
         assert set(listed) >= set(BUILT_IN)
         for name in BUILT_IN:
@@ -138,9 +142,7 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
         assert "model calls are neither limited nor counted" in log.read_text()
     finally:
         if process.returncode is None:
-            process.terminate()
-            async with asyncio.timeout(PATIENCE):
-                assert await process.wait() == 0, log.read_text()
+            await stopped(process, log)
 
 
 RULES = """
