@@ -219,7 +219,7 @@ def channels_of(plugged: Plugged) -> dict[str, Channel]:
     def use(found: FoundPlugin, given: Any) -> None:
         new = {name: whole(channel) for name, channel in dict(given or {}).items()}
         # People of the terminal and of the page are owners.
-        reserved = (TERMINAL, WEB) if found.package else (TERMINAL,)
+        reserved = (TERMINAL, WEB) if found.package else ()
         if taken := sorted(new.keys() & {*reserved, *configured, *channels}):
             raise PluginBroken(f"the name {taken[0]} is taken")
         channels.update(new)

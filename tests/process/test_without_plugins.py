@@ -97,7 +97,8 @@ async def begun(world: World, bare: Path, log: Path, **more: str) -> asyncio.sub
 async def stopped(process: asyncio.subprocess.Process, log: Path) -> None:
     process.terminate()
     async with asyncio.timeout(PATIENCE):
-        assert await process.wait() == 0, log.read_text()
+        code = await process.wait()
+    assert code == 0, f"see {log}"
 
 
 async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
