@@ -10,6 +10,7 @@ import pytest
 from nanobot.cli.calls import performed
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
+from nanobot.messages import TERMINAL
 from nanobot.operations.channels import list_channels
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
@@ -38,7 +39,9 @@ async def test_it_answers_and_a_command_that_meets_it_names_the_plugin(tmp_path:
 
 async def test_commands_reach_it_while_it_is_on(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    async with serving(home, ""):
+    async with serving(home, "") as parts:
+        assert parts.plugged.failures == {}
+        assert parts.channels.host(TERMINAL) is not None
         assert await call(home / "control.sock", "channels list", {}) == b"[]"
         assert bytes((await listed(home)).result) == b"[]"
 
