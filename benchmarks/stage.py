@@ -232,6 +232,8 @@ class Stage:
     """The Python that runs a version, where it is another than the one that measures."""
     script: Sequence[str] = ()
     """A script and its arguments, which run the gateway."""
+    busy: bool = False
+    """The bot may answer other chats in every conversation: jobs are due, too."""
     _homes: int = 0
     _orders: int = 0
 
@@ -265,7 +267,12 @@ class Stage:
     ) -> Talk:
         """Let people talk with the bot; see people.People.converse."""
         told = await self.order(
-            "converse", chats=list(chats), each=each, text=text, pause=pause, others=others
+            "converse",
+            chats=list(chats),
+            each=each,
+            text=text,
+            pause=pause,
+            others=others or self.busy,
         )
         await asyncio.sleep(SETTLE)
         return Talk(told["spans"], told["calls"], told["prompts"], told["cpu"])
