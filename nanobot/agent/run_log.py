@@ -18,7 +18,8 @@ _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
 class RunLog:
-    """The committed log of an active run, and values derived from it."""
+    """The log of an active run, and values derived from it: what is committed, and at its end what
+    the next transaction commits (`note`)."""
 
     def __init__(self, run_id: str, entries: Sequence[Entry]) -> None:
         self.entries: list[Entry] = []
