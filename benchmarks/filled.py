@@ -23,6 +23,7 @@ from nanobot.messages import Address
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.providers.base import Usage
 from nanobot.session import entries as log
+from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.session.runs import PromptSnapshot
 from nanobot.store.database import schema
 from nanobot.store.database.sqlite import SqliteDatabase
@@ -39,18 +40,18 @@ class _Chain:
 
     key: str
     seq: int = 0
-    head: bytes = log.GENESIS
+    head: bytes = GENESIS
 
     def row(self, run_id: str, at: float, body: log.Body) -> Row:
         """The row of one more entry."""
         self.seq += 1
         payload, salt = log.encode(body), hashlib.md5(f"{self.key}{self.seq}".encode()).digest()
-        sealed = log.payload_digest(salt, payload)
+        sealed = payload_digest(salt, payload)
         kind = log.kind_of(body)
-        link = log.ChainLink(
+        link = ChainLink(
             session_key=self.key, seq=self.seq, run_id=run_id, kind=kind, at=at, digest=sealed
         )
-        self.head = log.link_hash(self.head, link)
+        self.head = link_hash(self.head, link)
         return {
             "session_key": self.key,
             "seq": self.seq,

@@ -91,25 +91,27 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file. `kind` is image, audio, video or document; in our messages also voice: a recording to
-    be played as a voice message (Opus in Ogg). `ref` is the platform's handle; `size` is in bytes,
-    if the platform reports it.
-
-    After fetching, `blob` is the sha256 of its content, `path` its location below the workspace,
-    and `text` its transcript. `error`: why it is missing, for people. `recorded`: the sender spoke
-    it, with the platform's recorder.
-    """
+    """A file. `blob`, `path` and `text` are empty until it has been fetched."""
 
     kind: str
+    """Image, audio, video or document; in our messages also voice: a recording to be played as a
+    voice message (Opus in Ogg)."""
     ref: str = ""
+    """The platform's handle."""
     name: str = ""
     mime: str = ""
     size: int = 0
+    """In bytes, if the platform reports it."""
     blob: str = ""
+    """The sha256 of its content."""
     path: str = ""
+    """Its location below the workspace."""
     text: str = ""
+    """Its transcript."""
     error: Sentence = ""
+    """Why it is missing, for people."""
     recorded: bool = False
+    """The sender spoke it, with the platform's recorder."""
 
     @property
     def coming(self) -> bool:
@@ -128,37 +130,40 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A caller's options for one run. They are stored with the message and in the log, so a resumed
-    run keeps them. None and empty mean: as configured.
-
-    `run_id` is the run's id, chosen by the caller. `tools`: the only tools it may use;
-    `tool_order`: those that the model is shown first. `history`: (role, text) pairs that replace
-    the session's history for the model. `direct`: the answer goes to the caller and is not
-    delivered elsewhere. `unattended`: no person can be asked anything. `private`: it was started
-    where only one person reads, so it uses that person's memory. `digest` tells whether two callers
-    made the same request. `model` overrides the session's. `type`: the work of a background run
-    without a model, with its `input` (JSON). `approve`: the caller approves every call that no rule
-    of the configuration allows. `extra_instructions` are added to the end of the system prompt.
-    """
+    run keeps them. None and empty mean: as configured."""
 
     run_id: str = ""
+    """The run's id, chosen by the caller."""
     digest: str = ""
+    """Tells whether two callers made the same request."""
     direct: bool = False
+    """The answer goes to the caller and is not delivered elsewhere."""
     unattended: bool = False
+    """No person can be asked anything."""
     private: bool = False
+    """It was started where only one person reads, so it uses that person's memory."""
     model: str = ""
+    """Overrides the session's."""
     type: str = ""
+    """The work of a background run without a model."""
     input: str = ""
+    """Of that work, as JSON."""
     max_iterations: int | None = None
     max_tool_rounds: int | None = None
     max_run_seconds: float | None = None
     max_tool_calls: int | None = None
     max_parallel: int | None = None
     approve: bool = False
+    """The caller approves every call that no rule of the configuration allows."""
     tools: tuple[str, ...] | None = None
+    """The only tools it may use."""
     tool_order: tuple[str, ...] = ()
+    """Those that the model is shown first."""
     system_prompt: str | None = None
     extra_instructions: str = ""
+    """Added to the end of the system prompt."""
     history: tuple[tuple[str, str], ...] | None = None
+    """Pairs of role and text that replace the session's history for the model."""
 
 
 class _OfChat(msgspec.StructMeta):
@@ -187,46 +192,47 @@ class _Short(msgspec.Struct, frozen=True, metaclass=_OfChat):
 
 class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     """One message as a channel received it; for a program's message, InboundMessage(channel,
-    chat_id, content) is enough.
-
-    `dedupe_key` is unique within the chat, and the same whenever the platform delivers the same
-    thing again; it differs from `message_id` for edits and button presses. `sent_at` is unix
-    seconds by the platform's clock.
-
-    `reply_to`: message_id of the message it replies to; `quote`: that message's text. `edit_of`:
-    dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
-    `text` is its value. `reaction`: `text` is the emoji that a person added to the message
-    `reply_to`. `group`: several people read the chat; `addressed`: it is for the bot (a mention, a
-    reply to it, or a private chat). `unseen`: only its sender sees it, like commands of some
-    platforms. `tainted`: not all of it is the sender's words. `command`: set by the gateway, for
-    messages that no model answers. `label`: see nanobot.labels. `kept`: what the gateway kept of
-    the request that brought it (nanobot.propagation). `language`: the sender's, as the platform
-    names it ("zh-hans").
-    """
+    chat_id, content) is enough."""
 
     address: Address = Address("", "")
     message_id: str = ""
     dedupe_key: str = ""
+    """Unique within the chat, and the same whenever the platform delivers the same thing again; it
+    differs from `message_id` for edits and button presses."""
     sender: Sender = Sender("user")
     text: str = ""
     sent_at: float = 0.0
+    """Unix seconds by the platform's clock."""
     attachments: tuple[Attachment, ...] = ()
     group_id: str | None = None
     reply_to: str | None = None
+    """The `message_id` of the message it replies to."""
     quote: str = ""
+    """That message's text."""
     edit_of: str | None = None
+    """The `dedupe_key` of the message that this is a new version of."""
     pressed: bool = False
+    """A button was pressed, and `text` is its value."""
     reaction: bool = False
+    """`text` is the emoji that a person added to the message `reply_to`."""
     group: bool = False
+    """Several people read the chat."""
     addressed: bool = True
+    """It is for the bot (a mention, a reply to it, or a private chat)."""
     unseen: bool = False
+    """Only its sender sees it, like commands of some platforms."""
     origin: Origin = Origin.USER
     tainted: bool = False
+    """Not all of it is the sender's words."""
     label: str = ""
+    """See nanobot.labels."""
     command: LaneCommand | None = None
+    """Set by the gateway, for messages that no model answers."""
     options: RunOptions | None = msgspec.field(default=None, name="terms")
     kept: str = ""
+    """What the gateway kept of the request that brought it (nanobot.propagation)."""
     language: str = ""
+    """The sender's, as the platform names it ("zh-hans")."""
 
 
 _MAX_AHEAD_SECONDS = 86_400.0
@@ -246,33 +252,37 @@ def plausible(message: InboundMessage, now: float) -> InboundMessage:
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message to a chat. `text` is Markdown; `key` is permanently unique. `direct`: the caller
-    gets it with the run's end, so it is not delivered. `replaces`: the key of an earlier message
-    that it replaces; if that is not possible it is not sent. `tainted`: it contains content from
-    outside. `requested`: a post that its chat asked for, so limits on notifications do not hold it
-    back. `failed`: it explains why there is no answer. `only_for`: the id of the only person it
-    concerns; if the platform can, no one else sees it. `discreet`: if the platform cannot, it is
-    not sent. `run_id`: the run whose answer it is, which people can rate. `own`: where in `text`
-    nanobot's own words are (start and end), which are shown in the language of the chat; None: all
-    of a notice, nothing of other messages."""
+    """One message to a chat."""
 
     address: Address
     text: str
+    """Markdown."""
     key: str
+    """Permanently unique."""
     kind: OutboundKind = OutboundKind.REPLY
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
     choices: tuple[Choice, ...] = ()
     replaces: str = ""
+    """The key of an earlier message that it replaces; if that is not possible it is not sent."""
     direct: bool = False
+    """The caller gets it with the run's end, so it is not delivered."""
     tainted: bool = False
+    """It contains content from outside."""
     label: str = ""
     requested: bool = msgspec.field(default=False, name="asked")
+    """A post that its chat asked for, so limits on notifications do not hold it back."""
     failed: bool = False
+    """It explains why there is no answer."""
     only_for: str = ""
+    """The id of the only person it concerns; if the platform can, no one else sees it."""
     discreet: bool = False
+    """If the platform cannot, it is not sent."""
     run_id: str = ""
+    """The run whose answer it is, which people can rate."""
     own: Spans | None = None
+    """Where in `text` nanobot's own words are (start and end), which are shown in the language of
+    the chat; None: all of a notice, nothing of other messages."""
 
     @property
     def own_words(self) -> Spans:

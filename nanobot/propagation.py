@@ -19,16 +19,17 @@ NOTHING: Headers = {}
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The step of a run that makes a request: a model call, or with `index` a tool call of its
-    answer. `call` 0: neither of them. `kept`: the stored part of the request that began the run.
-    `waits`: how often the run has waited for a person.
-    """
+    """The step of a run that makes a request."""
 
     run_id: str
     kept: str = ""
+    """The stored part of the request that began the run."""
     waits: int = 0
+    """How often the run has waited for a person."""
     call: int = 0
+    """The model call; 0: none."""
     index: int | None = None
+    """The tool call of that model call's answer."""
 
 
 class Propagator(Protocol):

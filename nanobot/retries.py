@@ -20,14 +20,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Backoff:
-    """The time between retries: `first` seconds after the first failure, `factor` times longer
-    after each further one, at most `longest`. With `rng` each delay is drawn from 80 to 120 % of
-    that, so that failures at the same time are not retried at the same time."""
+    """The time between retries."""
 
     first: float
+    """Seconds after the first failure."""
     longest: float
     factor: float = 2.0
+    """How much longer it is after each further failure."""
     rng: random.Random | None = None
+    """Draws each delay from 80 to 120 % of that, so that failures at the same time are not retried
+    at the same time."""
 
     def delay(self, failures: int) -> float:
         """Seconds until the next try, after so many failures in a row (1 or more)."""

@@ -122,6 +122,9 @@ def _types() -> Iterator[str]:
         for word, key in (("Fields", "properties"), ("Values", "enum")):
             if listed := ", ".join(f"`{each}`" for each in schema.get(key, ())):
                 text = f"{text} {word}: {listed}.".strip()
+        for field, rule in schema.get("properties", {}).items():
+            if told := rule.get("description"):
+                text = f"{text} `{field}`: {_text(told)}"
         if text:
             yield f"- **{name.rpartition('.')[2]}**: {text}"
     yield ""

@@ -12,7 +12,7 @@ from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import Stage, Subject
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.plugins.common.store.hooks import store_hooks
-from nanobot.session.entries import GENESIS
+from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
 from nanobot.store.opening import contexts, open_store
 from nanobot.system import RandomIds, SystemClock

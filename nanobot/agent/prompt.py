@@ -165,17 +165,20 @@ LastParts: TypeAlias = Callable[[Collection[str]], Sequence[PromptPart]]
 
 
 class PromptAddition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plugin adds to prompts: `parts` for conversations of a scope (see `scope_of`), which
-    are the same bytes until what they show has changed; `last`: parts at the end of all prompts
-    with tools; `limits` of characters for files of the workspace that are part of prompts, by name.
-    `keys` of the configuration, or their beginnings: a change of one renews every conversation's
-    prompt. `renew` is called when people reload the workspace."""
+    """What a plugin adds to prompts."""
 
     parts: Callable[[str], Awaitable[Sequence[PromptPart]]] = _no_parts
+    """For conversations of a scope (see `scope_of`). They are the same bytes until what they show
+    has changed."""
     last: LastParts = _no_last_parts
+    """Parts at the end of all prompts with tools."""
     limits: Mapping[str, int] = {}
+    """Of characters, for files of the workspace that are part of prompts, by name."""
     keys: tuple[str, ...] = ()
+    """Keys of the configuration, or their beginnings: a change of one renews every conversation's
+    prompt."""
     renew: Callable[[], None] = _nothing_to_renew
+    """Called when people reload the workspace."""
 
 
 class PromptParts:

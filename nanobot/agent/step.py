@@ -60,18 +60,20 @@ class StepLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """A call without a result. With `refusal` it is not made, and that text is its result.
-    `approval`: the one it waits for; `approved`: it was given, for that `version` of the tool.
-    `judged`: the policy's verdict and rule."""
+    """A call without a result."""
 
     model_call: int
     index: int
     call: ToolCall
     refusal: str | None = None
+    """With it, the call is not made, and this text is its result."""
     approval: int | None = None
+    """The one it waits for."""
     approved: bool = False
+    """It was given, for that `version` of the tool."""
     version: str = ""
     judged: str = ""
+    """The policy's verdict and rule."""
 
 
 class CallModel(msgspec.Struct, frozen=True):

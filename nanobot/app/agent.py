@@ -29,10 +29,7 @@ from nanobot.workspace.received import Received
 
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Dependencies of an agent. `types`: perform runs that no model does. `before`: called before a
-    run acts. `check`: looks at answers before they are given. `summarizing`: makes
-    summaries. `serves`: whether a channel is served here, so that the agent can wait for its
-    receipts. `received`: stores pictures from programs. `asker`: asks people about calls."""
+    """Dependencies of an agent."""
 
     bus: Bus
     records: Records
@@ -43,14 +40,21 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
     settings: RunSettings
     types: RunTypes = NO_TYPES
+    """Those that perform runs without a model."""
     before: Before
+    """Called before a run acts."""
     check: Check | None = None
+    """Looks at answers before they are given."""
     summarizing: Summarizing | None = None
+    """Makes summaries."""
     serves: Callable[[str], bool]
+    """Whether a channel is served here, so that the agent can wait for its receipts."""
     received: Received | None = None
+    """Stores pictures from programs."""
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
     asker: Asker | None = None
+    """Asks people about calls."""
     propagation: Propagation = msgspec.field(default_factory=Propagation)
 
 

@@ -165,21 +165,23 @@ class Adapters:
 
 
 class ChannelStarter(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts channels as tasks and adds them to `channels`. `text_of`: a run's text so far, in
-    whichever process it is driven. `strangers`: what gates ask about people who are not in the
-    configuration. `sharing`, `companions`: see Hosting."""
+    """Starts channels as tasks and adds them to `channels`."""
 
     config: Config
     channels: HostedChannels
     bus: Bus
     text_of: Callable[[str], str | None]
+    """A run's text so far, in whichever process it is driven."""
     operations: Dispatcher
     adapters: Adapters
     received: Received
     clock: Clock
     sharing: Sharing = Sharing()
+    """See Hosting."""
     strangers: Strangers | None = None
+    """What gates ask about people who are not in the configuration."""
     companions: Callable[[ChannelParts], Sequence[Companion]]
+    """See Hosting."""
 
     @property
     def reception(self) -> Reception:

@@ -44,19 +44,23 @@ class _Silent(ChannelDown):
 
 
 class Hosting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a channel is hosted. `companions`: gives what plugins do for it. `text_of` returns a
-    run's text so far (None: it is not driven here); `blobs` has the contents of files; `fetcher`
-    gets the files of messages; `arrived` tells which messages of a platform are known to be ours.
-    `sharing`: what other processes over the same store do. `attended`: see Sharing.chats."""
+    """How a channel is hosted."""
 
     settings: ChannelSettings = ChannelSettings(type="")
     companions: Callable[[ChannelParts], Sequence[Companion]] = lambda _parts: ()
+    """Gives what plugins do for it."""
     text_of: Callable[[str], str | None] = lambda _run_id: None
+    """Returns a run's text so far (None: it is not driven here)."""
     blobs: BlobReader | None = None
+    """Has the contents of files."""
     fetcher: AttachmentFetcher | None = None
+    """Gets the files of messages."""
     arrived: Arrived | None = None
+    """Tells which messages of a platform are known to be ours."""
     sharing: Sharing = Sharing()
+    """What other processes over the same store do."""
     attended: Callable[[str], bool] | None = None
+    """See Sharing.chats."""
 
 
 class ChannelHost:

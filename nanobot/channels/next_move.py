@@ -39,30 +39,34 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last move failed, at part `idx`. `edit`: it was an edit. `moved`: the chat now has
-    another id. `too_old`: the message has reached the maximum age."""
+    """How the last move failed."""
 
     idx: int
+    """The part at which it failed."""
     error: DeliveryError
     edit: bool = False
+    """It was an edit."""
     moved: bool = False
+    """The chat now has another id."""
     too_old: bool = False
+    """The message has reached the maximum age."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """This process's knowledge in addition to the row it read. `begun`: the part recorded since
-    then as about to be sent, which is not in doubt. `answer`: result of looking up the part in
-    doubt. `replaced`: the message in the chat that the whole message replaces; `repeated`: whether
-    that one says that it may be a repeat. `recovered`: the `failures` in a row concern only this
-    chat."""
+    """This process's knowledge in addition to the row it read."""
 
     begun: int | None = None
+    """The part recorded since then as about to be sent, which is not in doubt."""
     answer: Answer | None = None
+    """Result of looking up the part in doubt."""
     replaced: str | None = None
+    """The message in the chat that the whole message replaces."""
     repeated: bool = False
+    """Whether that one says that it may be a repeat."""
     failure: Failure | None = None
     failures: int = 0
     recovered: bool = False
+    """The `failures` in a row concern only this chat."""
 
 
 class Render(msgspec.Struct, frozen=True):
@@ -81,12 +85,13 @@ class Reform(msgspec.Struct, frozen=True):
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Send part `idx`. `begin`: first record that it is about to be sent. `anew`: it replaces this
-    message, which cannot be edited and is deleted if possible."""
+    """Send part `idx`."""
 
     idx: int
     begin: bool = False
+    """First record that it is about to be sent."""
     anew: str | None = None
+    """It replaces this message, which cannot be edited and is deleted if possible."""
 
 
 class Edit(msgspec.Struct, frozen=True):

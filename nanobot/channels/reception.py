@@ -48,13 +48,15 @@ class ChatRecords(Protocol):
 
 
 class Reception(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the gateway that an intake asks. `partial`: what a session's run has said so
-    far. `now`: in unix seconds. `in_order`: brings live and missed messages to an intake, see
-    ports.Intake. `decisions`: takes what reactions decide."""
+    """The parts of the gateway that an intake asks."""
 
     commands: Commands
     records: ChatRecords
     partial: Callable[[str], ReplyEntry | None]
+    """What a session's run has said so far."""
     now: Callable[[], float]
+    """In unix seconds."""
     in_order: Callable[[Intake, History], CatchUp]
+    """Brings live and missed messages to an intake, see ports.Intake."""
     decisions: Decisions | None = None
+    """Takes what reactions decide."""

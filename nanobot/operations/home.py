@@ -35,63 +35,71 @@ EXAMINATION: Interface[Examination] = Interface("examination")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway says of itself. `serving` False: the store is open, but nothing runs.
-    `addressed`: the channels that a message can be sent to. `watches`: what those of the machine
-    saw last. `role`: what of it all this process does. `troubles`: what failed lately. `lacks`:
-    what channels cannot do, and why."""
+    """What a gateway says of itself."""
 
     version: str
     home: str
     pid: int
     serving: bool
+    """False: the store is open, but nothing runs."""
     channels: Mapping[str, str]
     addressed: tuple[str, ...] = ()
+    """The channels that a message can be sent to."""
     web: str = ""
     watches: Mapping[str, str] = {}
+    """What those of the machine saw last."""
     role: str = "all"
+    """What of it all this process does."""
     troubles: tuple[str, ...] = ()
+    """What failed lately."""
     lacks: Mapping[str, Sentence] = {}
+    """What channels cannot do, and why."""
 
 
 class ChangedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys that were written, and into which file. Of these, `applied` took effect at once;
-    `restart` take effect with the next start; `overridden` have no effect, because the environment
-    sets them too. The others are as they were. `off`: the plugins of these keys that are switched
-    off; until they are on, their keys have no effect."""
+    """Keys that were written, and into which file. Those that are in no other list are as they
+    were."""
 
     keys: list[str]
     file: str
     applied: list[str] = []
+    """They took effect at once."""
     restart: list[str] = []
+    """They take effect with the next start."""
     overridden: list[str] = []
+    """They have no effect, because the environment sets them too."""
     off: list[str] = []
+    """Their plugins, which are switched off: until these are on, the keys have no effect."""
 
 
 class PluginView(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed plugin: its purpose, and whether it is on. `package`: its distribution; "": it
-    is built in. `why`: the reason why it is off, or its failure. `brings`: the kinds of things that
-    it adds."""
+    """An installed plugin: its purpose, and whether it is on."""
 
     name: str
     summary: Sentence
     state: Literal["on", "off", "failed"]
     why: Sentence = ""
+    """The reason why it is off, or its failure."""
     package: str = ""
+    """Its distribution; "": it is built in."""
     brings: list[str] = []
+    """The kinds of things that it adds."""
 
 
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
-    type on the quality scale; "": none. `lacks`: what it cannot do here, and why; "": nothing."""
+    """A channel of the configuration."""
 
     name: str
     type: str
     state: str
+    """What the gateway says of it."""
     enabled: bool
     owners: list[str]
     members: list[str]
     grade: str = ""
+    """That of its type on the quality scale; "": none."""
     lacks: Sentence = ""
+    """What it cannot do here, and why; "": nothing."""
 
 
 class LiveChanges(Protocol):

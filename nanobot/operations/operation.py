@@ -43,19 +43,20 @@ def _reaches(role: Role, least: Role | None) -> bool:
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """The person or program that calls an operation, with role and address. `address` is None for
-    the control socket. `key` is the same if a chat delivers the same command again. `private`: no
-    one else reads the chat. `own` is the prefix of the caller's other sessions; "": there is only
-    one."""
+    """The person or program that calls an operation, with role and address."""
 
     role: Role
     session_key: str
     by: str
     name: str = ""
     address: Address | None = None
+    """None for the control socket."""
     key: str = ""
+    """The same if a chat delivers the same command again."""
     private: bool = True
+    """No one else reads the chat."""
     own: str = ""
+    """The prefix of the caller's other sessions; "": there is only one."""
 
     def owns(self, session: str) -> bool:
         """Whether they may act in a session: owners in all of them, others in their own."""

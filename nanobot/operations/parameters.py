@@ -56,15 +56,17 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument. `hint` is its type, `kind` int, float, bool or str. `slot` is the handler's
-    name for it, and `within` that of the struct it is a field of. `role` is the least that may give
-    it, where not everybody may who may perform the operation; others are told `refusal`."""
+    """One argument."""
 
     name: str
     slot: str
+    """The handler's name for it."""
     within: str
+    """The name of the struct that it is a field of."""
     hint: Any
+    """Its type."""
     kind: type
+    """One of int, float, bool and str."""
     description: str
     positional: bool
     takes_rest: bool
@@ -73,7 +75,9 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     required: bool
     default: Any
     role: Role | None = None
+    """The least that may give it, where not everybody may who may perform the operation."""
     refusal: str = ""
+    """What others are told."""
 
     @property
     def rest(self) -> bool:

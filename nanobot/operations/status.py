@@ -17,24 +17,27 @@ _MOST_TROUBLES = 20
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the gateway and of one session. `serving` False: no gateway runs in this home.
-    `run` is the session's. `watches` and `troubles` (recent failures) are for owners only. `role`:
-    the role of this process, if several share a store."""
+    """The state of the gateway and of one session."""
 
     version: str
     home: str
     serving: bool
+    """False: no gateway runs in this home."""
     pid: int
     uptime: float
     channels: dict[str, str]
     web: str
     watches: dict[str, str] = {}
+    """For owners only."""
     role: str = "all"
+    """The role of this process, if several share a store."""
     troubles: list[Sentence] = []
+    """Recent failures, for owners only."""
     model: str
     session_key: str
     entries: int
     run: str | None
+    """The session's live one."""
     run_state: RunState | None
     waiting: int
     running: int

@@ -12,17 +12,18 @@ from nanobot.ports.missed import CatchUp, History
 
 
 class OutboundPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One rendered platform message of an outbound message. `payload` is the adapter's JSON object
-    as bytes, stored so that a retry after an upgrade sends the same. `text` is the plain-text
-    fallback. `key` is permanently unique: a nonce where the platform takes one. With `file` the
-    part is that file and `text` its caption; `others` are more files of the same message, see
-    ports.Albums."""
+    """One rendered platform message of an outbound message."""
 
     text: str
+    """The plain-text fallback, or the caption of `file`."""
     payload: bytes = b""
+    """The adapter's JSON object, stored so that a retry after an upgrade sends the same."""
     key: str = ""
+    """Permanently unique: a nonce where the platform takes one."""
     file: Attachment | None = None
+    """The part is this file."""
     others: tuple[Attachment, ...] = ()
+    """More files of the same message, see ports.Albums."""
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -33,34 +34,36 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The abilities of a channel. `reconciles`: `find` can look a part up. `waits`: messages wait
-    until a client attaches, however long. `buttons`: choices become buttons; otherwise `render`
-    writes them as text. The rates are the platform's documented ones, per chat and for the whole
-    bot; sends slow down to them after a complaint. `edit_rate`: for edits by the whole bot;
-    previews leave half of it to answers. `heartbeat`: seconds between calls of Intake.alive while
-    all is well; after twice that the channel is restarted. `discreet`: a stranger who cannot be
-    paired gets no answer at all. `threads`: each thread is a separate conversation, even if the
-    session policy is one per chat. `code_limit`: a code block with more characters becomes a file,
-    if the channel is Filing (0: never). `shared`: several processes may send for the account, each
-    with its own adapter; one of them receives.
+    """The abilities of a channel.
 
     An adapter has further abilities by implementing: Probing, Editing, Deleting, Drafting,
     Streaming, Confiding, Telling, Fetching, Filing, Albums, Reacting, Recalling, Commanding,
-    Receiving.
-    """
+    Receiving."""
 
     waits: bool = False
+    """Messages wait until a client attaches, however long."""
     typing: bool = False
     reconciles: bool = False
+    """`find` can look a part up."""
     buttons: bool = False
+    """Choices become buttons; otherwise `render` writes them as text."""
     chat_rate: Rate | None = None
+    """The platform's documented rate for a chat. Sends slow down to it after a complaint."""
     bot_rate: Rate | None = None
+    """The same for the whole bot."""
     edit_rate: Rate | None = None
+    """For edits by the whole bot; previews leave half of it to answers."""
     heartbeat: float | None = None
+    """Seconds between calls of Intake.alive while all is well; after twice that the channel is
+    restarted."""
     discreet: bool = False
+    """A stranger who cannot be paired gets no answer at all."""
     threads: bool = False
+    """Each thread is a separate conversation, even if the session policy is one per chat."""
     code_limit: int = 4_000
+    """A code block with more characters becomes a file, if the channel is Filing (0: never)."""
     shared: bool = False
+    """Several processes may send for the account, each by an adapter of its own; one receives."""
 
 
 class Intake(Protocol):

@@ -10,40 +10,43 @@ from nanobot.text import Sentence
 
 
 class SetupField(msgspec.Struct, frozen=True, kw_only=True):
-    """A question for one key of a channel's table. `secret`: not shown while typed, and stored in a
-    separate file. `many`: a list. `usual`: the default; "@KEY" in it means the text after the @ in
-    the answer to KEY. `variables`: environment variables that may already hold it."""
+    """A question for one key of a channel's table."""
 
     key: str
     asks: Sentence
     secret: bool = False
+    """Not shown while typed, and stored in a separate file."""
     optional: bool = False
     many: bool = False
+    """A list."""
     usual: str = ""
+    """The default; "@KEY" in it means the text after the @ in the answer to KEY."""
     variables: tuple[str, ...] = ()
+    """Environment variables that may already hold it."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The questions of `nanobot onboard` about a channel: `SETUP` in the adapter's module. It may
-    be missing.
-
-    `steps`: how to get the answers, for people; `docs`: where to read more. `person`: the
-    platform's name for a person's id; `pattern`: its format; `only`: the only valid one. `knock`:
-    how to write the first message ({bot}: its name there); "": waiting for one is not possible.
-    `keeps`: the gateway gets that message again. `id_is_chat`: a person's id is that of their
-    private chat.
-    """
+    be missing."""
 
     title: str
     steps: Sentence
+    """How to get the answers, for people."""
     docs: str = ""
+    """Where to read more."""
     fields: tuple[SetupField, ...] = ()
     person: Sentence = "Your id"
+    """The platform's name for a person's id."""
     pattern: str = r"\S+"
+    """Its format."""
     only: str = ""
+    """The only valid one."""
     knock: Sentence = ""
+    """How to write the first message ({bot}: its name there); "": it cannot be waited for."""
     keeps: bool = False
+    """The gateway gets that message again."""
     id_is_chat: bool = False
+    """A person's id is that of their private chat."""
 
 
 class Checked(msgspec.Struct, frozen=True):

@@ -129,13 +129,10 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model's capabilities, as data. `name` is the name sent to the provider; `price` None:
-    unknown. `one_at_a_time`: it answers only one message per run, so that messages that arrive in
-    the meantime wait for the next run instead of joining this one. `sampling`: it accepts a
-    temperature. `always_thinks`: its thinking cannot be turned off.
-    """
+    """A model's capabilities, as data."""
 
     name: str
+    """The name sent to the provider."""
     provider: str
     context_tokens: int = 128_000
     tools: bool = True
@@ -143,9 +140,14 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     helper_calls: bool = True
     short_prompt: bool = False
     one_at_a_time: bool = False
+    """It answers only one message per run, so that messages that arrive in the meantime wait for
+    the next run instead of joining this one."""
     sampling: bool = True
+    """It accepts a temperature."""
     always_thinks: bool = False
+    """Its thinking cannot be turned off."""
     price: Price | None = None
+    """None: unknown."""
 
     @property
     def label(self) -> str:

@@ -15,18 +15,19 @@ from nanobot.providers.addresses import versioned
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
-    """A known endpoint. `env` names the variables that usually contain its key, best first, and
-    `base_env` those that override its URL. `client` is the client used for it; if that is not
-    "lean", `compatible_base` is its OpenAI-compatible URL, if that differs.
-    """
+    """A known endpoint."""
 
     api_base: str
     env: tuple[str, ...] = ()
+    """The variables that usually contain its key, best first."""
     default_model: str = ""
     title: str = ""
     base_env: tuple[str, ...] = ()
+    """The variables that override its URL."""
     client: str = "lean"
+    """The client used for it."""
     compatible_base: str = ""
+    """Its OpenAI-compatible URL, if the client is not "lean" and this URL differs."""
 
     def address_in(self, environ: Mapping[str, str]) -> tuple[str, str]:
         """The variable that sets its URL, and the URL; both "" if none is set. Raises ConfigError

@@ -57,18 +57,18 @@ _STATUS_BY_WORD = (
 
 
 class ProviderFailure(msgspec.Struct, frozen=True):
-    """One failed attempt. `again`: a retry may help. `refused`: a retry hardly helps, because
-    nothing listens there. `retry_after`: in seconds, if given.
-
-    `status` is the HTTP status, 0 if there was none.
-    """
+    """One failed attempt."""
 
     error: ModelError
     again: bool
+    """A retry may help."""
     why: str
     retry_after: float | None = None
+    """In seconds, if given."""
     status: int = 0
+    """The HTTP status, 0 if there was none."""
     refused: bool = False
+    """A retry hardly helps, because nothing listens there."""
 
 
 class Speaker(msgspec.Struct, frozen=True):

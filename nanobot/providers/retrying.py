@@ -33,21 +33,20 @@ class ReadingState(Protocol):
 
 
 class CallPolicy(msgspec.Struct, frozen=True):
-    """The limits of a call. All in seconds, except `max_bytes` and names that end in `attempts`.
-
-    At most `attempts` are made, and `refused_attempts` if nothing listens (about 1 s).
-    `first_token_seconds` may pass before the first part of an answer, then `stall_seconds` between
-    any two pieces; `call_seconds` limits one attempt. At most `paid_attempts` may return part of an
-    answer, or something unreadable, because those are billed.
-    """
+    """The limits of a call."""
 
     attempts: int = 6
     refused_attempts: int = 3
+    """The same if nothing listens (about 1 s)."""
     paid_attempts: int = 3
+    """Of those that return part of an answer, or something unreadable, because they are billed."""
     connect_seconds: float = 10.0
     first_token_seconds: float = 120.0
+    """Before the first part of an answer."""
     stall_seconds: float = 60.0
+    """Between any two pieces after it."""
     call_seconds: float = 900.0
+    """Of one attempt."""
     max_bytes: int = 8_000_000
     backoff: Backoff = _BACKOFF
 

@@ -21,49 +21,52 @@ Place: TypeAlias = Literal[
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view of the page, of one script or of a folder. `script` is a JavaScript module whose
-    default export is a function: it gets the page's building blocks (`html`, `useState`,
-    `useEffect`, `Head`, `Button`, `Fetched`, `useFetched`, `read`, `change`, `t`, `tell` ...) and
-    returns a component. The `folder` contains the module `NAME.js`, whose default export is the
-    component, with all that it imports; they import the building blocks from "../../kit.js". The
-    page loads a view with its stylesheet `NAME.css`, and with the translations of what it says by
-    `t`, in `zh.js`: the default export is an object with the Chinese by English text. The title is
-    a text of the plugin (`Plugin.texts`). Everybody may read these files, like those of the page
-    itself. `place`: a view of its own in the menu; a button among the results of doctor (Settings,
-    Health); a part of Skills or of Policy, in Settings, of Memory or of Channels; a part of the
-    view of each run, which gets `run` and `entries`; a part of each step of a run, which gets `run`
-    and `entry`; or "Go to" (palette): then it is not a component, but an asynchronous function of
-    the typed text and of an AbortSignal, which returns places, each `{ view, what, icon, text,
-    more, seq }`. `order`: its place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40,
-    Usage 50, Settings 60.
-    `needs`: the operation that a person must be allowed to use; empty: it is for owners. `whole`:
-    its address is `#/NAME` without the name of the plugin, which only plugins of nanobot may
-    have."""
+    """A view of the page, of one script or of a folder. The page loads a view with its stylesheet
+    `NAME.css`, and with the translations of what it says by `t`, in `zh.js`: the default export is
+    an object with the Chinese by English text. The title is a text of the plugin (`Plugin.texts`).
+    Everybody may read these files, like those of the page itself."""
 
     title: Sentence
     script: str = ""
+    """A JavaScript module whose default export is a function: it gets the page's building blocks
+    (`html`, `useState`, `useEffect`, `Head`, `Button`, `Fetched`, `useFetched`, `read`, `change`,
+    `t`, `tell` ...) and returns a component."""
     folder: Path | None = None
+    """It contains the module `NAME.js`, whose default export is the component, with all that it
+    imports; they import the building blocks from "../../kit.js"."""
     name: str = "main"
     icon: str = "info"
     place: Place = "menu"
+    """A view of its own in the menu; a button among the results of doctor (Settings, Health); a
+    part of Skills or of Policy, in Settings, of Memory or of Channels; a part of the view of each
+    run, which gets `run` and `entries`; a part of each step of a run, which gets `run` and `entry`;
+    or "Go to" (palette): then it is not a component, but an asynchronous function of the typed text
+    and of an AbortSignal, which returns places, each `{ view, what, icon, text, more, seq }`."""
     order: int = 100
+    """Its place in the menu, where Chat is 0, Runs 10, Memory 30, Channels 40, Usage 50, Settings
+    60."""
     needs: str = ""
+    """The operation that a person must be allowed to use; empty: it is for owners."""
     whole: bool = False
+    """Its address is `#/NAME` without the name of the plugin, which only plugins of nanobot may
+    have."""
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """How an option of a command is written: `flags` as in ("--message", "-m"), by default its own
-    name. `words`: it takes what is written without a flag, and may have no default. `metavar`: what
-    stands for its value in the help. `least` and `most`: the smallest and the largest number that
-    it accepts. `needed`: the command is refused without it, so it has no default."""
+    """How an option of a command is written."""
 
     about: str
     flags: tuple[str, ...] = ()
+    """As in ("--message", "-m"); by default its own name."""
     words: bool = False
+    """It takes what is written without a flag, and may have no default."""
     metavar: str = ""
+    """What stands for its value in the help."""
     least: float | None = None
+    """The smallest number that it accepts."""
     most: float | None = None
     needed: bool = False
+    """The command is refused without it, so it has no default."""
 
 
 class Guidance(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,19 +78,21 @@ class Guidance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileReader(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of file whose text tools can show, and the function that reads it. `kind` is also the
-    ending of its names, `title` its name for people, as in "a PDF file". Such a file `begins` with
-    these bytes; of kinds that begin alike, it is the one that `contains` these near its beginning,
-    or whose ending its name has. `read`: the function as "package.module:function"; it runs in a
-    process without secrets (`nanobot.tools.parsing.job.ParseJob`). `counts`: what offset and limit
-    of read_file count in it."""
+    """A kind of file whose text tools can show, and the function that reads it."""
 
     kind: str
+    """Also the ending of its names."""
     title: str
+    """Its name for people, as in "a PDF file"."""
     begins: bytes
     read: str
+    """The function as "package.module:function"; it runs in a process without secrets
+    (`nanobot.tools.parsing.job.ParseJob`)."""
     contains: bytes = b""
+    """Of kinds that begin alike, it is the one with these bytes near its beginning, or whose ending
+    its name has."""
     counts: Literal["lines", "pages"] = "lines"
+    """What offset and limit of read_file count in it."""
 
 
 def nothing_mistaken(_words: Sequence[str], _paths: Sequence[str]) -> list[str]:
@@ -100,19 +105,22 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     the others are its groups. `run` gets the environment, and its options by name: these are
     keyword-only parameters, each with a default. Their types are str, int, float, bool, a Literal
     of texts, any of these or None, or list[str] for one that can be repeated; each is annotated
-    with an `Option`, or with a `msgspec.Meta` whose description is its help. `run` returns the exit
-    code, or None for 0; a NanobotError ends the command with its own exit code. The docstring is
-    the help of the command. `examples`: command lines. `hidden`: no help lists it. `leading`: not
-    empty for the one command that gets the words that are no command, also if one of these options
-    is before them. `mistaken`: of these words and the commands that there are, what is said to a
-    person who more likely mistyped a command; nothing if the words are for the leading one."""
+    with an `Option`, or with a `msgspec.Meta` whose description is its help."""
 
     name: str
     run: Callable[..., Any]
+    """Returns the exit code, or None for 0; a NanobotError ends the command with its own exit code.
+    The docstring is the help of the command."""
     examples: tuple[str, ...] = ()
+    """Command lines."""
     hidden: bool = False
+    """No help lists it."""
     leading: tuple[str, ...] = ()
+    """Not empty for the one command that gets the words that are no command, also if one of these
+    options is before them."""
     mistaken: Callable[[Sequence[str], Sequence[str]], list[str]] = nothing_mistaken
+    """Of these words and the commands that there are, what is said to a person who more likely
+    mistyped a command; nothing if the words are for the leading one."""
 
 
 class Interface(msgspec.Struct, Generic[T], frozen=True):
@@ -154,16 +162,17 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One family of metrics. `name` is without its prefix `nanobot_PLUGIN_`; `values` are by their
-    labels, each as `{"label": "value"}` in order of a tuple of pairs; `()`: no label. The values of
-    a histogram are Distributions. `whole`: the prefix is `nanobot_` alone, which only plugins of
-    nanobot may have."""
+    """One family of metrics."""
 
     name: str
+    """Without its prefix `nanobot_PLUGIN_`."""
     about: str
     values: Mapping[tuple[tuple[str, str], ...], float | Distribution]
+    """By their labels, each as `{"label": "value"}` in order of a tuple of pairs; `()`: no label.
+    The values of a histogram are Distributions."""
     kind: Literal["counter", "gauge", "histogram"] = "gauge"
     whole: bool = False
+    """The prefix is `nanobot_` alone, which only plugins of nanobot may have."""
 
 
 class CurrentMetrics(Protocol):

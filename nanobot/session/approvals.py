@@ -24,14 +24,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
     States: waiting (its run is parked until the answer), detached (its run continued without an
     answer; an approval starts another run that makes the call), then approved, denied, answered,
-    expired, or void (its run was stopped). `digest` binds it to the exact call. `question` is empty
-    for a call. `host`: the internet host that the call contacts. `here`: the person who requested
-    the call may approve it. `direct`: a program asks, and no chat does. `approvers`: people who may
-    approve in addition to owners. `asked_in`: the chats that show the question. `version`: of the
-    tool, if another program describes it; `unaccepted`: no owner has accepted that version. `rule`:
-    of the policy, for the log. `label`: of the run's context. `seen`: the people who were shown the
-    whole call where the question is too short for it. Times are unix seconds.
-    """
+    expired, or void (its run was stopped). `digest` binds it to the exact call."""
 
     id: int = 0
     state: State = "waiting"
@@ -44,6 +37,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     why: Sentence
     question: str = ""
+    """Empty for a call."""
     choices: tuple[str, ...] = ()
     address: Address
     sender_id: str
@@ -51,16 +45,27 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     tainted: bool = False
     host: str = ""
+    """The internet host that the call contacts."""
     here: bool = False
+    """The person who requested the call may approve it."""
     direct: bool = False
+    """A program asks, and no chat does."""
     approvers: tuple[str, ...] = ()
+    """People who may approve in addition to owners."""
     asked_in: tuple[Address, ...] = ()
+    """The chats that show the question."""
     seen: tuple[str, ...] = ()
+    """The people who were shown the whole call where the question is too short for it."""
     version: str = ""
+    """Of the tool, if another program describes it."""
     unaccepted: bool = False
+    """No owner has accepted that version."""
     rule: str = ""
+    """Of the policy, for the log."""
     label: str = ""
+    """Of the run's context."""
     asked_at: float
+    """In unix seconds, like all times."""
     expires_at: float
     decided_at: float | None = None
     decided_by: str = ""

@@ -7,7 +7,6 @@ salted digest of its payload, so a payload can be erased and the chain stays val
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
@@ -31,19 +30,21 @@ class RecallEntry(msgspec.Struct, frozen=True, kw_only=True, tag="recall", omit_
 
 
 class TriageEntry(msgspec.Struct, frozen=True, kw_only=True, tag="triage", omit_defaults=True):
-    """A decision made before the run acts. `decision`: reply, run, reply_and_run, or act for none
-    of these. `run_to_start`: the background run's request as JSON; `key` ensures that only one run
-    starts. `profile`: the model that decided."""
+    """A decision made before the run acts."""
 
     decision: str
+    """reply, run, reply_and_run, or act for none of these."""
     reply: str = ""
     run_to_start: str = msgspec.field(default="", name="wanted")
+    """The background run's request as JSON."""
     key: str = ""
+    """Ensures that only one run starts."""
     confidence: float = 0.0
     reason: str = ""
     usage: Usage | None = None
     ms: int = 0
     profile: ModelProfile | None = None
+    """The model that decided."""
 
 
 class RememberEntry(msgspec.Struct, frozen=True, kw_only=True, tag="remember", omit_defaults=True):
@@ -59,15 +60,12 @@ class RememberEntry(msgspec.Struct, frozen=True, kw_only=True, tag="remember", o
 
 CUT_OFF = "interrupted, outcome unknown"
 """So begins the result of a call that a crash cut off."""
-GENESIS = b"\0" * 32
 QUARANTINE = "quarantine"
 """`by` of an entry that was erased because it could not be read."""
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defaults=True):
-    """One message in the log. `sent_at` and `zone` tell the model the time. `quote`: the text it
-    replies to. `edited`: it replaces the person's earlier text. `group`: several people read the
-    chat. `tainted`: it contains content from outside. `kept`: as in InboundMessage."""
+    """One message in the log. `sent_at` and `zone` tell the model the time."""
 
     text: str
     address: Address
@@ -80,16 +78,21 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, tag="user", omit_defa
     zone: str = "UTC"
     reply_to: str | None = None
     quote: str = ""
+    """The text it replies to."""
     edited: bool = False
+    """It replaces the person's earlier text."""
     attachments: tuple[Attachment, ...] = ()
     origin: Origin = Origin.USER
     steered: bool = False
     group: bool = False
+    """Several people read the chat."""
     tainted: bool = False
+    """It contains content from outside."""
     label: str = ""
     command: LaneCommand | None = None
     options: RunOptions | None = msgspec.field(default=None, name="terms")
     kept: str = ""
+    """As in InboundMessage."""
 
 
 class PromptEntry(msgspec.Struct, frozen=True, kw_only=True, tag="prompt"):
@@ -115,10 +118,7 @@ class ModelCallEntry(
 
 
 class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_defaults=True):
-    """What a model call gave. `partial`: it was cut off and never acted upon, by a cancel or
-    (`cut_by_limit`) because the run's seconds were over. `first_ms`: until the first piece of it
-    came. `native`: see NativeAnswer. `request`: the digest of the request's bytes ("" in older
-    logs), by which a replay is compared."""
+    """What a model call gave."""
 
     call: int
     text: str
@@ -128,10 +128,15 @@ class ReplyEntry(msgspec.Struct, frozen=True, kw_only=True, tag="reply", omit_de
     usage: Usage | None = None
     ms: int = 0
     partial: bool = False
+    """It was cut off and never acted upon, by a cancel or (`cut_by_limit`) because the run's
+    seconds were over."""
     cut_by_limit: bool = False
     first_ms: int = 0
+    """Until the first piece of it came."""
     native: NativeAnswer | None = None
+    """See NativeAnswer."""
     request: str = ""
+    """The digest of the request's bytes ("" in older logs), by which a replay is compared."""
 
 
 class ObjectionEntry(msgspec.Struct, frozen=True, kw_only=True, tag="objection"):
@@ -154,9 +159,7 @@ class ToolStartedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="tool_star
 class ToolResultEntry(
     msgspec.Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True
 ):
-    """The result of a tool call, or why it was not made. `tainted`: contains content from outside.
-    `attachments`: pictures it returned, and texts that are kept apart. `addresses`: web addresses
-    that it found or read. `usage`: of its own model calls. `facts`: about the call, for people."""
+    """The result of a tool call, or why it was not made."""
 
     call: int
     index: int
@@ -165,11 +168,16 @@ class ToolResultEntry(
     ok: bool = True
     ms: int = 0
     tainted: bool = False
+    """Contains content from outside."""
     label: str = ""
     attachments: tuple[Attachment, ...] = ()
+    """Pictures it returned, and texts that are kept apart."""
     addresses: tuple[str, ...] = ()
+    """Web addresses that it found or read."""
     facts: Mapping[str, str] = {}
+    """About the call, for people."""
     usage: Usage | None = None
+    """Of its own model calls."""
     profile: ModelProfile | None = None
 
 
@@ -260,9 +268,7 @@ class PostEntry(msgspec.Struct, frozen=True, kw_only=True, tag="post", omit_defa
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omit_defaults=True):
-    """A summary that the model sees instead of entries `covers_from` to `upto`. `profile`: the
-    model that wrote it. `scope`: the only person whose messages it covers ("": several); `facts`
-    about them went into their memory. `tainted`: it contains content from outside."""
+    """A summary that the model sees instead of entries `covers_from` to `upto`."""
 
     text: str
     covers_from: int
@@ -270,9 +276,13 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, tag="summary", omi
     usage: Usage | None = None
     ms: int = 0
     profile: ModelProfile | None = None
+    """The model that wrote it."""
     scope: str = ""
+    """The only person whose messages it covers ("": several); `facts` about them went into their
+    memory."""
     facts: int = 0
     tainted: bool = False
+    """It contains content from outside."""
     label: str = ""
 
 
@@ -301,16 +311,18 @@ class ErasedEntry(msgspec.Struct, frozen=True, kw_only=True, tag="erased"):
 
 class ForkEntry(msgspec.Struct, frozen=True, kw_only=True, tag="fork", omit_defaults=True):
     """The first entry of a fork: the run `run` of `session`, of whose log it shares the entries up
-    to `entry`. `head`: the hash of that chain at that entry, in hexadecimal. `otherwise`: what
-    happens to calls that the run has not made; `results`: given results, by tool."""
+    to `entry`."""
 
     session: str
     run: str
     entry: int
     head: str
+    """The hash of that chain at that entry, in hexadecimal."""
     by: str
     otherwise: str
+    """What happens to calls that the run has not made."""
     results: dict[str, str] = {}
+    """Given results, by tool."""
 
 
 Body: TypeAlias = (
@@ -352,17 +364,6 @@ class Entry(msgspec.Struct, frozen=True):
     body: Body | None
 
 
-class ChainLink(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a row that the chain hashes."""
-
-    session_key: str
-    seq: int
-    run_id: str
-    kind: str
-    at: float
-    digest: bytes
-
-
 _decoder = msgspec.json.Decoder(Body)
 
 
@@ -388,13 +389,3 @@ def kind_of(body: Body) -> str:
 def kinds() -> list[str]:
     """The names of all types of entries that this version knows."""
     return [str(body.__struct_config__.tag) for body in get_args(Body)]
-
-
-def payload_digest(salt: bytes, payload: bytes) -> bytes:
-    """The digest that the chain hashes in place of the payload."""
-    return hashlib.sha256(salt + payload).digest()
-
-
-def link_hash(previous: bytes, link: ChainLink) -> bytes:
-    """Hash a row: its header, its payload's digest, and the hash of the previous row."""
-    return hashlib.sha256(previous + msgspec.json.encode(link)).digest()

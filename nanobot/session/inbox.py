@@ -25,15 +25,7 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """A message to let in. It waits in its session's lane unless it is settled at once, by an
-    `answer` (control operations, strangers) or as an order to `stop` the session's run.
-
-    `everyone`: an owner's order, which also affects other people's runs and messages. `children`:
-    the order also ends background runs started there. `said`: what the run has said so far, logged
-    if this message interrupts it. `drafted`: the part that the chat has seen in a draft; the draft
-    disappears, so the chat gets that part as a message. `awaiting_files`: no run takes the message
-    before its files are here (see Arrivals). `performing`: a command that takes longer; no run
-    takes it, and its answer follows (see Arrivals.performed).
-    """
+    `answer` (control operations, strangers) or as an order to `stop` the session's run."""
 
     message: InboundMessage
     session_key: str
@@ -41,11 +33,19 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     answer: OutboundMessage | None = None
     stop: Ending | None = None
     everyone: bool = False
+    """An owner's order, which also affects other people's runs and messages."""
     children: bool = False
+    """The order also ends background runs started there."""
     said: ReplyEntry | None = None
+    """What the run has said so far, logged if this message interrupts it."""
     drafted: str = ""
+    """The part that the chat has seen in a draft; the draft disappears, so the chat gets that part
+    as a message."""
     awaiting_files: bool = False
+    """No run takes the message before its files are here (see Arrivals)."""
     performing: bool = False
+    """A command that takes longer; no run takes it, and its answer follows (see
+    Arrivals.performed)."""
 
     @property
     def for_run(self) -> bool:
@@ -54,22 +54,23 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an Admission. `fresh` is False if the message is known: nothing was written.
-
-    `refused`: the lane is full, and the sender is told. `owes`: the chat that now has a message to
-    deliver. `stopped`: the run that the order or message ended. `held`: seconds until the message
-    may be taken. `claim`: its run, which the caller now holds.
-    """
+    """The result of an Admission."""
 
     inbound_id: int
     session_key: str
     kind: RunKind
     fresh: bool
+    """False if the message is known: nothing was written."""
     refused: bool = False
+    """The lane is full, and the sender is told."""
     owes: Address | None = None
+    """The chat that now has a message to deliver."""
     stopped: Run | None = None
+    """The run that the order or message ended."""
     held: float = 0.0
+    """Seconds until the message may be taken."""
     claim: Claim | None = None
+    """Its run, which the caller now holds."""
 
 
 FETCHING_SECONDS = 300.0

@@ -236,19 +236,22 @@ class HeldLanes:
 
 
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """The participants in the transactions of the verbs. Without a `ledger` nothing is counted or
-    limited, without `tasks` no background run can start, without `waits` no person is asked, and
-    without `notifications` unrequested messages are not held back. `ends` participate when a run
-    ends, `arrives` when a message was sent, `erases` when a conversation is removed.
-    """
+    """The participants in the transactions of the verbs."""
 
     ledger: CallLedger | None = None
+    """Without it nothing is counted or limited."""
     tasks: TaskEnds | None = None
+    """Without it no background run can start."""
     waits: HumanWaits | None = None
+    """Without it no person is asked."""
     notifications: NotificationLimiter | None = None
+    """Without it unrequested messages are not held back."""
     ends: tuple[EndHook, ...] = ()
+    """They take part when a run ends."""
     arrives: tuple[ArrivalHook, ...] = ()
+    """They take part when a message was sent."""
     erases: tuple[EraseHook, ...] = ()
+    """They take part when a conversation is removed."""
 
 
 class ChatClaims:

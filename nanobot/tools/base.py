@@ -52,16 +52,7 @@ class Desk(Protocol):
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The circumstances of a call. `key` identifies the call: run, model call, index. `private`:
-    only one person reads this chat. `tainted`: the run has seen untrusted content, which may be the
-    cause of this call. `approved`: a person approved exactly this call, or a rule of the
-    configuration allows it. `origin`: the source of the message that the run answers. `replies`:
-    the tools that each model reply of the run has called so far. `logged`: the result goes into a
-    session's log, so that files kept for it are removed with the log. `entries`: the log entries
-    that the model sees. `label`: who contributed to them, and how private they are. `account`:
-    where model calls of the tool are charged; what settles them belongs into the `writes` of the
-    ToolOutput. `desk`: receives the arguments of `keep` and `send`.
-    """
+    """The circumstances of a call. `key` identifies the call: run, model call, index."""
 
     run_id: str
     session_key: str
@@ -70,15 +61,26 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     key: str
     private: bool = False
+    """Only one person reads this chat."""
     tainted: bool = False
+    """The run has seen untrusted content, which may be the cause of this call."""
     label: Label = NOTHING
+    """Who contributed to what the run has seen, and how private that is."""
     account: CallAccount | None = None
+    """Where model calls of the tool are charged; what settles them belongs into the `writes` of the
+    ToolOutput."""
     approved: bool = False
+    """A person approved exactly this call, or a rule of the configuration allows it."""
     origin: Origin = Origin.USER
+    """The source of the message that the run answers."""
     replies: tuple[tuple[str, ...], ...] = ()
+    """The tools that each model reply of the run has called so far."""
     logged: bool = False
+    """The result goes into a session's log, so that files kept for it are removed with the log."""
     entries: Sequence[Entry] = ()
+    """The log entries that the model sees."""
     desk: Desk | None = None
+    """Receives the arguments of `keep` and `send`."""
 
     async def keep(self, data: bytes, name: str, mime: str = "") -> Attachment:
         """Store a file made by the call, to `send` it or to return it in `attachments`; without
@@ -147,25 +149,26 @@ class Question(msgspec.Struct, frozen=True):
 
 class ToolOutput(msgspec.Struct, frozen=True):
     """The result of a call: its text and, if its effect is `store`, the messages and rows to commit
-    with it. `tainted`: this result is untrusted content. `attachments` are images, already stored
-    as blobs, shown with the text to models that accept images. `failed`: the call failed, like a
-    ToolError, but with attachments. `addresses`: the web addresses that the call found or read.
-    `label`: additional information on who wrote the content and how private it is. `usage`: of
-    model calls that the tool made, with the model's `profile`. `facts`: how the call was made, for
-    those who look into it later, such as the session of a server. The log keeps them with the
-    result, and no model sees them.
-    """
+    with it."""
 
     text: str
     messages: tuple[OutboundMessage, ...] = ()
     tainted: bool = False
+    """This result is untrusted content."""
     writes: tuple[StoreWrite, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    """Images, already stored as blobs, shown with the text to models that accept images."""
     failed: bool = False
+    """The call failed, like a ToolError, but with attachments."""
     addresses: tuple[str, ...] = ()
+    """The web addresses that the call found or read."""
     label: Label = NOTHING
+    """Additional information on who wrote the content and how private it is."""
     facts: Mapping[str, str] = {}
+    """How the call was made, for those who look into it later, such as the session of a server. The
+    log keeps them with the result, and no model sees them."""
     usage: Usage | None = None
+    """Of model calls that the tool made."""
     profile: ModelProfile | None = None
 
 
@@ -182,70 +185,66 @@ class ResultFilter(Protocol):
 class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     """One tool.
 
-    `args` is a msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and
-    `run` gets a validated instance. `run` returns the text for the model (a ToolOutput if the
-    effect is `store` and there is something to send) and raises ToolError for errors that the model
-    can correct. `timeout` is in seconds. `allowed` is the set of roles that may use the tool.
-    `rest` tells the model how to read the omitted part of a result that is too long.
-
-    `taints`: its results and errors may contain untrusted content (web pages, other people's
-    systems) whose instructions must not be followed. A run that has seen such content is held to
-    stricter rules. False promises that they never do; a function decides for each call. `sends`:
-    whether a call may send data that the run has read to the outside. `risk` applies if no policy
-    rule names the tool; by default it is high for effects on the world and low otherwise.
-    `uncontained` returns why a call would not stay within the sandbox, None if it does. `question`
-    turns a call into a question for a person, whose answer is the result. `elsewhere`: whether a
-    call posts to another chat. `danger`: returns why the call itself is dangerous, phrased to
-    follow "because", or "" if no danger is known.
-
-    `needs_approval`: returns why this call needs approval, phrased to follow "because", or "" if it
-    does not. For checks that the arguments alone cannot decide.
-
-    `typed`: whether a call with these arguments does only what its person typed
-    (`nanobot.tools.typed.Said`) in the message that the run answers. For tools of nanobot.
-
-    `host`: the internet host that a call contacts. An "always" permission for it covers every call
-    to that host.
-
-    `reached`: the workspace file that a call accesses, with links resolved; the policy judges it in
-    addition to the argument `path`.
-
-    `parameters`: a JSON schema from another source, shown unchanged; `args` is then RawArgs,
-    validated only for the simple parts of that schema. `lazy`: if there are many such tools, the
-    prompt does not list them, and the model finds them with `find_tools`.
-
-    `stands_for`: the call of another tool that a call of this one represents, or the call itself.
-
-    `version`: the digest of the tool's description and schema, if another program wrote them. An
-    approved call is made only if the version is still the same. `unaccepted`: why an owner has to
-    accept this version first, phrased to follow "because". No prompt lists such a tool, and each
-    of its calls needs an approval.
-    """
+    `risk` applies if no policy rule names the tool; by default it is high for effects on the world
+    and low otherwise. `question` turns a call into a question for a person, whose answer is the
+    result."""
 
     name: str
     description: str
     args: type[Args]
+    """A msgspec Struct: its fields (with `msgspec.Meta` descriptions) are the schema, and `run`
+    gets a validated instance. With `parameters` it is RawArgs, validated only for the simple parts
+    of that schema."""
     run: Callable[[Args, CallContext], Awaitable[str | ToolOutput]]
+    """Returns the text for the model (a ToolOutput if the effect is `store` and there is something
+    to send) and raises ToolError for errors that the model can correct."""
     effect: Effect
     timeout: float = 30.0
+    """In seconds."""
     allowed: frozenset[Role] = frozenset({Role.OWNER, Role.MEMBER})
+    """The set of roles that may use the tool."""
     rest: str = "Ask for a smaller part to see it."
+    """Tells the model how to read the omitted part of a result that is too long."""
     taints: bool | Callable[[Args, CallContext], bool] = True
+    """Its results and errors may contain untrusted content (web pages, other people's systems)
+    whose instructions must not be followed. A run that has seen such content is held to stricter
+    rules. False promises that they never do; a function decides for each call."""
     sends: Callable[[Args, CallContext], bool] | None = None
+    """Whether a call may send data that the run has read to the outside."""
     risk: Literal["low", "high"] | None = None
     uncontained: Callable[[], Awaitable[str | None]] | None = None
+    """Returns why a call would not stay within the sandbox, None if it does."""
     question: Callable[[Args], Question] | None = None
     elsewhere: Callable[[Args, CallContext], bool] | None = None
+    """Whether a call posts to another chat."""
     danger: Callable[[Args], str] | None = None
+    """Returns why the call itself is dangerous, phrased to follow "because", or "" if no danger is
+    known."""
     needs_approval: Callable[[Args, CallContext], Awaitable[str]] | None = None
+    """Returns why this call needs approval, phrased to follow "because", or "" if it does not. For
+    checks that the arguments alone cannot decide."""
     reached: Callable[[Args], str] | None = None
+    """The workspace file that a call accesses, with links resolved; the policy judges it in
+    addition to the argument `path`."""
     typed: Callable[[Mapping[str, Any], Any], bool] | None = None
+    """Whether a call with these arguments does only what its person typed
+    (`nanobot.tools.typed.Said`) in the message that the run answers. For tools of nanobot."""
     host: Callable[[Args], str] | None = None
+    """The internet host that a call contacts. An "always" permission for it covers every call to
+    that host."""
     parameters: dict[str, Any] | None = None
+    """A JSON schema from another source, shown unchanged."""
     lazy: bool = False
+    """If there are many such tools, the prompt does not list them, and the model finds them with
+    `find_tools`."""
     stands_for: Callable[[ToolCall], ToolCall] | None = None
+    """The call of another tool that a call of this one represents, or the call itself."""
     version: str = ""
+    """The digest of the tool's description and schema, if another program wrote them. An approved
+    call is made only if the version is still the same."""
     unaccepted: str = ""
+    """Why an owner has to accept this version first, phrased to follow "because". No prompt lists
+    such a tool, and each of its calls needs an approval."""
 
 
 AnyTool = Tool[Any]

@@ -37,16 +37,7 @@ ESCAPES: Interface[Callable[[str, str], bool]] = Interface(name="escapes")
 
 
 class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The policy's input: a call. `elsewhere`: it posts to another chat than its run's.
-    `contained`: it stays within a sandbox. `sends`: it may send data that the run has read to the
-    outside; `host`: the destination, if known. `reached`: the file at `path`, with links resolved.
-    `risky`: it is not known to be harmless. `foreign`: the tool belongs to another program or
-    package. `danger`: why this call is dangerous, if it is. `unusual`: why the tool requires
-    approval, if it does. `typed`: a person typed it in the message that the run answers.
-    `asked_by`: the untrusted piece that the call seems to follow, if known. `carries`: the source
-    of private words that it would send to the host `to`, which nobody named. `secret`: the source
-    of a secret in the context, if the call may carry it outside. `joined_by_members`:
-    members or guests contributed to the context of an owner's run. `unaccepted`: see Tool."""
+    """The policy's input: a call."""
 
     tool: str
     arguments: Mapping[str, Any] = {}
@@ -55,21 +46,36 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     chat: str = ""
     tainted: bool = False
     elsewhere: bool = False
+    """It posts to another chat than its run's."""
     contained: bool = True
+    """It stays within a sandbox."""
     sends: bool = False
+    """It may send data that the run has read to the outside."""
     host: str = ""
+    """The destination, if known."""
     reached: str = ""
+    """The file at `path`, with links resolved."""
     danger: Sentence = ""
+    """Why this call is dangerous, if it is."""
     unusual: Sentence = ""
+    """Why the tool requires approval, if it does."""
     risky: bool = False
+    """It is not known to be harmless."""
     foreign: bool = False
+    """The tool belongs to another program or package."""
     typed: bool = False
+    """A person typed it in the message that the run answers."""
     asked_by: str = ""
+    """The untrusted piece that the call seems to follow, if known."""
     carries: str = ""
+    """The source of private words that it would send to the host `to`, which nobody named."""
     to: str = ""
     secret: str = ""
+    """The source of a secret in the context, if the call may carry it outside."""
     joined_by_members: bool = False
+    """Members or guests contributed to the context of an owner's run."""
     unaccepted: Sentence = ""
+    """See Tool."""
 
 
 class _Rule(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from playwright.async_api import Page, Route, expect
 from benchmarks.filled import filled
 from benchmarks.filled_rows import Size
 from nanobot.plugins.common.store.hooks import store_hooks
-from nanobot.session.entries import GENESIS
+from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
 from nanobot.store.opening import contexts, open_store
 from nanobot.system import RandomIds, SystemClock

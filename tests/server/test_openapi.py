@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -75,6 +76,22 @@ async def test_answers_have_all_their_fields(served: House) -> None:
         assert set(schemas[name]["required"]) == set(schemas[name]["properties"]), name
     assert schemas["NewMessage"]["required"] == []
     assert "reasoning" not in schemas["ReplyEntry"]["required"]
+
+
+async def test_fields_are_described_as_in_the_code(served: House) -> None:
+    """Under the names that they have over HTTP, and with what a struct inherits."""
+    schemas = (await document(await served.stranger()))["components"]["schemas"]
+    told = {
+        name: {field for field, rule in schema.get("properties", {}).items() if _told(rule)}
+        for name, schema in schemas.items()
+    }
+    assert {"host", "approvers", "seen"} <= told["Approval"]
+    assert told["Approval"] <= told["ApprovalView"]
+    assert sum(map(len, told.values())) > 150
+
+
+def _told(rule: Mapping[str, Any]) -> bool:
+    return "description" in rule
 
 
 async def test_what_an_entry_of_a_log_has_depends_on_its_kind(served: House) -> None:

@@ -11,14 +11,8 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, Role
-from nanobot.session.entries import (
-    GENESIS,
-    ChainLink,
-    UserEntry,
-    encode,
-    link_hash,
-    payload_digest,
-)
+from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
+from nanobot.session.entries import UserEntry, encode
 from nanobot.store.database import schema
 from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase

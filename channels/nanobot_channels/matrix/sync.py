@@ -31,17 +31,18 @@ _FILTER = {
 
 
 class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The position in this account's rooms. `at` is when the last event was sent, `first` when the
-    bot came, both in milliseconds. `invited`: rooms still to join. `told`: encrypted rooms that
-    have had the notice.
-    """
+    """The position in this account's rooms."""
 
     user: str
     since: str
     at: float = 0
+    """When the last event was sent, in milliseconds."""
     first: float = 0
+    """When the bot came, in milliseconds."""
     invited: tuple[str, ...] = ()
+    """Rooms still to join."""
     told: tuple[str, ...] = ()
+    """Encrypted rooms that have had the notice."""
 
 
 class Timeline(msgspec.Struct, frozen=True):

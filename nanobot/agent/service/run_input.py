@@ -35,18 +35,16 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A program's request for a run.
-
-    The last of `messages` is the question. The messages before it replace the session's history for
-    the model. Each has a `role` (user or assistant) and `content`: text, or OpenAI's list of parts,
-    with pictures as `data:` URLs. Without `session_key` the run gets a new session. `run_id` is
-    your name for the run; if it is empty, one is generated. `runtime_init_data` and `runtime_hints`
-    are added, sorted, to the end of the system prompt.
-    """
+    """A program's request for a run."""
 
     messages: Sequence[Mapping[str, object]]
+    """The last one is the question. Those before it replace the session's history for the model.
+    Each has a `role` (user or assistant) and `content`: text, or OpenAI's list of parts, with
+    pictures as `data:` URLs."""
     session_key: str = ""
+    """If it is empty, the run gets a new session."""
     run_id: str = ""
+    """Your name for the run; if it is empty, one is generated."""
     system_prompt_override: str | None = None
     allowed_tools: tuple[str, ...] | None = None
     tool_order: tuple[str, ...] = ()
@@ -54,7 +52,9 @@ class RunInput(msgspec.Struct, frozen=True, kw_only=True):
     limits: RunLimits = RunLimits()
     auto_create_session: bool = True
     runtime_init_data: Mapping[str, str] = {}
+    """Added, sorted, to the end of the system prompt."""
     runtime_hints: Mapping[str, str] = {}
+    """Added after them in the same way."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

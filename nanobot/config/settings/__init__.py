@@ -73,20 +73,19 @@ class ConfigFile(Tables, frozen=True, kw_only=True):
 
 
 class Config(Tables, frozen=True, kw_only=True):
-    """The whole configuration. `home`, `file`, `workspace` and `blobs` are absolute; none
-    was created. `blobs` is a str where it is the URL of an object store.
-
-    `file` is where the configuration is or would be. `warnings` are sentences for people. `tables`
-    are those of plugins, by name: each is settings, or settings by the names that people gave them.
-    """
+    """The whole configuration. Its paths are absolute, and none was created."""
 
     home: Path
     file: Path
+    """Where the configuration is or would be."""
     database_url: str
     workspace: Path
     blobs: Path | str
+    """A str is the URL of an object store."""
     warnings: tuple[str, ...] = ()
+    """Sentences for people."""
     tables: Mapping[str, Any] = {}
+    """Tables of plugins, by name: each is settings, or settings by the names that people gave."""
 
     def of(self, kind: type[S]) -> S:
         """The table of that type, which is a plugin's."""

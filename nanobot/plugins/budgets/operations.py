@@ -29,15 +29,19 @@ _SHOWN = 50
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage from the day `since` to the day `today`, and the state of today's limits. Days
-    begin at the hour `reset_hour` in `zone`. `who`: one person; empty: everybody."""
+    """The usage of some days, and the state of today's limits."""
 
     since: str
+    """The first day."""
     today: str
+    """The last day."""
     zone: str
+    """The time zone of the days."""
     reset_hour: int
+    """When days begin."""
     until: str
     who: str
+    """One person; empty: everybody."""
     rows: list[UsageRow]
     limits: list[LimitStatus]
 

@@ -28,15 +28,17 @@ from nanobot.session.store_write import StoreWrite
 
 
 class AuxiliaryAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a call; `error`: why it has none (`late`: there was no time left). `settled`
-    belongs to the recorded entries. `completion`: the whole answer, with its tool calls."""
+    """The result of a call. `settled` belongs to the recorded entries."""
 
     text: str
     usage: Usage
     settled: StoreWrite
     completion: Completion | None = None
+    """The whole answer, with its tool calls."""
     error: NanobotError | None = None
+    """Why it has none."""
     late: bool = False
+    """There was no time left."""
 
 
 async def ask(

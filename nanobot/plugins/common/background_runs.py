@@ -31,16 +31,18 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a background run. A repeated request has the same `key` and starts nothing new.
-    `input`: the arguments of its type. Without `parent` it belongs to an owner and ends in a new
-    conversation. `report` None: the default of its type."""
+    """A request for a background run."""
 
     type: str
     title: str
     input: Mapping[str, Any]
+    """The arguments of its type."""
     key: str
+    """A repeated request has the same key, and starts nothing new."""
     parent: Parent | None = None
+    """None: it belongs to an owner, and ends in a new conversation."""
     report: Report | None = None
+    """None: the default of its type."""
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,19 +22,21 @@ Kind: TypeAlias = Literal[
 
 
 class KeyDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as its table declares it. `about`: a sentence for people. `choices`: all valid values,
-    of a list those of its items. `least` and `most`: the range of a number; `above`: it must be
-    more than `least`. `applies`: when a change takes effect."""
+    """A key as its table declares it. `least` and `most`: the range of a number."""
 
     about: str
+    """A sentence for people."""
     kind: Kind
     applies: Applies
+    """When a change takes effect."""
     default: Any
     unit: str = ""
     choices: tuple[str, ...] = ()
+    """All valid values, of a list those of its items."""
     least: float | None = None
     most: float | None = None
     above: bool = False
+    """It must be more than `least`."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):

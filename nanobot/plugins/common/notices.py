@@ -11,17 +11,18 @@ from nanobot.text import OwnText, Spans
 
 
 class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of the gateway that no log contains: the answer to a command, or a refusal.
-    `said` is the message that it answers, `by` that message's sender; both are empty if it
-    answers none. `own`: where nanobot's own words are in an English `text` (start and end)."""
+    """A message of the gateway that no log contains: the answer to a command, or a refusal."""
 
     id: int
     key: str
     at: float
     said: str
+    """The message that it answers; "": none."""
     by: str
+    """The sender of that message; "": there is none."""
     text: OwnText
     own: Spans = ()
+    """Where nanobot's own words are in an English `text` (start and end)."""
 
 
 async def notices_of(

@@ -31,20 +31,22 @@ FILE_TOOLS: Interface[Callable[[FilePlace], list[AnyTool]]] = Interface(name="fi
 
 
 class CommandPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where commands run, other than in a gateway: in `workspace`, in a sandbox that hides `hidden`
-    and, from others than an owner, `apart`. Only commands that an owner alone can have caused
-    write the files in the workspace named in `protected`. `isolation`: "required" refuses commands
-    if the sandbox does not work; "wanted" then runs them after a person's approval. `home`: their
-    HOME; None: each gets an empty one.
-    """
+    """Where commands run, other than in a gateway."""
 
     workspace: Path
+    """They start there, in a sandbox."""
     settings: ExecSettings
     isolation: Literal["required", "wanted"]
+    """Where the sandbox does not work, "required" refuses commands, and "wanted" runs them after a
+    person's approval."""
     hidden: tuple[Path, ...]
+    """Paths that the sandbox hides."""
     apart: tuple[Path, ...] = ()
+    """Paths that it hides from others than an owner."""
     protected: tuple[str, ...] = ()
+    """Files in the workspace that only commands write that an owner alone can have caused."""
     home: Path | None = None
+    """Their HOME; None: each gets an empty one."""
     environment: Mapping[str, str] = {}
     taint: TaintedFiles | None = None
 

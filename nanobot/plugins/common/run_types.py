@@ -69,23 +69,25 @@ class TaskContext:
 class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
     """One type of background run.
 
-    `args`: the struct of its input. `text`: the first message of the run's log. `perform` does the
-    work and returns the result; None: the model does it, with `options`. `perform` raises ToolError
-    if trying again is useless; after other errors it is tried `tries` times in total, with growing
-    pauses. After a crash it starts over, so it must be safe to repeat. `delay`: seconds before the
-    run begins. `seconds`: its maximum wall-clock time after that. `report`: the default way to
-    report its end.
+    `perform` does the work and returns the result; None: the model does it, with `options`.
+    `perform` raises ToolError if trying again is useless; after other errors it is tried `tries`
+    times in total, with growing pauses. After a crash it starts over, so it must be safe to repeat.
     """
 
     name: str
     description: str
     args: type[In]
+    """The struct of its input."""
     text: Callable[[In], str]
+    """The first message of the run's log."""
     perform: Callable[[In, TaskContext], Awaitable[TaskResult]] | None = None
     options: Callable[[In], RunOptions] = lambda _: RunOptions(tools=())
     delay: Callable[[In], float] = lambda _: 0.0
+    """Seconds before the run begins."""
     seconds: float = 600.0
+    """Its maximum wall-clock time after that."""
     report: Report = "post"
+    """The default way to report its end."""
     tries: int = 3
 
     def parsed(self, values: Any) -> In:

@@ -16,9 +16,7 @@ from nanobot.text import Sentence
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `has_unread`: it changed since it was read; a chat's is read when a message
-    arrives there, one of the page when a person views it. `run`: live run; `waiting`: messages
-    without a run; `found`: matching text."""
+    """A session."""
 
     SHOWN: ClassVar[tuple[str, ...]] = (
         *("key", "title", "updated_at", "has_unread", "pinned", "archived"),
@@ -28,22 +26,25 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     title: str
     has_unread: bool
+    """It changed since it was read; a chat's is read when a message arrives there, one of the page
+    when a person views it."""
     updated_at: float
     created_at: float
     model: str | None
     entries: int
     waiting: int
+    """Messages without a run."""
     run: str | None
+    """Its live run."""
     pinned: bool = False
     archived: bool = False
     found: str = ""
+    """The text that matches a search."""
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `usage`: set after it ended. `inbound_ids`: the messages that it answers. Background
-    runs have a `type`, a `title` and a `parent_session`, where their end is reported; `parent` is
-    the run that started it. `about`: its title, or the first sentence of the message that it
-    answers."""
+    """A run. Background runs have a `type`, a `title` and a `parent_session`, where their end is
+    reported."""
 
     SHOWN: ClassVar[tuple[str, ...]] = (
         "id",
@@ -59,8 +60,11 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     kind: RunKind
     state: RunState
     parent: str | None
+    """The run that started it."""
     inbound_ids: tuple[int, ...]
+    """The messages that it answers."""
     usage: RunUsage | None
+    """Set after it ended."""
     error: Sentence | None
     origin: str
     address: str
@@ -71,3 +75,4 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     parent_session: str | None = None
     about: str = ""
+    """Its title, or the first sentence of the message that it answers."""

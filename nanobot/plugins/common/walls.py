@@ -35,21 +35,25 @@ NO_NETWORK = NetworkAccess()
 
 
 class SandboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """The files and variables that a program sees: `folder`, in which it starts and may write, the
-    additional paths that it may `read` and `write`, at the same places as outside, and the system.
-    `empty` are private folders that are deleted with it, `home` is its HOME. `read_only` paths are
-    write-protected inside writable ones; `hidden` paths do not exist for it. The environment is
-    exactly `environment`.
-    """
+    """The files and variables that a program sees, in addition to the system. Paths are the same as
+    outside."""
 
     folder: Path | None = None
+    """It starts there, and may write there."""
     home: Path
+    """Its HOME."""
     read: tuple[Path, ...] = ()
+    """Further paths that it may read."""
     write: tuple[Path, ...] = ()
+    """Further paths that it may write."""
     empty: tuple[Path, ...] = ()
+    """Private folders that are deleted with it."""
     read_only: tuple[Path, ...] = ()
+    """Write-protected, inside writable ones."""
     hidden: tuple[Path, ...] = ()
+    """They do not exist for it."""
     environment: Mapping[str, str] = {}
+    """All of its environment."""
     network: NetworkAccess = NO_NETWORK
 
 

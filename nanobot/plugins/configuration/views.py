@@ -14,18 +14,19 @@ Source: TypeAlias = Literal["default", "file", "environment"]
 
 
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
-    """A key of the configuration with its effective value, secrets as ***. `source`: default, file
-    or environment, which overrides the file. `written`: the file's value, if it differs.
-    `applies`: when a change takes effect. `about` describes the key; `kind` is its type, with all
-    `choices`, or the range from `least` (excluded, if `above`) to `most`."""
+    """A key of the configuration with its effective value, secrets as ***."""
 
     key: str
     value: Any
     source: Source
+    """The environment overrides the file."""
     written: Any = None
+    """The file's value, if it differs."""
     applies: Applies = "restart"
+    """When a change takes effect."""
     about: Sentence = ""
     kind: Kind | Literal[""] = ""
+    """Its type, with all `choices`, or the range from `least` (excluded, if `above`) to `most`."""
     unit: str = ""
     choices: tuple[str, ...] = ()
     least: float | None = None

@@ -17,19 +17,21 @@ class PartView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model would be sent. `tokens` is the estimate of all `parts`, of the model's
-    `context_tokens`. `renewed`: the prompt would be renewed. `cut`: only the counts are here."""
+    """What a model would be sent."""
 
     session_key: str
     model: str
     context_tokens: int
     tokens: int
+    """The estimate of all `parts`, of the model's `context_tokens`."""
     renewed: bool
+    """The prompt would be renewed."""
     parts: tuple[PartView, ...]
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     messages: tuple[ChatMessage, ...] = ()
     cut: bool = False
+    """Only the counts are here."""
 
 
 def text_of(message: ChatMessage) -> str:

@@ -13,17 +13,19 @@ from nanobot.plugins.common.views import SessionView
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Selects conversations. `unread`: only those with unread messages. `find`: only those that
-    contain these words in their name or title, or in a message if the plugin `search` is on.
-    `once`: include single messages sent from the shell. `archived`: True lists only archived ones,
-    False excludes them, None lists both. `keys`: only these sessions (None: all).
-    """
+    """Selects conversations."""
 
     unread: bool = False
+    """Only those with unread messages."""
     find: str = ""
+    """Only those that contain these words in their name or title, or in a message if the plugin
+    `search` is on."""
     once: bool = False
+    """Also single messages sent from the shell."""
     archived: bool | None = False
+    """True lists only archived ones, False excludes them, None lists both."""
     keys: Collection[str] | None = None
+    """Only these sessions (None: all)."""
 
 
 class ConversationList(Protocol):

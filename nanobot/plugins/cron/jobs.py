@@ -15,10 +15,7 @@ from nanobot.text import WORDS, Sentence
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as shown to people. `rule`: its schedule in words. `times`: the next three, after a
-    change. `kind`: prompt (for the model) or message. `reason`: why the gateway paused it.
-    `question`: a question to the person who added it.
-    """
+    """A job as shown to people."""
 
     SHOWN: ClassVar[tuple[str, ...]] = (
         *("id", "state", "next_at", "schedule"),
@@ -32,6 +29,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     zone: str
     next_at: float | None
     kind: str
+    """A prompt (for the model) or a message."""
     text: str
     to: str
     session: str
@@ -40,9 +38,13 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     overlap: str
     created_at: float
     reason: Sentence
+    """Why the gateway paused it."""
     rule: str
+    """Its schedule in words."""
     times: tuple[float, ...] = ()
+    """The next three, after a change."""
     question: Sentence = ""
+    """A question to the person who added it."""
 
 
 def when(plan: Plan) -> Schedule:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from nanobot.errors import StoreUnwritable
-from nanobot.session.entries import payload_digest
+from nanobot.session.chain import payload_digest
 
 _LONGEST_NAME = 200
 

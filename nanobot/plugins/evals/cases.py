@@ -67,14 +67,16 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One condition on the answer. Exactly one of the keys is set, not counting `arguments`,
-    `before` and `after`, which belong to `called`.
-    """
+    """One condition on the answer. Exactly one of the keys is set, not counting those that belong
+    to another."""
 
     called: str = ""
     arguments: dict[str, Any] = {}
+    """Belongs to `called`."""
     before: str = ""
+    """Belongs to `called`."""
     after: str = ""
+    """Belongs to `called`."""
     never: str = ""
     contains: str = ""
     lacks: str = ""

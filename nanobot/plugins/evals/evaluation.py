@@ -21,9 +21,8 @@ _MOST_SHOWN = 4_000
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The plan of an evaluation. `judge`: "" for the configured model. `max_cost`: 0 for no limit
-    beyond the budgets. `models_from` and `judge_from`: what errors call the places that name them.
-    """
+    """The plan of an evaluation. `models_from` and `judge_from`: what errors call the places that
+    name them."""
 
     id: str
     at: float
@@ -32,7 +31,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     models: Sequence[str]
     runs: int
     judge: str = ""
+    """Empty: the configured model."""
     max_cost: float = 0.0
+    """0 for no limit beyond the budgets."""
     models_from: str = "models"
     judge_from: str = "judge"
 

@@ -59,19 +59,21 @@ class RecentMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatSituation(msgspec.Struct, frozen=True, kw_only=True):
-    """The situation in a chat, whose history is in `session_key`. `person`: who wrote last
-    (CHANNEL:ID). `spoke_at`: when. `active`: when a run last worked there. `said`: the assistant's
-    messages, oldest first, some with untrusted content (`tainted`). `gone`: why the chat is
-    unreachable.
-    """
+    """The situation in a chat, whose history is in `session_key`."""
 
     session_key: str
     person: str = ""
+    """Who wrote last, as CHANNEL:ID."""
     spoke_at: float | None = None
+    """When they did."""
     active: float | None = None
+    """When a run last worked there."""
     said: tuple[RecentMessage, ...] = ()
+    """The assistant's messages, oldest first."""
     tainted: bool = False
+    """Some of these messages have untrusted content."""
     gone: str = ""
+    """Why the chat is unreachable."""
 
 
 class ChatHistory(Protocol):

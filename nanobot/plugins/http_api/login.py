@@ -51,24 +51,26 @@ LOGOUT = RouteDescription(
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """The logged-in person. `person` is their name, "" if unknown. `session` is their conversation;
-    `own` is the prefix of other conversations that they may start, "" if they may not.
-    `everything`: they see the conversations of others, too. `operations` are the operations that
-    they may call, each with the arguments that they may pass. A browser sends `csrf` as
-    X-CSRF-Token with every change. `page` identifies the current files of the page: a page loaded
-    from other files has to reload. `views` are the views that plugins add."""
+    """The logged-in person. A browser sends `csrf` as X-CSRF-Token with every change. `page`
+    identifies the current files of the page: a page loaded from other files has to reload."""
 
     name: str
     person: str
+    """Their name, "" if unknown."""
     role: Role
     session: str
+    """Their conversation."""
     own: str
+    """The prefix of other conversations that they may start, "" if they may not."""
     everything: bool
+    """They see the conversations of others, too."""
     operations: dict[str, tuple[str, ...]]
+    """The operations that they may call, each with the arguments that they may pass."""
     expires_at: float | None
     csrf: str
     page: str
     views: list[PluginPage] = []
+    """The views that plugins add."""
 
 
 def _cookie_path(request: web.Request) -> str:

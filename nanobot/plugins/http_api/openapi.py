@@ -27,6 +27,7 @@ from nanobot.plugins.common.http.route_description import (
 from nanobot.plugins.common.http.wire import QUIET
 from nanobot.plugins.http_api.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.plugins.http_api.descriptions import DESCRIPTIONS
+from nanobot.plugins.http_api.field_descriptions import add_descriptions
 from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -164,6 +165,7 @@ class _Schemas:
         schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
         self._schemas = {id(each): schema for each, schema in zip(types, schemas, strict=True)}
         self._types = types  # whose ids these are
+        add_descriptions(components, types)
         exact = with_all_fields(components, answers, taken)
         exact |= {"EntryView": by_kind(exact["EntryView"], _REFERENCE)}
         self.components = {name: _tidy(schema) for name, schema in exact.items()}

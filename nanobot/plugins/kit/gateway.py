@@ -89,12 +89,7 @@ class Brought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a test gateway. With `received` it fetches the files of a channel that
-    supports them, in threads and to the disk. `types` of background runs are added to `agent`; with
-    `spawn` there is the tool. With `receipts` a message that a run sends has its receipt as its
-    result. `sharing`: other processes work on the same store. `companions`: the plugins whose
-    companions the channel has. `brings`: what plugins would add; `hooks`: and to transactions.
-    """
+    """The options of a test gateway."""
 
     settings: RunSettings = RunSettings()
     persona: PromptBuilder = PromptBuilder(Path("/nonexistent"))
@@ -106,18 +101,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Callable[[StoreContext], CallLedger] | None = None
     quiet: Callable[[StoreContext], NotificationLimiter] | None = None
     hooks: Callable[[StoreContext], StoreHooks] = lambda _: StoreHooks()
+    """What plugins would add to transactions."""
     policy: SessionPolicy = "chat"
     lane_limit: int = 50
     capacity: Capacity = Capacity()
     hosting: Hosting = Hosting()
     sharing: Callable[[Database, StoreContext], Sharing] | None = None
+    """Other processes work on the same store."""
     companions: tuple[str, ...] = ("code_files", "missed_reactions", "progress")
+    """The plugins whose companions the channel has."""
     received: Received | None = None
+    """With it, files of a channel that supports them are fetched, in threads and to the disk."""
     max_attachment: int = 20_000_000
     types: tuple[AnyRunType, ...] = ()
+    """Types of background runs in addition to `agent`."""
     spawn: bool = False
+    """There is the tool."""
     receipts: bool = True
+    """A message that a run sends has its receipt as its result."""
     brings: Callable[[FakeGateway], Brought] = lambda _: Brought()
+    """What plugins would add."""
     before: Callable[[FakeGateway], Before] = lambda _: Stages()
     check: Check | None = None
 

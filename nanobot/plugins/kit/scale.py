@@ -77,17 +77,19 @@ RULES: dict[Grade, dict[str, str]] = {
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """An adapter's description of itself: `manifest.toml` in its package.
 
-    `platform`: its name for people. `api`: the version of the platform's API that it was built for;
-    `source`: that API's documentation; `read_on`: when it was last read. `owner`: the maintainer.
     Each rule is in one of three tables: `done` names the tests that show it, `exempt` the reason
-    why it does not apply, `open` the missing work. A rule without a table is open.
-    """
+    why it does not apply, `open` the missing work. A rule without a table is open."""
 
     platform: str
+    """Its name for people."""
     api: str
+    """The version of the platform's API that it was built for."""
     source: str
+    """That API's documentation."""
     read_on: date
+    """When it was last read."""
     owner: str
+    """The maintainer."""
     done: dict[str, list[str]] = {}
     exempt: dict[str, str] = {}
     open: dict[str, str] = {}

@@ -27,14 +27,16 @@ _CODE = frozenset(
 
 
 class ServerPlace(NamedTuple):
-    """`folder` has a subfolder for each server's program; models write to `workspace`. Programs run
-    within `walls`; files in the workspace named in `protected` are read-only.
-    """
+    """Where the programs of servers run."""
 
     folder: Path
+    """It has a subfolder for each server's program."""
     workspace: Path
+    """Models write there."""
     walls: Walls = NoWalls()
+    """Programs run within them."""
     protected: tuple[str, ...] = ()
+    """Files in the workspace that are read-only for them."""
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The part of our environment that programs get, without search paths that lead into the

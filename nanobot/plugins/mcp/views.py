@@ -13,17 +13,18 @@ from nanobot.tools.base import AnyTool
 
 
 class ServerView(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as shown to people. `state`: disabled, off (no gateway serves here), connecting,
-    connected or failed; `error` is the reason. `where` is its command or URL. `waiting`: the number
-    of its tools that an owner has to accept.
-    """
+    """A server as shown to people."""
 
     name: str
     state: str
+    """disabled, off (no gateway serves here), connecting, connected or failed."""
     tools: int
     waiting: int
+    """The number of its tools that an owner has to accept."""
     where: str
+    """Its command or URL."""
     error: Sentence
+    """Why it failed."""
 
 
 class Servers:

@@ -21,17 +21,19 @@ _TOOL_LINE = 80
 
 
 class RunInProgress(msgspec.Struct, kw_only=True):
-    """An active run, with its start by the monotonic clock. `reply_key`: the key of its future
-    answer, empty if its caller takes the answer. `reply_to`: the message that it answers. `tool`:
-    its current call, as text for people. `steps`: its texts and calls so far."""
+    """An active run, with its start by the monotonic clock."""
 
     run_id: str
     address: Address
     reply_key: str
+    """The key of its future answer, empty if its caller takes the answer."""
     reply_to: str | None = None
+    """The message that it answers."""
     since: float
     tool: str = ""
+    """Its current call, as text for people."""
     steps: list[Step] = []
+    """Its texts and calls so far."""
     calls: dict[str, int] = {}
 
     def called(self, key: str, line: str) -> None:

@@ -22,7 +22,7 @@ from nanobot.plugins.proof.format import (
 from nanobot.plugins.proof.redaction import Redaction
 from nanobot.plugins.proof.store.log_rows import LogPages, Place, Row
 from nanobot.plugins.proof.untold import Untold
-from nanobot.session.entries import link_hash, payload_digest
+from nanobot.session.chain import link_hash, payload_digest
 
 
 class Exported(msgspec.Struct, kw_only=True):

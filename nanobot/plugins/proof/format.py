@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.session.entries import ChainLink
+from nanobot.session.chain import ChainLink
 
 FORMAT = "nanobot-log"
 VERSION = 1
@@ -34,9 +34,7 @@ class ExportHead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class ExportedEntry(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """An entry. `digest` and `salt` are base64, `hash` is hex, `payload` is the stored text.
-    `withheld`: why the payload is not there: erased from the log, or left out of this export.
-    """
+    """An entry."""
 
     session_key: str
     seq: int
@@ -44,10 +42,15 @@ class ExportedEntry(
     kind: str
     at: float
     digest: str
+    """In base64."""
     hash: str
+    """In hexadecimal."""
     salt: str = ""
+    """In base64."""
     payload: str = ""
+    """The stored text."""
     withheld: Withheld = ""
+    """Why the payload is not there: erased from the log, or left out of this export."""
 
     def link(self) -> ChainLink:
         """What the chain hashes of it. Raises ValueError for a digest that is not base64."""

@@ -23,7 +23,7 @@ from nanobot.plugins.proof.format import (
     line,
 )
 from nanobot.plugins.proof.untold import Untold
-from nanobot.session.entries import GENESIS, link_hash, payload_digest
+from nanobot.session.chain import GENESIS, link_hash, payload_digest
 from nanobot.text import pattern
 
 _LONGEST = 256 * 1024 * 1024
@@ -37,18 +37,21 @@ class ExportBroken(StoreCorrupt):
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """An export in which everything fits. `first` and `last`: the numbers of its first and last
-    entry; `head`: the hash of the last one. `proven`: the last entry that the given head proves; 0
-    without one. `erased` and `redacted`: how many contents are not in it.
-    """
+    """An export in which everything fits."""
 
     session_key: str
     first: int
+    """The number of its first entry."""
     last: int
+    """That of its last entry."""
     head: str
+    """The hash of its last entry."""
     proven: int
+    """The last entry that the given head proves; 0 without one."""
     redacted: int
+    """How many contents were left out of it."""
     erased: int
+    """How many contents were erased."""
 
 
 def head_of(text: str) -> bytes | None:

@@ -28,17 +28,18 @@ class ReplayDiffers(NanobotError):
 
 
 class ReplayView(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of replaying a session. `requests`: how many were rebuilt. `compared`: how many of
-    these have their digest in the log. `steps`: how many were decided again. `skipped`: what could
-    not be compared, and why.
-    """
+    """The result of replaying a session."""
 
     session_key: str
     runs: int
     requests: int
+    """How many requests were rebuilt."""
     compared: int
+    """How many of these have their digest in the log."""
     steps: int
+    """How many steps were decided again."""
     skipped: tuple[str, ...] = ()
+    """What could not be compared, and why."""
 
 
 def _text(views: list[ReplayView], _: Now) -> Sentence:

@@ -51,15 +51,17 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a replay. `requests`: digests of requests by entry; `compared`: those with a
-    digest in the log; `steps`: entries that the step function had to produce; `skipped`: the
-    entries that were not compared, with reasons."""
+    """The result of a replay."""
 
     runs: int = 0
     requests: dict[int, str] = {}
+    """Digests of requests by entry."""
     compared: int = 0
+    """Those with a digest in the log."""
     steps: int = 0
+    """Entries that the step function had to produce."""
     skipped: tuple[str, ...] = ()
+    """The entries that were not compared, with reasons."""
     difference: Difference | None = None
 
 

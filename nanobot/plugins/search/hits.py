@@ -9,21 +9,21 @@ import msgspec
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A search hit: a message of a session, with the sentence around the match split into `before`,
-    `match` and `after`. `seq` is its log entry; `by` is the person who said it, "" for the
-    assistant. To get the next page, ask for hits before `id`.
-    """
+    """A search hit: a message of a session, with the sentence around the match split in three."""
 
     SHOWN: ClassVar[tuple[str, ...]] = ("session_key", "title", "at", "sentence")
 
     id: int
+    """To get the next page, ask for hits before it."""
     session_key: str
     title: str
     seq: int
+    """Its log entry."""
     run_id: str
     at: float
     kind: str
     by: str
+    """The person who said it, "" for the assistant."""
     before: str
     match: str
     after: str

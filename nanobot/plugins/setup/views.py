@@ -8,15 +8,17 @@ from nanobot.text import Sentence
 
 
 class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that is known by name. `local`: a server for local models; `has_key`: a key is
-    configured, or in the environment; `model`: its default model."""
+    """A provider that is known by name."""
 
     name: str
     title: str
     model: str
+    """Its default model."""
     api_base: str
     local: bool
+    """A server for local models."""
     has_key: bool
+    """A key is configured, or in the environment."""
 
 
 class FoundModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +52,7 @@ class ChannelField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed type of channel. `person` describes the ids of people there; `only` is the only
-    possible id. `knock`: how an owner sends the first message ({bot}: the bot's name there), for
-    `channels meet`; "": the type cannot wait for a message. `broken`: why it does not work.
-    `grade`: its grade on the quality scale; "": none."""
+    """An installed type of channel. `person` describes the ids of people there."""
 
     name: str
     title: str
@@ -62,23 +61,30 @@ class ChannelTypeView(msgspec.Struct, frozen=True, kw_only=True):
     person: Sentence
     fields: list[ChannelField]
     only: str = ""
+    """The only possible id."""
     knock: Sentence = ""
+    """How an owner sends the first message ({bot}: the bot's name there), for `channels meet`; "":
+    the type cannot wait for a message."""
     broken: Sentence = ""
+    """Why it does not work."""
     grade: str = ""
+    """Its grade on the quality scale; "": none."""
 
 
 class ConnectedChannel(msgspec.Struct, frozen=True, kw_only=True):
     """A channel that its platform accepted and that is now in the configuration: the bot's name
-    there, and the missing rights. `owned`: it has an owner. `greeted`: the owner got a message
-    there that it is set up; `refused`: why that message failed."""
+    there, and the missing rights."""
 
     name: str
     who: str
     lacking: Sentence
     file: str
     owned: bool = False
+    """It has an owner."""
     greeted: bool = False
+    """The owner got a message there that it is set up."""
     refused: Sentence = ""
+    """Why that message failed."""
 
 
 class MetPerson(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,16 +8,17 @@ from nanobot.plugins.shell.words import Word
 
 
 class ProgramCall(msgspec.Struct, frozen=True):
-    """A program that is run. `fed`: the programs whose output it reads or gets as words. `input`:
-    the text it reads, if the line itself contains it. `writes`: the files it is redirected to.
-    `reads`: the files it is fed from.
-    """
+    """A program that is run."""
 
     words: tuple[Word, ...]
     writes: tuple[Word, ...] = ()
+    """The files it is redirected to."""
     fed: tuple[ProgramCall, ...] = ()
+    """The programs whose output it reads or gets as words."""
     input: str = ""
+    """The text it reads, if the line itself contains it."""
     reads: tuple[Word, ...] = ()
+    """The files it is fed from."""
 
     @property
     def name(self) -> str:

@@ -48,10 +48,7 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """One skill. `lacking`: those of its `needs` that this machine does not meet. `wrong`: why the
-    skill cannot be read at all. `files`: the other files of its folder. A `disabled` skill is not
-    shown to the model.
-    """
+    """One skill. A `disabled` skill is not shown to the model."""
 
     name: str
     description: str = ""
@@ -60,9 +57,12 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     body: str = ""
     path: str
     files: tuple[str, ...] = ()
+    """The other files of its folder."""
     needs: Needs = Needs()
     lacking: tuple[Sentence, ...] = ()
+    """Those of its `needs` that this machine does not meet."""
     wrong: Sentence = ""
+    """Why the skill cannot be read at all."""
     disabled: bool = False
 
     @property
@@ -74,22 +74,22 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillView(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as listed for people. `state` is disabled, ready, lacking or broken; `why` is the
-    missing requirement, the error, or that a change waits for the next start; `source` is bundled
-    or workspace. `text` is its page, if a single skill is shown.
-    """
+    """A skill as listed for people."""
 
     SHOWN: ClassVar[tuple[str, ...]] = ("name", "state", "description", "why", "always", "source")
 
     name: str
     state: Annotated[str, Meta(extra={WORDS: ("disabled", "ready", "lacking", "broken")})]
     source: str
+    """bundled or workspace."""
     always: bool
     description: str
     why: Sentence
+    """The missing requirement, the error, or that a change waits for the next start."""
     path: str
     files: tuple[str, ...]
     text: str = ""
+    """Its page, if a single skill is shown."""
 
 
 class Skills:

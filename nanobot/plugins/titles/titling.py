@@ -35,15 +35,16 @@ no quotation marks, no full stop, no secrets such as passwords or keys."""
 
 
 class Untitled(msgspec.Struct, frozen=True, kw_only=True):
-    """An answered conversation without a given title. `question` and `answer` cover its entries to
-    `upto`; `model`: the one chosen there."""
+    """An answered conversation without a given title."""
 
     session_key: str
     run_id: str
     upto: int
+    """The entry up to which the texts below go."""
     question: str
     answer: str
     model: str | None
+    """The one chosen there."""
 
 
 class Titles(Protocol):

@@ -35,11 +35,7 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """The current state. `waiting` messages have no run yet, `owed` answers are unsent; the oldest
-    are `oldest_waiting` and `oldest_owed` seconds old. Only owners see figures about other people.
-    `loop_lag_ms`: how late a timer of the gateway was at most, within the requested seconds;
-    `store_ms`: the time of this query of the store, including the wait for the `store_queue` units
-    before it. `tokens_a_minute`, `cost_today`: null while no plugin counts them."""
+    """The current state. Only owners see figures about other people."""
 
     at: float
     serving: bool
@@ -47,16 +43,24 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[LiveRun] = []
     more_runs: bool = False
     waiting: int = 0
+    """Messages without a run."""
     oldest_waiting: float | None = None
+    """Age of the oldest of them, in seconds."""
     owed: int = 0
+    """Unsent answers."""
     oldest_owed: float | None = None
+    """Age of the oldest of them, in seconds."""
     dead: int = 0
     sessions: int = 0
     channels: dict[str, str] = {}
     tokens_a_minute: int | None = 0
+    """null while no plugin counts them."""
     cost_today: float | None = 0.0
+    """null while no plugin counts it."""
     loop_lag_ms: float = 0.0
+    """How late a timer of the gateway was at most, within the requested seconds."""
     store_ms: float = 0.0
+    """The time of this query of the store, including the wait for the units before it."""
     store_queue: int = 0
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced, RowUnreadable
 from nanobot.session import entries as log
+from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
@@ -72,7 +73,7 @@ def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, te
             "title": title_of(text),
             "created_at": now,
             "updated_at": now,
-            "head_hash": log.GENESIS,
+            "head_hash": GENESIS,
         }
         insert_ignore(connection, _s, values)
 
@@ -125,12 +126,12 @@ def append(
         seq += 1
         payload = log.encode(body)
         salt = writer.ids.salt()
-        digest = log.payload_digest(salt, payload)
+        digest = payload_digest(salt, payload)
         kind = log.kind_of(body)
-        link = log.ChainLink(
+        link = ChainLink(
             session_key=lane.session_key, seq=seq, run_id=run_id, kind=kind, at=now, digest=digest
         )
-        chain = log.link_hash(chain, link)
+        chain = link_hash(chain, link)
         rows.append(
             {
                 "session_key": lane.session_key,

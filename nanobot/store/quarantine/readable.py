@@ -16,6 +16,7 @@ from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.session import approvals, entries
+from nanobot.session.chain import GENESIS
 from nanobot.session.provenance import Provenance
 from nanobot.session.run_types import Report
 from nanobot.session.runs import PromptSnapshot, RunUsage
@@ -163,8 +164,8 @@ def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
         return _bad_number(column, at, raw, now)
     if raw.kind == "text":
         return _bad_text(at, raw)
-    if at in _HASHES and len(raw.data) != len(entries.GENESIS):
-        return f"a hash has {len(entries.GENESIS)} bytes and this has {len(raw.data)}"
+    if at in _HASHES and len(raw.data) != len(GENESIS):
+        return f"a hash has {len(GENESIS)} bytes and this has {len(raw.data)}"
     decode = _DECODED.get(at)
     found = None if decode is None else _tried(column.name, decode, raw.data)
     return "" if found is None else found.reason
@@ -228,7 +229,7 @@ class PlainCheck:
             or any(row[n] is None for n in self._required)
             or any(row[n] is not None and abs(row[n]) > _LARGEST for n in self._times)
             or any(row[n] is not None and row[n] > now + most for n, most in self._leases)
-            or any(len(row[n]) != len(entries.GENESIS) for n in self._hashes)
+            or any(len(row[n]) != len(GENESIS) for n in self._hashes)
             or any(row[n] is not None and row[n] not in words for n, words in self._choices)
             or any(row[n] is not None and _tried("", read, row[n]) for n, read in self._decoded)
         )

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.session import entries as log_entries
+from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.journal import log
@@ -81,16 +82,16 @@ def _end_of(connection: sa.Connection, key: Raw) -> tuple[int, bytes]:
         query = query.where(sa.func.typeof(_e.c.seq) == "integer")
     last = connection.scalar(query)
     if last is None:
-        return 0, log_entries.GENESIS
+        return 0, GENESIS
     number = Raw("integer", str(last).encode())
     (entry,) = raw.read(connection, _e, raw.where(connection, {"session_key": key, "seq": number}))
     found = entry["hash"].data
-    size = len(log_entries.GENESIS)
+    size = len(GENESIS)
     return last, found if entry["hash"].kind == "blob" and len(found) == size else bytes(size)
 
 
 def _of_entry() -> dict[str, Any]:
-    nothing = bytes(len(log_entries.GENESIS))
+    nothing = bytes(len(GENESIS))
     return {
         "run_id": "",
         "kind": "post",

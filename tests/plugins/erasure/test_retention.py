@@ -16,7 +16,7 @@ from nanobot.plugins.erasure.archives import ArchivedEntry, Archives
 from nanobot.plugins.erasure.store import retention
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.erasure.store.retention import Retention
-from nanobot.session import entries as log_entries
+from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.session.entries import ErasedEntry
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
@@ -64,12 +64,12 @@ async def grown(home: Home, first: int = 0, last: int = 3) -> None:
 
 def chained(archive: list[ArchivedEntry]) -> bytes:
     """The chain over an archive that begins with the log."""
-    chain = log_entries.GENESIS
+    chain = GENESIS
     for entry in archive:
         payload, salt = base64.b64decode(entry.payload), base64.b64decode(entry.salt)
         digest = base64.b64decode(entry.digest)
-        assert not payload or log_entries.payload_digest(salt, payload) == digest
-        link = log_entries.ChainLink(
+        assert not payload or payload_digest(salt, payload) == digest
+        link = ChainLink(
             session_key=entry.session_key,
             seq=entry.seq,
             run_id=entry.run_id,
@@ -77,7 +77,7 @@ def chained(archive: list[ArchivedEntry]) -> bytes:
             at=entry.at,
             digest=digest,
         )
-        chain = log_entries.link_hash(chain, link)
+        chain = link_hash(chain, link)
         assert chain == base64.b64decode(entry.hash)
     return chain
 

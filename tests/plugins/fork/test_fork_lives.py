@@ -29,7 +29,8 @@ from nanobot.plugins.fork.plan import CannotFork, ForkRequest
 from nanobot.plugins.fork.service import Forks
 from nanobot.plugins.fork.store import SqlForks
 from nanobot.plugins.replay.replaying import prompts_of, replayed
-from nanobot.session.entries import GENESIS, ForkEntry, ReplyEntry, ToolResultEntry
+from nanobot.session.chain import GENESIS
+from nanobot.session.entries import ForkEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.database import schema
 from nanobot.store.plugin_tables import migrate_plugin
 from nanobot.testing import gateway

@@ -16,7 +16,7 @@ from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.plugins.proof.format import ExportedEntry
 from nanobot.plugins.proof.redaction import Redaction
 from nanobot.plugins.proof.verifying import ExportBroken, head_of
-from nanobot.session.entries import link_hash, payload_digest
+from nanobot.session.chain import link_hash, payload_digest
 from tests.plugins.proof.logs import KEY, Log, found, replied, said, verified
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)

@@ -26,19 +26,20 @@ class Attach(msgspec.Struct, frozen=True, tag="attach", tag_field="op"):
 
 
 class Say(msgspec.Struct, frozen=True, tag="say", tag_field="op"):
-    """A message. The same `key` is accepted only once. `attended`: a person is present who can be
-    asked for approval; if not, the message gets a separate run, with `key` as its id. `images` are
-    absolute paths of attached pictures: any client that may open this socket may read every file
-    that this process can. `files` are those whose content is in the text; `outside`: the text
-    contains something that no person typed.
-    """
+    """A message. The same `key` is accepted only once."""
 
     text: str
     key: str
     attended: bool = True
+    """A person is present who can be asked for approval; if not, the message gets a separate run,
+    with `key` as its id."""
     images: tuple[str, ...] = ()
+    """Absolute paths of attached pictures: any client that may open this socket may read every file
+    that this process can."""
     files: tuple[str, ...] = ()
+    """Those whose content is in the text."""
     outside: bool = False
+    """The text contains something that no person typed."""
 
 
 class Displayed(msgspec.Struct, frozen=True, tag="shown", tag_field="op"):
@@ -73,16 +74,15 @@ class AbortRun(msgspec.Struct, frozen=True, tag="abort", tag_field="op"):
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="op"):
-    """Attached. `model` is a line about the current model, or about its problem. `gateway`: it
-    serves until it is stopped; otherwise a terminal serves, only until its person leaves. The
-    session's log had `entries` entries before, the last of them written at `changed_at` (unix
-    seconds).
-    """
+    """Attached. The session's log had `entries` entries before, the last of them written at
+    `changed_at` (unix seconds)."""
 
     pid: int
     session: str
     model: str
+    """A line about the current model, or about its problem."""
     gateway: bool = True
+    """It serves until it is stopped; otherwise a terminal serves, only until its person leaves."""
     entries: int = 0
     changed_at: float = 0.0
 
@@ -142,14 +142,15 @@ class Aborted(msgspec.Struct, frozen=True, tag="aborted", tag_field="op"):
 
 
 class Refusal(msgspec.Struct, frozen=True, tag="refused", tag_field="op"):
-    """The request was invalid, or could not be performed. `key`: the message it was about. `code`
-    is the exit code for a command that made the request, `error` the kind of error.
-    """
+    """The request was invalid, or could not be performed."""
 
     text: str
     key: str = ""
+    """The message it was about."""
     code: int = 1
+    """The exit code for a command that made the request."""
     error: str = ""
+    """The kind of error."""
 
 
 Request: TypeAlias = Attach | Say | Displayed | CallOperation | StartRun | AbortRun

@@ -22,19 +22,20 @@ _LONG = 32
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """An authenticated caller. `name` names the credential. `by` identifies the caller to the
-    gateway; for a browser, it is the token that it logged in with. `person` is the person's name,
-    "" if unknown. `csrf` is the token that their page has to send with every change; "" if the
-    credential was not a cookie.
-    """
+    """An authenticated caller. `by` identifies the caller to the gateway; for a browser, it is the
+    token that it logged in with."""
 
     name: str
+    """Names the credential."""
     role: Role
     kind: Literal["token", "browser"]
     by: str
     expires_at: float | None = None
     csrf: str = ""
+    """The token that their page has to send with every change; "" if the credential was not a
+    cookie."""
     person: str = ""
+    """The person's name, "" if unknown."""
 
 
 class Credentials(Protocol):

@@ -11,20 +11,22 @@ from nanobot.text import Sentence
 
 
 class PluginPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a plugin adds to the page; `script` is the path of its module, `style` that of
-    its stylesheet ("": it has none), `texts` those of the modules with its texts, by language.
-    `place`: where it is shown; `order`: its place in the menu; `needs`: the operation that a person
-    must be allowed to use (empty: it is for owners)."""
+    """A view that a plugin adds to the page."""
 
     name: str
     title: Sentence
     icon: str
     script: str
+    """The path of its module."""
     style: str = ""
+    """That of its stylesheet; "": it has none."""
     texts: dict[str, str] = {}
     place: Place = "menu"
+    """Where it is shown."""
     needs: str = ""
+    """The operation that a person must be allowed to use (empty: it is for owners)."""
     order: int = 100
+    """Its place in the menu."""
 
 
 class Frontend:

@@ -36,29 +36,29 @@ class ByOtherRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """A route that is not an operation. `answers` are the forms of its response by media type,
-    `takes` those of its body; `query` and `headers` are structs of its further inputs; `refusals`
-    are the statuses of errors, in addition to those of every route; those of `own_refusals` have
-    the form `refusal`. `errors`: the form of all others, if it is not the usual one; its name ends
-    with Error. `websocket`: the messages in each direction.
-    """
+    """A route that is not an operation."""
 
     method: str
     path: str
     name: str
     summary: str
     answers: Mapping[str, Media] = {}
+    """The forms of its response, by media type."""
     status: int = 200
     also: Mapping[int, str] = {}
     takes: Mapping[str, Media] = {}
     query: Any = None
     headers: Any = None
     refusals: tuple[int, ...] = ()
+    """The statuses of errors, in addition to those of every route."""
     own_refusals: tuple[int, ...] = ()
+    """Those of them that have the form `refusal`."""
     refusal: Any = None
     errors: Any = None
+    """The form of all others, if it is not the usual one; its name ends with Error."""
     open: bool = False
     websocket: Mapping[str, Any] = {}
+    """The messages in each direction."""
 
     @property
     def form(self) -> str:

@@ -34,44 +34,50 @@ _TIME = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The action of a job. `text` goes to the model, in a session of the job (`own`: each run
-    starts fresh) or in the chat's session; with `send` it is posted to the chat unchanged.
-
-    `schedule` and `zone` determine the times, counted from `anchor`; the plugin that fires jobs by
-    the clock can read them. `misfire`: what happens to
-    times that passed while no gateway ran (`run_all`: at most `window` seconds back). `overlap`:
-    what happens if the previous run is still going. `jitter`: delay each run by up to this many
-    seconds. `waiting`: how many runs may be queued. `retries`: how often a failed run is repeated.
-    `post`: the answer of a run in its own session is posted to the chat. `depth`: how many jobs led
-    to this one. `by`: who asked for it, as CHANNEL:ID. `here`: whether it posts to the chat it was
-    asked for in.
-    """
+    """The action of a job."""
 
     name: str
     schedule: str
+    """Its times, as the plugin that fires jobs by the clock can read them."""
     zone: str
+    """The time zone of the schedule."""
     anchor: float
+    """From when its times are counted."""
     text: str
+    """For the model, or for the chat."""
     address: Address
     session_key: str
     sender_id: str
     role: Role
     by: str = ""
+    """Who asked for it, as CHANNEL:ID."""
     here: bool = False
+    """Whether it posts to the chat it was asked for in."""
     send: bool = False
+    """The text is posted to the chat unchanged."""
     session: Literal["own", "chat"] = "own"
+    """Where the model gets the text: in the job's session, where each run starts fresh, or in the
+    chat's."""
     options: RunOptions = msgspec.field(default=RunOptions(), name="terms")
     misfire: Misfire = "run_once"
+    """What happens to times that passed while no gateway ran (`run_all`: at most `window` seconds
+    back)."""
     window: float = 86_400.0
     overlap: Overlap = "skip"
+    """What happens if the previous run is still going."""
     waiting: int = MOST_WAITING
+    """How many runs may be queued."""
     post: bool = True
+    """The answer of a run in its own session is posted to the chat."""
     jitter: float = 0.0
+    """Delay each run by up to this many seconds."""
     expires_at: float | None = None
     retries: int = 0
+    """How often a failed run is repeated."""
     tainted: bool = False
     label: str = ""
     depth: int = 0
+    """How many jobs led to this one."""
     origin: Origin = Origin.CRON
 
     @property
@@ -86,31 +92,32 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored plan. `next_at`: when its schedule is due next. `reason`: why the gateway paused it.
-    If not `readable`, only its name, chat and owner are known.
-    """
+    """A stored plan. If not `readable`, only its name, chat and owner are known."""
 
     id: int
     state: State
     next_at: float | None
+    """When its schedule is due next."""
     created_at: float
     plan: Plan
     reason: Sentence = ""
+    """Why the gateway paused it."""
     readable: bool = True
 
 
 class Fired(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a method: sessions with new work, chats with new messages to send, and runs
-    that were ended. `next_due`: when there is work again. `more`: the call did only part of the
-    work. `watched`: sessions with unfinished runs of jobs.
-    """
+    that were ended."""
 
     wakes: tuple[str, ...] = ()
     owes: tuple[Address, ...] = ()
     stopped: tuple[Run, ...] = ()
     next_due: float | None = None
+    """When there is work again."""
     more: bool = False
+    """The call did only part of the work."""
     watched: frozenset[str] = frozenset()
+    """Sessions with unfinished runs of jobs."""
 
     def then(self, later: Fired) -> Fired:
         return Fired(

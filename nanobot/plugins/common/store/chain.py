@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
 from nanobot.session import entries as log
+from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import one_snapshot
 
@@ -36,7 +37,7 @@ class ChainState(msgspec.Struct, frozen=True):
 
     key: str
     head: bytes | None = None
-    link: bytes = log.GENESIS
+    link: bytes = GENESIS
     count: int = 0
     missing: frozenset[int] = frozenset()
     contains_head: bool = False
@@ -86,16 +87,16 @@ def continued(connection: sa.Connection, state: ChainState, rows: int) -> ChainS
         if missing:
             raise StoreCorrupt(f"entry {min(missing)} of {key} was emptied without saying so")
         kept = connection.scalar(_HEAD_HASH, {"k": key})
-        if chain != (log.GENESIS if kept is None else bytes(kept)):
+        if chain != (GENESIS if kept is None else bytes(kept)):
             raise StoreCorrupt(f"the log of {key} was cut: its last entry is missing")
     return ChainState(key, state.head, chain, count, frozenset(missing), seen, ended)
 
 
 def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
     """The chain extended by one row; its payload must be unmodified."""
-    if row.payload is not None and log.payload_digest(row.salt or b"", row.payload) != row.digest:
+    if row.payload is not None and payload_digest(row.salt or b"", row.payload) != row.digest:
         raise StoreCorrupt(f"entry {row.seq} of {key} was changed after it was written")
-    link = log.ChainLink(
+    link = ChainLink(
         session_key=key,
         seq=row.seq,
         run_id=row.run_id,
@@ -103,7 +104,7 @@ def _following(chain: bytes, key: str, row: sa.Row[*tuple[Any, ...]]) -> bytes:
         at=row.at,
         digest=bytes(row.digest),
     )
-    return log.link_hash(chain, link)
+    return link_hash(chain, link)
 
 
 def _untold(missing: set[int], payload: bytes) -> set[int]:

@@ -12,8 +12,8 @@ from nanobot import errors
 from nanobot.errors import RowUnreadable, UsageError
 from nanobot.messages import RunOptions
 from nanobot.plugins.fork.plan import BEGIN, LEFT_OUT, CannotFork, ForkPlan, ForkRequest, Source
+from nanobot.session.chain import GENESIS
 from nanobot.session.entries import (
-    GENESIS,
     Body,
     Entry,
     ModelCallEntry,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId
-from nanobot.session.entries import GENESIS
+from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
 from nanobot.store.verbs import SqlStore, bare_verb
 

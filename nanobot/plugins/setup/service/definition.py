@@ -18,17 +18,18 @@ _SPARE_SECONDS = 30
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway of one home. `command` starts it; `writable` are the folders it writes to;
-    `environment` is a file of KEY=VALUE lines. `user`: the user of a system service.
-    """
+    """The gateway of one home. `command` starts it."""
 
     home: Path
     command: tuple[str, ...]
     writable: tuple[Path, ...]
+    """The folders it writes to."""
     environment: Path
+    """A file of KEY=VALUE lines."""
     path: str
     drain_seconds: float
     user: str = ""
+    """The user of a system service."""
 
     def unit(self) -> str:
         """The systemd unit. Raises ConfigError for a path that a unit cannot contain."""

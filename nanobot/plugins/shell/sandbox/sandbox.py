@@ -37,17 +37,18 @@ Walls = Literal["all", "files", "none"]
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a command. `output` is stdout and stderr in order, without `dropped` bytes in
-    the middle. `exit_code` is None if it was killed because it `timed_out` or `flooded`. `refused`:
-    the hosts to which it was denied access, as entries of a HostList.
-    """
+    """The result of a command."""
 
     output: str
+    """stdout and stderr in order."""
     dropped: int
+    """Bytes that are missing in the middle."""
     exit_code: int | None
+    """None if it was killed because it `timed_out` or `flooded`."""
     timed_out: bool = False
     flooded: bool = False
     refused: tuple[str, ...] = ()
+    """The hosts to which it was denied access, as entries of a HostList."""
 
 
 class Sandbox:
