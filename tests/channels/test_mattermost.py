@@ -281,6 +281,15 @@ async def test_without_an_address_choices_are_written_out(b: Bench) -> None:
     await other.close()
 
 
+async def test_where_no_request_can_arrive_there_are_no_buttons(b: Bench) -> None:
+    settings = {"url": "https://x.org", "token": "t" * 26, "callback_url": "http://10.0.0.2:8765"}
+    channel = open_channel("mattermost", settings)
+    question = OutboundMessage(address=b.dm, text="May I?", key="q", choices=YES_NO)
+    assert not channel.capabilities.buttons
+    assert "- Approve: `/approve 7`" in channel.render(question)[0].text
+    await channel.close()
+
+
 # What goes out
 
 
