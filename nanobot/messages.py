@@ -194,14 +194,14 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     seconds by the platform's clock.
 
     `reply_to`: message_id of the message it replies to; `quote`: that message's text. `edit_of`:
-    dedupe_key of the message that this is a new version of. `pressed`: a button was pressed, and
-    `text` is its value. `reaction`: `text` is the emoji that a person added to the message
-    `reply_to`. `group`: several people read the chat; `addressed`: it is for the bot (a mention, a
-    reply to it, or a private chat). `unseen`: only its sender sees it, like commands of some
-    platforms. `tainted`: not all of it is the sender's words. `command`: set by the gateway, for
-    messages that no model answers. `label`: see nanobot.labels. `kept`: what the gateway kept of
-    the request that brought it (nanobot.propagation). `language`: the sender's, as the platform
-    names it ("zh-hans").
+    dedupe_key of the message that this is a new version of, or, if `deleted`, that was deleted.
+    `pressed`: a button was pressed, and `text` is its value. `reaction`: `text` is the emoji that a
+    person added to the message `reply_to`. `group`: several people read the chat; `addressed`: it
+    is for the bot (a mention, a reply to it, or a private chat). `unseen`: only its sender sees it,
+    like commands of some platforms. `tainted`: not all of it is the sender's words. `command`: set
+    by the gateway, for messages that no model answers. `label`: see nanobot.labels. `kept`: what
+    the gateway kept of the request that brought it (nanobot.propagation). `language`: the sender's,
+    as the platform names it ("zh-hans").
     """
 
     address: Address = Address("", "")
@@ -215,6 +215,7 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     reply_to: str | None = None
     quote: str = ""
     edit_of: str | None = None
+    deleted: bool = False
     pressed: bool = False
     reaction: bool = False
     group: bool = False
@@ -243,6 +244,11 @@ def plausible(message: InboundMessage, now: float) -> InboundMessage:
     )
     sent_at = message.sent_at if is_plausible else now
     return msgspec.structs.replace(message, sent_at=sent_at, attachments=files)
+
+
+def deletion(address: Address, key: str) -> InboundMessage:
+    """Tells that the message with this dedupe_key was deleted on its platform."""
+    return InboundMessage(address=address, dedupe_key=f"deleted:{key}", edit_of=key, deleted=True)
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
