@@ -210,7 +210,9 @@ class InboundMessage(_Short, frozen=True, kw_only=True, omit_defaults=True):
     quote: str = ""
     """That message's text."""
     edit_of: str | None = None
-    """The `dedupe_key` of the message that this is a new version of."""
+    """The `dedupe_key` of the message that this is a new version of, or, if `deleted`, that was
+    deleted."""
+    deleted: bool = False
     pressed: bool = False
     """A button was pressed, and `text` is its value."""
     reaction: bool = False
@@ -249,6 +251,11 @@ def plausible(message: InboundMessage, now: float) -> InboundMessage:
     )
     sent_at = message.sent_at if is_plausible else now
     return msgspec.structs.replace(message, sent_at=sent_at, attachments=files)
+
+
+def deletion(address: Address, key: str) -> InboundMessage:
+    """Tells that the message with this dedupe_key was deleted on its platform."""
+    return InboundMessage(address=address, dedupe_key=f"deleted:{key}", edit_of=key, deleted=True)
 
 
 class OutboundMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

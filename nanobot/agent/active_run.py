@@ -311,6 +311,12 @@ class ActiveRun:
     def partial_reply(self) -> ReplyEntry:
         return ReplyEntry(call=self._call, text=clean(self.partial), partial=True)
 
+    def said(self) -> ReplyEntry | None:
+        """What the model has said and no verb has committed: its reply, or its text so far."""
+        if self._noted and isinstance(self._noted[0], ReplyEntry):
+            return self._noted[0]
+        return self.partial_reply() if self.partial else None
+
     def show_decided(self) -> None:
         """Report calls that a person decided while the run waited: no driver here reported them."""
         *_, decision, result = (None, None, *self.log.own)

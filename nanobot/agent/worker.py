@@ -130,8 +130,8 @@ class Worker:
     def partial(self, session_key: str) -> ReplyEntry | None:
         """The model's answer so far in the session's run, to keep when it is stopped."""
         for active, _scope in self._driven.values():
-            if active.run.session_key == session_key and active.partial:
-                return active.partial_reply()
+            if active.run.session_key == session_key and (said := active.said()) is not None:
+                return said
         return None
 
     def text_so_far(self, run_id: str) -> str | None:

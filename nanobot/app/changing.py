@@ -41,6 +41,8 @@ def take_changes(plugged: Plugged, bus: Bus) -> None:
 
 
 async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
+    if admission.message.deleted:
+        return admission
     with boundary(f"arrivals of the plugin {name}"):
         async with asyncio.timeout(getattr(change, "seconds", ARRIVING_SECONDS)):
             return of_kind(await change(admission), Admission)

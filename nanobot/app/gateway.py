@@ -80,17 +80,21 @@ class Gateway:
         self._with_page = channels or page
 
     @classmethod
-    def for_command(cls, config: Config, environ: Mapping[str, str], *, of_home: bool) -> Gateway:
+    def for_command(
+        cls, config: Config, environ: Mapping[str, str], *, of_home: bool, beside: bool = False
+    ) -> Gateway:
         """One that does not serve. `of_home`: the command needs neither the store nor files; they
-        are empty where the plugin of the configured ones is off."""
+        are empty where the plugin of the configured ones is off, and `beside` one that serves."""
         program: Program | None = None
         if of_home:
             try:
                 url_of(config)
                 blobs_of(config)
             except ConfigError:
-                blobs = Blobs(config.home / "blobs")
-                program = Program(store=in_memory_database(), blobs=blobs)
+                beside = True
+        if beside:
+            blobs = Blobs(config.home / "blobs")
+            program = Program(store=in_memory_database(), blobs=blobs)
         return cls(config, environ, channels=False, program=program)
 
     async def reached(self) -> None:

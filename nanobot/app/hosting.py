@@ -143,7 +143,7 @@ class Adapters:
             except PluginBroken as broken:
                 self._broken[name] = broken
                 raise
-            if isinstance(channel, Receiving):
+            if isinstance(channel, Receiving) and not self.http.lacks:
                 channel.reached_at(self.http.channel_url(name))
             self._opened[name] = channel
         return self._opened[name]

@@ -128,7 +128,8 @@ class ChannelIntake:
         admitted = await self._bus.admit(self._name, admissions, cursor)
         if self._host is not None:
             for admission, outcome in zip(admissions, admitted, strict=True):
-                self._host.admitted(admission.message, outcome, admission.role)
+                if not admission.message.deleted:
+                    self._host.admitted(admission.message, outcome, admission.role)
         return admitted
 
     async def _judged(self, message: InboundMessage, session: str) -> Admission | None:
@@ -166,10 +167,12 @@ class ChannelIntake:
             quote=without_controls(message.quote)[:MAX_TEXT],
             attachments=tuple(map(_named_cleanly, message.attachments)),
         )
+        address = cleaned.address
+        if message.deleted:
+            return Admission(message=cleaned, session_key=str(address), role=Role.GUEST)
         if message.reaction:
             await self._react(cleaned)
             return None
-        address = cleaned.address
         settings_id = self._settings_id(address)
         heard = self._gate.groups.heard(
             msgspec.structs.replace(cleaned, address=Address(self._name, settings_id))
@@ -182,14 +185,16 @@ class ChannelIntake:
         role = await self._entry(message, key)
         if not isinstance(role, Role):
             return role
-        said = Said(message=message, session_key=key, role=role)
+        if message.edit_of is not None and await self._bus.journal.unchanged(message):
+            return None
+        return await self._settled(Said(message=message, session_key=key, role=role), text)
+
+    async def _settled(self, said: Said, text: str) -> Admission:
+        """A command, a decision, or a message that cannot be processed, with its answer; otherwise
+        the message, waiting for an answer. `text`: its whole text."""
+        message, key = said.message, said.session_key
         if problem := self._problem(text, message):
             return said.answered(problem, refused=True)
-        return await self._settled(said)
-
-    async def _settled(self, said: Said) -> Admission:
-        """A command or decision with its answer; otherwise the message, waiting for an answer."""
-        message, key = said.message, said.session_key
         ways = () if self._host is None else (self._host.is_after, self._host.commands)
         settled = await self.reception.commands.settled(said, *ways)
         if settled is not None:

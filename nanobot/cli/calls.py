@@ -40,8 +40,12 @@ T = TypeVar("T")
 _PATIENCE_SECONDS = 5.0
 _CALL_SECONDS = 120.0
 _UNREACHED: Sentence = (
-    "Commands reach a running nanobot by the plugin control, which is not on: stop that process, "
-    "then `nanobot plugins on control` switches it on."
+    "Commands reach a running nanobot by the plugin control, which is not on: "
+    "`nanobot plugins on control` switches it on from the next start on."
+)
+_RESTART: Sentence = (
+    "The running nanobot takes no commands: write /restart to it in a chat, or end its process and "
+    "start it again."
 )
 REMOTE: Interface[
     Callable[[Path, str, Mapping[str, Any], float | None], Awaitable[Listed | None]]
@@ -126,15 +130,20 @@ async def performed(
     remote = provided(REMOTE)
     began = time.monotonic()
     seconds = None if operation.slow else _CALL_SECONDS
+    beside = False
     while True:
         given = (config.home, operation.name, arguments, seconds)
         answer = None if remote is None else await remote(*given)
         if answer is not None:
             return answer
         try:
-            return await _alone(config, environ, operation, arguments, unset)
+            return await _alone(config, environ, operation, arguments, unset, beside=beside)
         except StoreLocked as locked:
             if provided(REMOTE, switched(config).on) is None:
+                if beside := operation.of_home:
+                    if not operation.reads:
+                        warn(_RESTART)
+                    continue
                 raise StoreError(f"{locked} {_UNREACHED}") from None
             # Another command is using the store, or a nanobot is starting.
             if time.monotonic() - began > _PATIENCE_SECONDS:
@@ -148,10 +157,13 @@ async def _alone(
     operation: Operation,
     arguments: Mapping[str, Any],
     unset: Sequence[str],
+    *,
+    beside: bool,
 ) -> Listed:
+    """`beside`: a nanobot serves this home, and cannot be asked."""
     from nanobot.app.gateway import Gateway  # noqa: PLC0415 - the whole of nanobot
 
-    gateway = Gateway.for_command(config, environ, of_home=operation.of_home)
+    gateway = Gateway.for_command(config, environ, of_home=operation.of_home, beside=beside)
     async with gateway.at_rest(f"nanobot {operation.command}") as operations:
         try:
             given = await operations.listing(operation.name, arguments)

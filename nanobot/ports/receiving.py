@@ -38,7 +38,8 @@ class Receiving(Protocol):
     """
 
     def reached_at(self, url: str) -> None:
-        """The public URL of /channels/NAME; "" if none is configured. Called before `run`."""
+        """The public URL of /channels/NAME; "" if none is configured. Called before `run`, unless
+        this gateway takes no requests: nothing can be pressed then, so choices are words."""
         ...
 
     async def receive(self, request: PlatformRequest, intake: Intake) -> PlatformReply:

@@ -50,7 +50,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def for_run(self) -> bool:
         """Whether a run takes it: it is neither settled at once nor a command in progress."""
-        return self.answer is None and self.stop is None and not self.performing
+        settled = self.answer is not None or self.stop is not None or self.message.deleted
+        return not (settled or self.performing)
 
 
 class Admitted(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.providers.base import Usage
 from nanobot.session.approvals import Approval, ParkResult
@@ -150,11 +150,16 @@ class Journal(Arrivals, Outgoing, Protocol):
         """Admit messages, each once by (channel, chat, dedupe_key), and store the channel's cursor.
 
         A new version of a message (`edit_of`) replaces the old one while it waits, steers the run
-        that answers it, and is settled unread if it was already answered.
+        that answers it, and is settled unread if it was already answered. If a message is deleted,
+        its versions that wait are settled, and nothing else is written.
 
         An order to stop aborts the live run (the sender's own, or anyone's if `everyone`), settles
         the sender's waiting messages, creates the notice, and fences off the run's driver.
         """
+        ...
+
+    async def unchanged(self, message: InboundMessage) -> bool:
+        """Whether a new version of a message has the same content as the last one admitted."""
         ...
 
     async def admit_claiming(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session import keys
-from nanobot.session.entries import Body, Entry
+from nanobot.session.entries import Body, Entry, ReplyEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.states import RunKind, RunState
 
@@ -150,6 +151,11 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     window: WindowChange | None = None
     tainted: bool = False
     label: str = ""
+
+    def after(self, recorded: Sequence[Body]) -> list[Body]:
+        """Its last entries, without a reply that was recorded since they were made."""
+        replied = {body.call for body in recorded if isinstance(body, ReplyEntry)}
+        return [b for b in self.bodies if not isinstance(b, ReplyEntry) or b.call not in replied]
 
 
 class Finished(msgspec.Struct, frozen=True):

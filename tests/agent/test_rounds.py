@@ -19,7 +19,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options
 from nanobot.testing.model import Answer, ScriptedProvider, asks_for
 from nanobot.tools.base import Effect
-from tests.agent.tooling import Gate, Recorder, answered, bodies, kinds
+from tests.agent.tooling import Args, Gate, Recorder, answered, bodies, kinds
 from tests.plugins.budgets.ledgers import ledger
 
 
@@ -126,6 +126,28 @@ async def test_a_message_that_came_meanwhile_follows_the_result() -> None:
         order = ["record_result", "take_pending", "start_model"]
         assert [verb for verb in bot.process.verbs if verb in order][-3:] == order
         assert kinds(bot)[4:] == ["ToolStarted", "ToolResult", "User", "ModelCall", "Reply"]
+
+
+async def test_a_stop_before_a_quick_call_ends_records_its_reply_once() -> None:
+    gateways: list[FakeGateway] = []
+
+    async def stopping(_: Args) -> str:
+        await gateways[0].channel.push("/stop")
+        return "seen"
+
+    model = ScriptedProvider(asks_for("look"), "next")
+    tool = Recorder().tool("look", Effect.NONE, stopping)
+    async with gateway(model, tools=[tool]) as bot:
+        gateways.append(bot)
+        await bot.channel.push("go")
+        await answered(bot)
+        (reply,) = bodies(bot, ReplyEntry)
+        assert [call.name for call in reply.tool_calls] == ["look"]
+        assert not reply.partial
+        assert not bodies(bot, ToolResultEntry)
+        await bot.channel.push("again")
+        await answered(bot)
+        assert len(bodies(bot, ReplyEntry)) == 2
 
 
 async def test_what_a_limit_refuses_a_call_after_is_recorded_all_the_same() -> None:

@@ -210,6 +210,20 @@ async def test_an_edit_is_a_new_version_and_an_unfurled_link_is_none(
     assert (intake.stored or "").partition(":")[0] == event["id"]
 
 
+async def test_a_deletion_names_the_message_that_is_gone(
+    discord: DiscordServer, intake: FakeIntake
+) -> None:
+    async with opened(discord) as channel, receiving(channel, intake):
+        event = await discord.say(CHAT, "one")
+        others = [await discord.say(CHAT, text) for text in ("two", "three")]
+        await discord.take_back(event)
+        await discord.take_back(*others)
+        await intake.received(6)
+    first, second, third, *gone = intake.messages
+    assert [each.edit_of for each in gone] == [each.dedupe_key for each in (first, second, third)]
+    assert all(each.deleted and each.address == first.address for each in gone)
+
+
 async def test_a_pressed_button_says_what_it_stands_for(discord: DiscordServer) -> None:
     intake = FakeIntake()
     question = OutboundMessage(

@@ -272,6 +272,15 @@ async def test_bots_and_the_bot_itself_are_not_heard() -> None:
     assert "myself" not in [message.text for message in intake.messages]
 
 
+async def test_a_redaction_names_the_message_that_is_gone() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        event = server.say(server.dm, "taken back")
+        (message,) = await intake.received(1)
+        server.rooms.redact(event["event_id"], ANN)
+        gone = (await intake.received(2))[1]
+    assert (gone.deleted, gone.edit_of, gone.address) == (True, message.dedupe_key, message.address)
+
+
 async def test_what_is_no_text_is_said_as_text() -> None:
     async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
         server.say(server.dm, "waves", msgtype="m.emote")

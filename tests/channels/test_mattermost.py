@@ -117,6 +117,28 @@ async def test_an_edit_is_a_new_version_and_a_change_without_one_is_none(b: Benc
     assert second.dedupe_key != post["id"]
 
 
+async def test_a_deletion_names_the_post_that_is_gone(b: Bench) -> None:
+    post = await b.server.say(b.server.dm, "say:one")
+    await b.server.take_back(post)
+    gone = await b.heard(2)
+    assert (gone.deleted, gone.edit_of) == (True, post["id"])
+
+
+async def test_a_deletion_that_was_missed_is_found_and_no_post(b: Bench) -> None:
+    known = await b.server.say(b.server.dm, "say:one")
+    await b.heard(1)
+    again, intake = b.made(), FakeIntake(b.intake.stored)
+    b.server.now += 60
+    unknown = await b.server.say(b.server.dm, "say:two", quiet=True)
+    for post in (known, unknown):
+        await b.server.take_back(post, quiet=True)
+    async with discording.receiving(again, intake):
+        await intake.until(lambda: len(intake.messages) > 1)
+    assert {each.edit_of for each in intake.messages} == {known["id"], unknown["id"]}
+    assert all(each.deleted for each in intake.messages)
+    await again.close()
+
+
 async def test_what_bots_integrations_and_the_system_say_is_not_heard(b: Bench) -> None:
     dm = b.server.dm
     await b.server.say(dm, "own", user=ME)
@@ -279,6 +301,15 @@ async def test_without_an_address_choices_are_written_out(b: Bench) -> None:
     assert other.capabilities.buttons
     assert (await other.check()).lacking == ""
     await other.close()
+
+
+async def test_where_no_request_can_arrive_there_are_no_buttons(b: Bench) -> None:
+    settings = {"url": "https://x.org", "token": "t" * 26, "callback_url": "http://10.0.0.2:8765"}
+    channel = open_channel("mattermost", settings)
+    question = OutboundMessage(address=b.dm, text="May I?", key="q", choices=YES_NO)
+    assert not channel.capabilities.buttons
+    assert "- Approve: `/approve 7`" in channel.render(question)[0].text
+    await channel.close()
 
 
 # What goes out

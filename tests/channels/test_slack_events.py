@@ -134,12 +134,24 @@ async def test_an_edit_is_a_new_version_of_the_message_where_it_was(b: Bench) ->
     assert len({original.dedupe_key, edit.dedupe_key, again.dedupe_key}) == 3
 
 
+async def test_a_deletion_names_the_message_that_is_gone(b: Bench) -> None:
+    async with b.running():
+        alone = b.slack.say("D1", "one")
+        root = b.slack.say("D1", "two", reply_count=1)
+        below = b.slack.say("D1", "three", thread_ts=root["ts"])
+        for each in (alone, root, below):
+            b.slack.take_back("D1", each)
+        messages = await received(b, 6)
+    assert all(each.deleted for each in messages[3:])
+    assert [each.edit_of for each in messages[3:]] == [each.dedupe_key for each in messages[:3]]
+    assert messages[5].address == messages[2].address
+
+
 async def test_unfurled_links_and_other_changes_are_no_edits(b: Bench) -> None:
     async with b.running():
         source = b.slack.say("C1", "see https://x.org")
         bot = {"bot_id": "B9", "user": "U9", "text": "a", "ts": "1700000000.000100"}
         b.slack.changed("C1", source | {"attachments": [{"title": "x"}]}, source)
-        b.slack.changed("C1", source | {"subtype": "tombstone", "text": "gone"}, source)
         edited = {"edited": {"user": "U9", "ts": "1700000000.000200"}}
         b.slack.changed("C1", bot | edited | {"text": "b"}, bot)
         b.slack.changed("C1", source | edited, source)

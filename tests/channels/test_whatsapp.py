@@ -191,6 +191,14 @@ async def test_an_edit_is_a_new_version_of_the_message(b: Bench) -> None:
     assert second.message_id == first.message_id
 
 
+async def test_a_deletion_names_the_message_that_is_gone(b: Bench) -> None:
+    await b.meta.say(ANN, "say:one")
+    first = b.last()
+    await b.meta.say(ANN, type="revoke", revoke={"original_message_id": first.message_id})
+    gone = b.last()
+    assert (gone.deleted, gone.edit_of) == (True, first.dedupe_key)
+
+
 async def test_a_pressed_button_and_a_chosen_row_say_their_text(b: Bench) -> None:
     await b.meta.say(ANN, "ask me")
     question = OutboundMessage(address=CHAT, text="May I?", key="q", choices=YES_NO)

@@ -140,6 +140,17 @@ class DiscordServer(GatewayServer):
         message |= {"content": text, "edited_timestamp": f"2027-01-15T08:00:{int(self.now) % 60}"}
         await self.announce("MESSAGE_UPDATE", message)
 
+    async def take_back(self, message: dict[str, Any], *others: dict[str, Any]) -> None:
+        """Somebody deletes a message of theirs, or a moderator several."""
+        place = {"channel_id": message["channel_id"]}
+        about = self.channels.get(message["channel_id"], {})
+        place |= {key: about[key] for key in ("guild_id",) if key in about}
+        numbers = [each["id"] for each in (message, *others)]
+        if others:
+            await self.dispatch("MESSAGE_DELETE_BULK", {"ids": numbers} | place)
+        else:
+            await self.dispatch("MESSAGE_DELETE", {"id": numbers[0]} | place)
+
     async def press(self, message: dict[str, Any], label: str) -> str:
         """Somebody presses the button of that label; returns the interaction's id."""
         buttons = (

@@ -112,6 +112,14 @@ class MattermostServer(PlatformServer[MattermostFault]):
         if not quiet:
             await self.event("post_edited", {"post": json.dumps(post)}, post["channel_id"])
 
+    async def take_back(self, post: Json, *, quiet: bool = False) -> None:
+        """Somebody deletes a post. The event has it as it was before."""
+        self.now += 1
+        before = json.dumps(post)
+        post |= {"delete_at": int(self.now * 1000), "update_at": int(self.now * 1000)}
+        if not quiet:
+            await self.event("post_deleted", {"post": before}, post["channel_id"])
+
     async def react(self, post_id: str, emoji: str, user: str = ANN) -> None:
         self.now += 1
         about: Json = {"user_id": user, "post_id": post_id, "emoji_name": emoji}

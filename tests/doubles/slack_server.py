@@ -97,6 +97,17 @@ class SlackServer(SlackMethods, PlatformServer[SlackFault]):
         message |= {"text": text, "edited": {"user": message["user"], "ts": self.timestamp()}}
         self.changed(chat, message, before)
 
+    def take_back(self, chat: str, message: Params) -> None:
+        """A person deletes a message of theirs. Of a message with replies a tombstone is left."""
+        if "reply_count" in message:
+            before = dict(message)
+            message |= {"subtype": "tombstone", "text": "This message was deleted."}
+            self.changed(chat, message, before)
+            return
+        event = {"type": "message", "subtype": "message_deleted", "hidden": True, "channel": chat}
+        event |= {"deleted_ts": message["ts"], "previous_message": message}
+        self.event(event | {"ts": self.timestamp()})
+
     def changed(self, chat: str, message: Params, before: Params) -> None:
         """Tell of a message that is not as before."""
         event = {"type": "message", "subtype": "message_changed", "hidden": True, "channel": chat}

@@ -17,6 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.outbox import OutboxView
 from nanobot.plugins.erasure.store import eraser
@@ -231,6 +232,27 @@ async def test_conversations_are_removed_where_a_hook_fails_and_it_is_called_aga
                 await asyncio.sleep(0.05)
             while "keeps of web:" in _troubles():  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.05)
+
+
+async def test_once_a_later_conversation_with_that_key_is_erased_the_next_one_is_not(
+    site: Site, tmp_path: Path
+) -> None:
+    site.bring("cracked", KEEPS.format(name="cracked", then=THEN[0]))
+    async with serving(tmp_path / "home") as parts:
+        tables: PluginTables = parts.plugged.offers.find(PluginTables)
+        await tables.change("INSERT INTO cracked (chat) VALUES ('cracked')")
+        await say(parts, "Hello?")
+        await arrived(parts, 1)
+        with pytest.raises(StoreError, match="the plugin cracked keeps of web:desk"):
+            await parts.operations.call("sessions delete", {"session": "web:desk"})
+        await tables.change("DELETE FROM cracked WHERE chat = 'cracked'")
+        await say(parts, "Hello again?")
+        await arrived(parts, 1)
+        await parts.operations.call("sessions delete", {"session": "web:desk"})
+        assert await tables.rows("SELECT chat FROM cracked") == []
+        await tables.change("INSERT INTO cracked (chat) VALUES ('web:desk')")
+        await parts.operations.of(Eraser).finish()  # type: ignore[type-abstract]
+        assert len(await tables.rows("SELECT chat FROM cracked")) == 1
 
 
 async def test_what_a_plugin_did_not_erase_waits_while_it_is_off(

@@ -339,6 +339,21 @@ async def test_a_long_answer_comes_whole_and_in_order(shared: World, chat: int) 
     assert " ".join(shared.texts(chat)).split() == words.split()
 
 
+async def test_an_edit_that_changes_nothing_is_not_answered_while_its_run_works(
+    shared: World, chat: int
+) -> None:
+    asked = len(shared.model.requests)
+    update = shared.telegram.say(chat, "wait:2\nsay:one")
+    await shared.asked(asked + 1)
+    number = update["message"]["message_id"]
+    shared.telegram.edit(chat, number, "wait:2\nsay:one", reply_markup={"inline_keyboard": []})
+    await shared.said(chat, "one")
+    shared.telegram.edit(chat, number, "wait:2\nsay:one", edit_date=9)
+    shared.telegram.say(chat, "say:two")
+    await shared.said(chat, "one", "two")
+    assert len(shared.model.requests) == asked + 2
+
+
 async def test_an_edit_of_what_was_answered_is_not_answered_again(shared: World, chat: int) -> None:
     update = shared.telegram.say(chat, "say:one")
     await shared.said(chat, "one")

@@ -83,3 +83,19 @@ async def test_who_edits_a_message_after_its_answer_hears_that_it_was_too_late(
     await discord.edit(message, "say:two")
     await discord.until(lambda: shown(discord) == ["one", LATE_EDIT])
     assert not re.findall("say:two", str(world.model.requests))
+
+
+async def test_what_is_deleted_while_it_waits_is_not_answered_and_what_works_goes_on(
+    world: World, discord: DiscordServer
+) -> None:
+    await world.start()
+    await connected(discord)
+    working = await discord.say(DM, "wait:2\nsay:one")
+    await world.asked(1)
+    waiting = await discord.say(DM, "say:two")
+    for message in (waiting, working):
+        await discord.take_back(message)
+    await discord.until(lambda: shown(discord) == ["one"])
+    await discord.say(DM, "say:three")
+    await discord.until(lambda: shown(discord) == ["one", "three"])
+    assert not re.findall("say:two", str(world.model.requests))

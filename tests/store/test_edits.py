@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.messages import Attachment, InboundMessage
+from nanobot.messages import Attachment, InboundMessage, deletion
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Busy
 from nanobot.session.said import notice
@@ -106,6 +106,97 @@ async def test_whoever_changes_what_was_answered_is_told_once(home: Home) -> Non
     bodies = await home.column("SELECT body FROM outbound WHERE key LIKE 'edited:%'")
     assert len(bodies) == 1
     assert b"I had already answered this" in bytes(bodies[0])
+
+
+async def test_a_version_without_a_change_is_not_answered_while_its_run_works(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("see https://x.org"))
+    claimed = await claim(journal)
+    for key in ("preview", "buttons"):
+        await admit(journal, edited("see https://x.org", "see https://x.org", key=key))
+    assert await journal.take_pending(claimed.lane, claimed.run, "UTC") == ()
+    await admit(journal, edited("see https://y.org", "see https://x.org", key="edit"))
+    assert len(await journal.take_pending(claimed.lane, claimed.run, "UTC")) == 1
+    await admit(journal, edited("see https://y.org", "see https://x.org", key="preview 2"))
+    assert await journal.take_pending(claimed.lane, claimed.run, "UTC") == ()
+
+
+async def test_another_file_is_a_change_and_another_address_of_it_is_none(home: Home) -> None:
+    journal = home.journal()
+    photo = Attachment("image", ref="https://x.org/a?ex=1", name="a.png", size=7)
+    first = msgspec.structs.replace(said("look"), attachments=(photo,))
+    await admit(journal, first)
+    claimed = await claim(journal)
+    for ref, size, taken in (("https://x.org/a?ex=2", 7, 0), ("https://x.org/b", 8, 1)):
+        other = msgspec.structs.replace(photo, ref=ref, size=size)
+        again = msgspec.structs.replace(edited("look", "look", key=ref), attachments=(other,))
+        await admit(journal, again)
+        assert len(await journal.take_pending(claimed.lane, claimed.run, "UTC")) == taken
+
+
+async def test_of_several_corrections_that_wait_for_a_run_the_last_counts(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"))
+    claimed = await claim(journal)
+    await admit(journal, edited("b", "a"))
+    await admit(journal, edited("c", "a"))
+    (steered,) = await journal.take_pending(claimed.lane, claimed.run, "UTC")
+    assert isinstance(steered.body, UserEntry)
+    assert steered.body.text == "c"
+
+
+async def test_in_a_group_the_first_version_that_was_let_in_is_answered_once(home: Home) -> None:
+    journal = home.journal()
+    for key in ("mention", "preview"):
+        message = edited("bot, see https://x.org", "see https://x.org", key=key)
+        await admit(journal, msgspec.structs.replace(message, group=True))
+    await answered(journal, await claim(journal), "Seen.")
+    message = edited("bot, see https://x.org", "see https://x.org", key="preview 2")
+    await admit(journal, msgspec.structs.replace(message, group=True))
+    assert await journal.claim(KEY, "r2", "UTC") is None
+
+
+async def test_whether_a_version_changes_anything_is_known(journal: SqlJournal) -> None:
+    await admit(journal, said("/new"))
+    assert await journal.unchanged(edited("/new", "/new"))
+    assert not await journal.unchanged(edited("/stop", "/new"))
+    assert not await journal.unchanged(edited("/new", "never seen"))
+
+
+def deleted(key: str) -> InboundMessage:
+    return deletion(said("").address, key)
+
+
+async def test_what_is_deleted_before_a_run_takes_it_is_not_answered(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"), said("b"), said("c"))
+    await admit(journal, deleted("a"), deleted("c"), deleted("never seen"))
+    await claim(journal)
+    assert await texts(home) == [("b", False)]
+    assert await states(home) == ["settled", "taken", "settled"]
+
+
+async def test_what_is_deleted_with_its_first_delivery_is_not_answered(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"), deleted("a"))
+    assert await journal.claim(KEY, "r1", "UTC") is None
+
+
+async def test_the_run_of_a_deleted_message_goes_on_without_its_correction(home: Home) -> None:
+    journal = home.journal()
+    await admit(journal, said("a"))
+    claimed = await claim(journal)
+    await admit(journal, edited("b", "a"))
+    await admit(journal, deleted("a"))
+    assert await journal.take_pending(claimed.lane, claimed.run, "UTC") == ()
+    await answered(journal, claimed, "done")
+
+
+async def test_a_deletion_starts_nothing_and_is_not_kept(home: Home) -> None:
+    journal = home.journal()
+    (done,) = await admit(journal, deleted("a"))
+    assert (done.fresh, done.claim, done.owes) == (False, None, None)
+    assert await states(home) == []
 
 
 async def test_nor_is_one_of_a_message_that_never_came_here(home: Home) -> None:

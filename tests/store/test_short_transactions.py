@@ -14,7 +14,7 @@ import pytest
 import nanobot.plugins
 import nanobot.store
 from nanobot.errors import NanobotError, UnknownId
-from nanobot.messages import Address, Sender
+from nanobot.messages import Address, Sender, deletion
 from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.common.store import named_files
 from nanobot.plugins.common.store.session_log import SqlSessionLog
@@ -71,6 +71,7 @@ GIVEN: dict[str, Any] = {
     "wanted": [f"telegram:{number}" for number in range(1_000)],
     "chats": ["telegram:7"],
     "marks": ["a", "b"],
+    "message": deletion(CHAT, "long-5"),
     "message_id": "1",
     "message_ids": ("1", "2"),
     "keys": [LONG],

@@ -179,6 +179,15 @@ def is_snowflake(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text) < 1 << 63
 
 
+class Deleted(msgspec.Struct, frozen=True):
+    """The deletion of one message, or of several in one channel."""
+
+    channel_id: str
+    guild_id: str | None = None
+    id: str = ""
+    ids: list[str] = []
+
+
 def sent_at(snowflake: int) -> float:
     """The creation time of an id, in Unix seconds."""
     return (snowflake >> 22) / 1000 + EPOCH

@@ -11,9 +11,9 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ChannelDown, DeliveryError, StoreError
-from nanobot.messages import Address, InboundMessage
+from nanobot.messages import Address, InboundMessage, deletion
 from nanobot.ports import Clock, Intake, Missed
-from nanobot_channels.common.shapes import BadEvent, table
+from nanobot_channels.common.shapes import BadEvent, shaped, table
 from nanobot_channels.discord.channels import ChannelDirectory
 from nanobot_channels.discord.gateway import Gateway
 from nanobot_channels.discord.history import History
@@ -29,6 +29,7 @@ from nanobot_channels.discord.messages import (
     EPOCH,
     BotUser,
     ChannelPlace,
+    Deleted,
     Message,
     is_snowflake,
     parse,
@@ -178,6 +179,8 @@ class Receiver:
                     self._guilds_received.set()
             case "MESSAGE_CREATE" | "MESSAGE_UPDATE":
                 await self._message(data, edited=event == "MESSAGE_UPDATE")
+            case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
+                await self._deleted(shaped(data, Deleted))
             case "MESSAGE_REACTION_ADD":
                 await self._reaction(parse_reaction(data))
             case "INTERACTION_CREATE":
@@ -260,17 +263,24 @@ class Receiver:
         me = self._places.me
         if me is not None and message.author.id == me.id:
             self.sent.record(message)
-        place = await self._place_of(message)
+        place = await self._place_of(message.channel_id, message.guild_id)
         inbound = self._inbound(message, place, edited=edited)
         if inbound is not None:
             await self._ordered.take(inbound, 0 if edited else message.number)
         elif not edited:
             self._ordered.passed(message.number)
 
-    async def _place_of(self, message: Message) -> ChannelPlace:
-        if message.guild_id:
-            return await self._places.of(message.channel_id, message.guild_id)
-        return self._places.direct(message.channel_id)
+    async def _deleted(self, deleted: Deleted) -> None:
+        place = await self._place_of(deleted.channel_id, deleted.guild_id)
+        address = place.address(self._name, deleted.channel_id)
+        for number in (deleted.id, *deleted.ids):
+            if number:
+                await self._ordered.take(deletion(address, number))
+
+    async def _place_of(self, channel_id: str, guild_id: str | None) -> ChannelPlace:
+        if guild_id:
+            return await self._places.of(channel_id, guild_id)
+        return self._places.direct(channel_id)
 
     def _inbound(
         self, message: Message, place: ChannelPlace, *, edited: bool = False
@@ -315,10 +325,7 @@ class Receiver:
         me = self._places.me
         if me is None or not reaction.is_for(me):
             return
-        if reaction.guild_id:
-            place = await self._places.of(reaction.channel_id, reaction.guild_id)
-        else:
-            place = self._places.direct(reaction.channel_id)
+        place = await self._place_of(reaction.channel_id, reaction.guild_id)
         message = reaction_message(reaction, place, self._name, self._clock.now())
         if message is not None:
             await self._intake.admit([message])

@@ -33,6 +33,7 @@ class Event(msgspec.Struct, frozen=True):
     content: Json = {}
     state_key: str | None = None
     unsigned: Json = {}
+    redacts: Any = None
 
     def sent_at(self, otherwise: float) -> float:
         """The time of sending as its server claims, in Unix seconds; `otherwise` if that is
@@ -101,6 +102,13 @@ def message_content(event: Event) -> MessageContent | None:
         thread=thread,
         quote=quote,
     )
+
+
+def redacted(event: Event) -> str:
+    """The event that this one deletes; "" for other events."""
+    if event.type != "m.room.redaction" or event.state_key is not None:
+        return ""
+    return string(event.redacts) or string(event.content.get("redacts"))
 
 
 def reaction(event: Event) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ChannelDown
-from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, Sender, deletion
 from nanobot.ports import Clock, Intake
 from nanobot_channels.common.shapes import BadEvent, listed, string, table
 from nanobot_channels.matrix.access import RoomAccess
@@ -24,6 +24,7 @@ from nanobot_channels.matrix.events import (
     means,
     message_content,
     reaction,
+    redacted,
     without_name,
 )
 from nanobot_channels.matrix.rooms import KnownEvent, Room, Rooms, known_event
@@ -156,7 +157,7 @@ class Receiver:
         last = {
             message.address: message.dedupe_key
             for message in messages
-            if message.addressed and not message.reaction
+            if message.addressed and not (message.reaction or message.deleted)
         }
         for place, event_id in last.items():
             await self._access.read(place.chat_id, place.thread_id or "", event_id)
@@ -281,6 +282,8 @@ class Receiver:
             except BadEvent as error:
                 self._skip(room_id, error)
                 continue
+            if self._others(event) and (target := redacted(event)):
+                messages.append(deletion(Address(self._name, room_id), target))
             if reacted is not None and self._others(event):
                 messages.append(await self._reaction(room_id, event, *reacted))
             if it is None:

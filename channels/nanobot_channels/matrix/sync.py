@@ -17,7 +17,7 @@ _PAGE = 100
 Json = dict[str, Any]
 
 _TYPES = ["m.room.message", "m.sticker", "m.room.member", "m.room.encrypted", "m.room.tombstone"]
-_TYPES += ["m.reaction"]
+_TYPES += ["m.reaction", "m.room.redaction"]
 _FILTER = {
     "presence": {"types": []},
     "account_data": {"types": ["m.direct"]},

@@ -67,7 +67,7 @@ class MattermostChannel:
         self._receiver = Receiver(name, settings, self._api)
         self._bot: Bot | None = None
         self._url = ""
-        self.reached_at("")
+        self.capabilities = _ABLE
 
     # Receiving
 

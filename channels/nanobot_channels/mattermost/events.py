@@ -91,7 +91,7 @@ def is_of_person(post: Post, bot: Bot) -> bool:
     """Whether a person wrote it: not the system, an integration, or another bot."""
     props = post.props or {}
     made = any(props.get(key) in ("true", True) for key in ("from_bot", "from_webhook"))
-    return post.user_id != bot.id and not post.type and not made and not post.delete_at
+    return post.user_id != bot.id and not post.type and not made
 
 
 def mentions(post: Post, bot: Bot) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ChannelDown
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage, deletion
 from nanobot.ports import Intake
 from nanobot.system import proxy_for, trusted_authorities
 from nanobot_channels.common.json_api import FAILED
@@ -114,6 +114,8 @@ class Receiver:
 
     async def _event(self, told: dict[str, Any], bot: Bot) -> InboundMessage | None:
         kind, data = string(told.get("event")), table(told.get("data"))
+        if kind == "post_deleted":
+            return self._deletion(post_of(data.get("post")))
         if kind in {"posted", "post_edited"}:
             post = post_of(data.get("post"))
             if "channel_type" in data:
@@ -131,6 +133,8 @@ class Receiver:
     ) -> InboundMessage | None:
         if not edited:
             self._newest = max(self._newest, post.create_at)
+        if post.delete_at:
+            return self._deletion(post)
         if not is_of_person(post, bot) or (edited and not post.edit_at):
             return None
         if name:
@@ -139,6 +143,9 @@ class Receiver:
         joined = not direct and await self._joined(post.root_id, bot)
         around = Around(direct, joined, self._names.get(post.user_id, ""))
         return inbound(post, self._name, bot, around, edited=edited)
+
+    def _deletion(self, post: Post) -> InboundMessage:
+        return deletion(Address(self._name, post.channel_id, post.root_id or None), post.id)
 
     # Missed posts
 
@@ -182,8 +189,9 @@ class Receiver:
                 continue
             if post.create_at >= since:
                 found.append((post.create_at, False, post))
-            if post.create_at <= since and post.edit_at >= since - _MARGIN_MS:
-                found.append((post.edit_at, True, post))
+            changed_at = max(post.edit_at, post.delete_at)
+            if post.create_at <= since and changed_at >= since - _MARGIN_MS:
+                found.append((changed_at, True, post))
         return found
 
     # Data missing from events

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Sender, deletion
 from nanobot_channels.common.numbers import moment, size
 from nanobot_channels.common.shapes import BadEvent, shaped
 from nanobot_channels.common.text import clean
@@ -77,6 +77,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     files: list[File | None] = []
     attachments: list[_Shared] = []
     edited: _Edited | None = None
+    deleted_ts: str = ""
     message: Message | None = None
     previous_message: Message | None = None
 
@@ -148,6 +149,21 @@ def user_message(event: object, me: BotUser, chat: str = "") -> UserMessage | No
     if not is_ts(message.ts) or not chat:
         raise BadEvent("a message without ts or channel")
     return UserMessage(chat=chat, message=message)
+
+
+def deleted(event: object, channel: str) -> InboundMessage | None:
+    """The deletion in an event, None if there is none. Of a message with replies Slack keeps a
+    tombstone. Raises BadEvent.
+    """
+    message = convert(event)
+    old, new = message.previous_message, message.message
+    ts = message.deleted_ts if message.subtype == "message_deleted" else ""
+    if message.subtype == "message_changed" and new is not None and new.subtype == "tombstone":
+        ts = new.ts
+    if not is_ts(ts) or not message.channel:
+        return None
+    root = old.thread_ts if old is not None and old.thread_ts != ts else None
+    return deletion(Address(channel, message.channel, root), dedupe_key(message.channel, ts))
 
 
 def _changed(event: Message, me: BotUser, chat: str) -> UserMessage | None:

@@ -34,6 +34,7 @@ from nanobot_channels.slack.events import (
     BotUser,
     button_press,
     command_message,
+    deleted,
     inbound,
     is_ts,
     order,
@@ -254,7 +255,7 @@ class Receiver:
     async def _event(self, event: dict[str, Any]) -> InboundMessage | None:
         kind = string(event.get("type"))
         if kind in _MESSAGES:
-            return await self._inbound(event)
+            return deleted(event, self._name) or await self._inbound(event)
         if kind == "reaction_added":
             message = reaction_message(event, self._me, self._name)
             return message and await self._with_names(message)

@@ -113,7 +113,7 @@ class WhatsAppChannel:
             if isinstance(event, InboundMessage):
                 heard = Heard(event.sent_at, event.message_id)
                 self._windows.heard(event.address.chat_id, heard)
-                if event.text or event.attachments:
+                if event.text or event.attachments or event.deleted:
                     messages.append(event)
             elif isinstance(event, Moved):
                 await intake.moved(event.old, event.new)

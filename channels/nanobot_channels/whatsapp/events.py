@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.messages import Address, Attachment, InboundMessage, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Sender, deletion
 from nanobot_channels.common.numbers import moment
 from nanobot_channels.common.shapes import BadEvent, shaped, string, table, tables
 from nanobot_channels.common.text import clean, file_name, label, one_line
@@ -108,6 +108,8 @@ def _message(
     if message.type == "system":
         return _moved(item, person)
     content, original = table(item.get(message.type)), ""
+    if message.type == "revoke":
+        return deletion(Address(channel, person), string(content.get("original_message_id")))
     kind = message.type
     if kind == "edit":
         original, inner = string(content.get("original_message_id")), table(content.get("message"))

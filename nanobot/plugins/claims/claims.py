@@ -14,6 +14,7 @@ from nanobot.plugins.claims.calls import Call, calls_of
 from nanobot.plugins.claims.deeds import Deed
 from nanobot.plugins.claims.sentences import Sentence, spoken
 from nanobot.session.entries import Entry, ReplyEntry, TriageEntry, UserEntry
+from nanobot.store.forgetting import forgettable
 
 _QUOTED = 160
 
@@ -47,6 +48,7 @@ def unsupported(answer: str, calls: Sequence[Call], asked: str = "") -> tuple[Cl
     return _unsupported(answer, tuple(calls), asked)
 
 
+@forgettable
 @lru_cache(maxsize=1_000)
 def _unsupported(answer: str, calls: tuple[Call, ...], asked: str) -> tuple[Claim, ...]:
     """Kept for answers that people look at again and again: a page of a conversation has many."""

@@ -18,4 +18,5 @@ PLUGIN = Plugin(
     around_runs="nanobot.plugins.erasure.service:around_runs",
     every_process="nanobot.plugins.erasure.service:every_process",
     one_process="nanobot.plugins.erasure.service:one_process",
+    provides={"unerased": "nanobot.plugins.erasure.store.unerased:unerased"},
 )

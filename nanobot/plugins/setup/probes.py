@@ -88,8 +88,8 @@ async def try_channel(
     """
     channel = open_channel(name, settings)
     received = config is None or receives(config) or not isinstance(channel, Receiving)
-    if isinstance(channel, Receiving):
-        channel.reached_at(config.of(WebSettings).channel_url(name) if config and received else "")
+    if isinstance(channel, Receiving) and received:
+        channel.reached_at(config.of(WebSettings).channel_url(name) if config else "")
     try:
         if not isinstance(channel, SelfChecking):
             return None

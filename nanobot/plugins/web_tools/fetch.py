@@ -17,6 +17,7 @@ from nanobot.plugins.common.document_reading import read_document
 from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.web_tools.typed import is_typed
+from nanobot.store.forgetting import forgettable
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.host_patterns import among
@@ -243,7 +244,7 @@ class _Fetcher:
         self._web = web
         self._room = room
         self._hosts = hosts
-        self._kept: OrderedDict[str, Page] = OrderedDict()
+        self._kept: OrderedDict[str, Page] = forgettable(OrderedDict())
 
     async def run(self, args: WebFetch, context: CallContext) -> ToolOutput:
         # A read from the beginning wants the current page.

@@ -17,7 +17,7 @@ from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import alone, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.journal import accounts, chats, inbox, lanes, log, outbox, runs, titles
+from nanobot.store.journal import accounts, chats, inbox, log, outbox, runs, titles, versions
 from nanobot.store.journal.starting import LaneAtHand, Start
 from nanobot.store.unit import Hold, StoreContext
 
@@ -33,7 +33,6 @@ _THAT = sa.and_(
 _NUMBERED = _i.c.account == sa.bindparam("a")
 _SEEN = Prepared(sa.select(_i.c.id).where(_THAT, _NUMBERED))
 _SEEN_OF_PERSON = Prepared(sa.select(_i.c.id).where(_THAT, _i.c.account == accounts.CURRENT))
-_ORIGINAL = sa.select(_i.c.id, _i.c.sender_id, _i.c.state, _i.c.body).where(_THAT, _NUMBERED)
 _SHARED = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
 )
@@ -126,13 +125,15 @@ class _Asked:
 
 class _Verdict(NamedTuple):
     """Whether a message waits in its lane, for `held` seconds at least, and what answers it at
-    once. `first`: nothing else waits there, and nothing holds it back."""
+    once. `first`: nothing else waits there, and nothing holds it back. `stands_for`: the key of the
+    message that was not admitted, of which it is a version."""
 
     waits: bool
     answer: OutboundMessage | None = None
     refused: bool = False
     held: float = 0.0
     first: bool = False
+    stands_for: str = ""
 
 
 def _admit_one(
@@ -149,6 +150,9 @@ def _admit_one(
     asked = _Asked(connection, writer, admission, limits)
     if asked.seen.first() is not None:
         return again
+    if message.deleted:
+        versions.withdraw(connection, message, current.scalar() or 0)
+        return again
     admission, account = accounts.of(admission, current.scalar() or 0)
     if message.origin is Origin.USER and asked.refusal.first() is not None:
         chats.reached(connection, message.address)
@@ -157,6 +161,7 @@ def _admit_one(
         _SHARED.execute(connection, k=admission.session_key)
     verdict = _verdict(connection, admission, asked, limits, account)
     row = inbox.row_of(writer, admission, waits=verdict.waits, held=verdict.held, account=account)
+    row["dedupe_key"] = verdict.stands_for or message.dedupe_key
     if verdict.first and asked.lane is not None and asked.lane.is_free():
         identity, claim = asked.lane.begin(admission, row)
         return msgspec.structs.replace(again, inbound_id=identity, fresh=True, claim=claim)
@@ -188,47 +193,46 @@ def _verdict(
     limits: _Limits,
     account: int,
 ) -> _Verdict:
-    original = admission.message.edit_of
+    original, stands_for = admission.message.edit_of, ""
     if original is not None:
-        that = {**asked.that, "d": original, "a": account}
-        waits, answer = _edit(connection, admission, that)
-        if admission.for_run and not waits:
-            return _Verdict(waits=False, answer=answer)
+        edit = _edit(connection, admission, account)
+        if admission.for_run and not edit.waits:
+            return edit
+        stands_for = edit.stands_for
     if not admission.for_run:
-        return _Verdict(waits=False, answer=admission.answer)
+        return _Verdict(waits=False, answer=admission.answer, stands_for=stands_for)
     waiting = asked.others.scalar() or 0
     if waiting >= limits.lane:
         full = _too_many(admission, waiting, account)
         return _Verdict(waits=False, answer=full, refused=True)
     held = _hold(connection, admission, limits.busy)
     first = not waiting and not held and not admission.awaiting_files
-    return _Verdict(waits=True, held=held, first=first)
+    return _Verdict(waits=True, held=held, first=first, stands_for=stands_for)
 
 
-def _edit(
-    connection: sa.Connection, admission: Admission, original: dict[str, str | int]
-) -> tuple[bool, OutboundMessage | None]:
+def _edit(connection: sa.Connection, admission: Admission, account: int) -> _Verdict:
     """Handle a new version of a message: whether it waits, and the notice to its sender. It waits
     like any other while a run answers the original, or if a group's original was not admitted (it
-    did not mention the assistant). It replaces an original that no run has taken; a command does
-    so, too. If the original is answered it is not answered again, and the sender is told once."""
-    message = admission.message
-    lanes.lock(connection, admission.session_key)  # a claim may be reading the original
-    row = connection.execute(_ORIGINAL, original).first()
-    if row is None:
-        return message.group, None
-    if row.sender_id != message.sender.id:
-        return False, None
-    old = msgspec.json.decode(row.body, type=InboundMessage)
-    if row.state == "pending" and not admission.for_run:
-        inbox.settle_one(connection, row.id)
-    elif row.state == "pending":
-        fetched = {file.ref: file for file in old.attachments if file.ref}
-        files = [fetched.get(file.ref, file) for file in message.attachments]
-        new = msgspec.structs.replace(old, text=message.text, command=message.command)
-        inbox.replace(connection, row.id, new, files, awaiting_files=admission.awaiting_files)
-    late = row.state == "settled" and message.text != old.text
-    return bool(row.state == "taken"), _too_late(message, row.id) if late else None
+    did not mention the assistant) and is known by this version from now on. It replaces a version
+    that no run has taken; a command does so, too. If the original is answered it is not answered
+    again, and the sender is told once. A version that changes nothing has no effect."""
+    message, nothing = admission.message, _Verdict(waits=False)
+    known = versions.known(connection, message, account)
+    if not known:
+        first = message.edit_of if message.group else ""
+        return _Verdict(waits=message.group, stands_for=first or "")
+    if known[0].message.sender.id != message.sender.id:
+        return nothing
+    waiting = [version for version in known if version.state == "pending"]
+    if not admission.for_run:
+        versions.settle(connection, known)
+    elif not known[-1].differs_from(message):
+        return nothing
+    elif waiting:
+        versions.replace(connection, waiting[-1], admission)
+    elif all(version.state == "settled" for version in known):
+        return _Verdict(waits=False, answer=_too_late(message, known[0].id))
+    return _Verdict(waits=not waiting)
 
 
 def _hold(connection: sa.Connection, admission: Admission, busy: Busy) -> float:

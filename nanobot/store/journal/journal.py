@@ -22,6 +22,7 @@ from nanobot.store.journal import (
     outbox,
     previews,
     runs,
+    versions,
     waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
@@ -34,6 +35,7 @@ class SqlJournal(SqlStore):
     account = bare_verb(accounts.use, "account")
     cursor = bare_verb(admission.cursor)
     admit = verb(admission.admit, "admit")
+    unchanged = bare_verb(versions.unchanged)
     unfetched = bare_verb(inbox.unfetched)
     fetched = bare_verb(inbox.fetched, "fetched")
     begun_commands = bare_verb(direct.begun_commands)

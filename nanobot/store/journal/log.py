@@ -17,6 +17,7 @@ from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
+from nanobot.store.forgetting import forgettable
 from nanobot.store.unit import Head, StoreContext
 from nanobot.text import title_of
 
@@ -26,7 +27,7 @@ _e = schema.entries
 _NO_END = 2**62
 _decode = msgspec.json.Decoder(log.Body).decode
 # Each claim reads a whole window again. The same bytes are the same body, which never changes.
-_decode_short = lru_cache(maxsize=2_000)(_decode)
+decode_short = forgettable(lru_cache(maxsize=2_000)(_decode))
 _SHORT = 2_000
 
 # Locked: on PostgreSQL every writer locks the session's row first. So writers other than the driver
@@ -180,7 +181,7 @@ def read(
     rows = _RANGE.execute(connection, k=key, start=start, end=end).all()
     try:
         bodies = [
-            None if data is None else (_decode_short if len(data) < _SHORT else _decode)(data)
+            None if data is None else (decode_short if len(data) < _SHORT else _decode)(data)
             for _, _, _, data in rows
         ]
     except (msgspec.DecodeError, TypeError, ValueError, RecursionError):

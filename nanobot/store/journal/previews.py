@@ -81,7 +81,7 @@ def close(
     if not row.parts:
         connection.execute(sa.delete(_o).where(_o.c.id == row.id))
         return
-    texts = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.partial]
+    texts = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.text]
     text = f"{(texts or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
     message = msgspec.structs.replace(row.message, text=text)
     outbox.owe(connection, writer, row.session_key, run_id, [message])

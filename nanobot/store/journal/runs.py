@@ -339,9 +339,9 @@ def _abort(
     lane = Lane(run.session_key, token + 1)
     lanes.take_from(connection, lane, token)
     _void(connection, _a.c.run_id == run.id)
-    bodies = (*ending.bodies, CancelEntry(by=by))
     entries = log.read(connection, run.session_key, run.first_seq)
     so_far = [entry.body for entry in entries if entry.run_id == run.id and entry.body is not None]
+    bodies = (*ending.after(so_far), CancelEntry(by=by))
     ending = replace(ending, bodies=bodies, usage=run_usage([*so_far, *bodies]))
     _end(connection, writer, lane, run, ending)
 

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import insert_ignore
 
+_x = schema.erasures
 SESSION, QUOTES, BLOB, PLUGIN = "session", "quotes", "blob", "plugin"
 WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
 """Kinds of `erasures`: a session; the quotes of an entry; a file that may have no other reference;
@@ -32,6 +35,15 @@ class InPlugin(msgspec.Struct, frozen=True, array_like=True):
     session_key: str
 
 
+_DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
+
+
 def note(connection: sa.Connection, kind: str, name: str) -> None:
     """Record that it must be erased, whatever happens from now on."""
-    insert_ignore(connection, schema.erasures, {"kind": kind, "name": name})
+    insert_ignore(connection, _x, {"kind": kind, "name": name})
+
+
+def done(connection: sa.Connection, kind: str, names: Sequence[str]) -> int:
+    """Mark these as erased; returns how many were pending."""
+    rows = [{"k": kind, "n": name} for name in names]
+    return connection.execute(_DONE, rows).rowcount if rows else 0

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address, OutboundMessage
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Run
-from nanobot.store.repositories.erasures import PLUGIN, InPlugin, note
+from nanobot.store.repositories.erasures import PLUGIN, InPlugin, done, note
 
 
 class ContainedHooks:
@@ -43,9 +43,11 @@ class ContainedHooks:
         with self._undone(connection):
             self._hook.erases(connection, session_key)
             erased = True
-        if not erased:
-            place = InPlugin(self.plugin, session_key)
-            note(connection, PLUGIN, msgspec.json.encode(place).decode())
+        place = msgspec.json.encode(InPlugin(self.plugin, session_key)).decode()
+        if erased:
+            done(connection, PLUGIN, [place])  # of an earlier conversation with that key
+        else:
+            note(connection, PLUGIN, place)
 
     def erases_again(self, connection: sa.Connection, session_key: str) -> None:
         """After it failed, maybe when nothing else of the conversation is left. Raises what the

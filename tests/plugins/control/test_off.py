@@ -12,6 +12,7 @@ from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
 from nanobot.operations.channels import list_channels
+from nanobot.operations.plugins import list_plugins, plugin_on
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.terminal.connection import connected
@@ -35,6 +36,22 @@ async def test_it_answers_and_a_command_that_meets_it_names_the_plugin(tmp_path:
         with pytest.raises(StoreError, match=f"is in use by process .*{REMEDY}"):
             await listed(home)
     assert bytes((await listed(home)).result) == b"[]"
+
+
+async def test_it_is_switched_on_beside_a_running_gateway(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    environ = {"NANOBOT_HOME": str(home)}
+    async with serving(home, OFF) as parts:
+        for operation in (list_plugins, plugin_on):
+            named = {} if operation is list_plugins else {"name": "control"}
+            await performed(load(environ), environ, operation, named)
+        assert load(environ).plugins.off == ()
+        assert "write /restart to it in a chat" in capsys.readouterr().err
+        assert await asked(parts, "hello") == "completed"
+    async with serving(home, "") as parts:
+        assert await call(home / "control.sock", "channels list", {}) == b"[]"
 
 
 async def test_commands_reach_it_while_it_is_on(tmp_path: Path) -> None:

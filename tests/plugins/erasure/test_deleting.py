@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.store.database import schema
+from nanobot.store.forgetting import forgettable
+from nanobot.store.journal import log
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -63,3 +66,14 @@ async def test_a_session_is_not_deleted_under_its_run(held: Held) -> None:
             await delete(bot, "fake:1")
         held.answer("done")
         assert (await bot.channel.pop()).text == "done"
+
+
+async def test_nothing_in_memory_keeps_what_was_erased() -> None:
+    kept: OrderedDict[str, str] = forgettable(OrderedDict(page="my secret"))
+    async with gateway(options=ERASING) as bot:
+        await talk(bot, "my secret")
+        await talk(bot, "and now?")
+        assert log.decode_short.cache_info().currsize
+        await delete(bot, "fake:1")
+        assert not log.decode_short.cache_info().currsize
+        assert not kept

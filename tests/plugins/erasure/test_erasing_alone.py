@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreError
 from nanobot.plugins.erasure.archives import Archives
+from nanobot.plugins.erasure.store import session_removal
 from nanobot.store.database import schema
 from nanobot.store.repositories import erasures
 from nanobot.troubles import TROUBLES
@@ -155,3 +157,26 @@ async def test_entries_are_archived_behind_a_damaged_line(home: Home, tmp_path: 
     after = file.read_bytes().splitlines()
     assert len(after) > before
     assert msgspec.json.decode(after[-1])["session_key"] == KEY
+
+
+async def test_what_arrives_during_a_removal_goes_with_the_next_one(home: Home) -> None:
+    eraser, journal = home.eraser(), home.journal()
+    await answered(journal, await begun(journal), "done")
+    writer = eraser.writer
+    with writer.held.taking() as hold:
+        await home.do(lambda c: session_removal.begin_session(c, writer, hold, KEY))
+        lane = await home.do(lambda c: session_removal.resume_session(c, writer, hold, KEY))
+        place: session_removal.Place | None = session_removal.Place()
+        while place is not None:
+            remove = partial(session_removal.session_slice, key=KEY, place=place)
+            place = await home.do(remove)
+        await admit(journal, said("a later secret", key="later"))
+        with writer.held.taking() as other:
+            await home.do(lambda c: session_removal.begin_session(c, writer, other, KEY))
+        assert lane is not None
+        assert not await home.do(lambda c: session_removal.end_session(c, writer, lane))
+    await eraser.finish()
+    assert await home.column("SELECT key FROM sessions") == []
+    bodies = await home.column("SELECT body FROM inbound")
+    assert len(bodies) == 2
+    assert not any(b"secret" in bytes(body) for body in bodies)

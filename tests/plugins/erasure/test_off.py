@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from nanobot.config.loader import load
 from nanobot.errors import UnknownId, UsageError
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.memory.index import Memory
+from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
@@ -179,3 +181,26 @@ async def test_a_removal_that_a_crash_interrupted_waits_for_the_plugin(tmp_path:
         await nothing_is_noted(parts)
         await say(parts, "And now?")
         assert "echo: And now?" in await log(parts)
+
+
+async def test_doctor_names_what_is_not_erased_while_nothing_erases_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with life(home) as parts:
+        await say(parts, SECRET)
+        store = parts.operations.of(Store)
+        with store.writer.held.taking() as hold:
+            await store.database.transact(
+                lambda c: session_removal.begin_session(c, store.writer, hold, KEY)
+            )
+            names = {erasures.PLUGIN: f'["mine","{KEY}"]', erasures.BLOB: "no digest"}
+            for kind, name in names.items():
+                await store.database.transact(partial(erasures.note, kind=kind, name=name))
+            hold.release()
+    left = f"not erased yet: the conversation {KEY}, what the plugin mine keeps of {KEY}, 2 copies"
+    remedies = {"": "The next start of the gateway erases it", OFF: "It is switched off: nanobot"}
+    for settings, remedy in remedies.items():
+        write(home, settings)
+        found = await findings({"NANOBOT_HOME": str(home)})
+        (finding,) = [each for each in found if each.about == "erasures"]
+        assert finding.text.startswith(left)
+        assert finding.remedy.startswith(remedy)

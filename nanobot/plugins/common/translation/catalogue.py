@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from nanobot.plugins.common.translation.template import Template, ends_with_full_stop
+from nanobot.store.forgetting import forgettable
 from nanobot.text import pattern
 
 _LONGEST = 20_000
@@ -40,8 +41,8 @@ class Catalogue:
 
     def __init__(self, rows: Mapping[str, str]) -> None:
         self.rows = dict(rows)
-        self.translated = lru_cache(2_048)(self._translated)
-        self.within = lru_cache(2_048)(self._within)
+        self.translated = forgettable(lru_cache(2_048)(self._translated))
+        self.within = forgettable(lru_cache(2_048)(self._within))
 
     def _translated(self, text: str) -> str:
         """The text in this language, as far as it is known: as a whole, else sentence by sentence.

@@ -25,6 +25,7 @@ from nanobot.plugins.erasure.passes import Pass
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.store.database.database import Database
+from nanobot.store.forgetting import forget
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.erasures import InArchive, InPlugin
 from nanobot.store.repositories.hooks import ContainedHooks
@@ -34,6 +35,8 @@ from nanobot.supervision import Work, side_by_side
 from nanobot.workspace.blobs import Blobs
 
 AGAIN_SECONDS = 60.0
+CACHED_SECONDS = 600.0
+"""How long another process may cache what was erased."""
 _DAY = 86_400.0
 _SHOWN = 80
 
@@ -54,9 +57,9 @@ class SqlEraser(SqlStore):
     _erase_in_plugin = verb(session_removal.erase_in_plugin)
     _noted = bare_verb(notes.noted)
     _forgettable = bare_verb(one_shots.forgettable)
-    _done = bare_verb(notes.done)
-    _checkpointed = bare_verb(notes.done, "checkpointed")
-    _blobs_removed = bare_verb(notes.done, "blobs_removed")
+    _done = bare_verb(erasures.done)
+    _checkpointed = bare_verb(erasures.done, "checkpointed")
+    _blobs_removed = bare_verb(erasures.done, "blobs_removed")
     _erase_quotes = verb(erasing.erase_quotes)
     _search = bare_verb(references.search)
 
@@ -116,14 +119,16 @@ class SqlEraser(SqlStore):
 
     async def _remove_session(self, key: str) -> None:
         with self.writer.held.taking() as hold:
-            if not await self._resume_removal(hold, key):
+            lane = await self._resume_removal(hold, key)
+            if lane is None:
                 self._waits = True
                 return
             try:
                 place: session_removal.Place | None = session_removal.Place()
                 while place is not None:
                     place = await self._remove_slice(key, place)
-                await self._end_removal(key)
+                if not await self._end_removal(lane):
+                    self._waits = True
             finally:
                 hold.release()
 
@@ -144,7 +149,9 @@ class SqlEraser(SqlStore):
             raise _not_yet(fresh[0], failed[fresh[0]])
 
     async def _attempted(self) -> dict[str, Exception]:
-        """Try to remove everything noted; returns what could not be removed."""
+        """Try to remove everything noted, and what this process has cached of it; returns what
+        could not be removed.
+        """
         now = Pass()
         with now.each("erasing conversations"):
             now.failed |= await self.remove_rows()
@@ -165,6 +172,7 @@ class SqlEraser(SqlStore):
             if logged:
                 await self.database.checkpoint()
                 await self._checkpointed(erasures.LOGGED, logged)
+        forget()
         return now.failed
 
     async def _erased_in_plugins(self) -> dict[str, Exception]:
@@ -218,6 +226,7 @@ class SqlEraser(SqlStore):
         works: dict[str, Work] = {
             "erasing: noted erasures": self._finishing,
             "erasing: one-shot conversations": self._forgetting,
+            "erasing: caches": self._forgetting_cached,
         }
         await side_by_side(works, self.writer.clock)
 
@@ -228,6 +237,12 @@ class SqlEraser(SqlStore):
             except StoreError as error:
                 logger.warning("old one-shot conversations stay until tomorrow: {}", error)
             await self.writer.clock.sleep(_DAY)
+
+    async def _forgetting_cached(self) -> NoReturn:
+        """Other processes do not say when they erase something."""
+        while True:
+            await self.writer.clock.sleep(CACHED_SECONDS)
+            forget()
 
     async def forget(self) -> None:
         """Delete old single-message conversations from the shell; see one_shots."""

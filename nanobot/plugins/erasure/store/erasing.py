@@ -11,7 +11,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
 from nanobot.plugins.common.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
-from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_blobs
+from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
 from nanobot.session import entries as log_entries
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import (
@@ -24,7 +24,7 @@ from nanobot.session.entries import (
 from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
 from nanobot.store.journal import log
-from nanobot.store.repositories.erasures import LOGGED, QUOTES, note
+from nanobot.store.repositories.erasures import LOGGED, QUOTES, done, note
 from nanobot.store.unit import StoreContext
 
 _a = schema.approvals

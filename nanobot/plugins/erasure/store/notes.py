@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 import sqlalchemy as sa
 
@@ -16,8 +14,6 @@ _x = schema.erasures
 
 ROWS = 100
 """Rows changed in one transaction, so that others do not wait long."""
-
-_DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
 
 
 def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
@@ -38,9 +34,3 @@ def note_blobs(connection: sa.Connection, payloads: list[bytes | None]) -> None:
 def noted(connection: sa.Connection, kind: str) -> list[str]:
     """Pending erasures of that kind."""
     return list(connection.scalars(sa.select(_x.c.name).where(_x.c.kind == kind)))
-
-
-def done(connection: sa.Connection, kind: str, names: Sequence[str]) -> int:
-    """Mark these as erased; returns how many were pending."""
-    rows = [{"k": kind, "n": name} for name in names]
-    return connection.execute(_DONE, rows).rowcount if rows else 0

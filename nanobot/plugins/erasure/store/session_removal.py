@@ -16,11 +16,11 @@ import sqlalchemy as sa
 from nanobot.errors import UnknownId, UsageError
 from nanobot.plugins.erasure.store import words
 from nanobot.plugins.erasure.store.erasing import bare_inbound
-from nanobot.plugins.erasure.store.notes import ROWS, done, note_archived, note_blobs
+from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
 from nanobot.store.journal import lanes, log
-from nanobot.store.repositories.erasures import LOGGED, PLUGIN, SESSION, InPlugin, note
+from nanobot.store.repositories.erasures import LOGGED, PLUGIN, SESSION, InPlugin, done, note
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import Hold, StoreContext, store_now
 
@@ -85,18 +85,20 @@ def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, k
     return int(row.head_seq)
 
 
-def resume_session(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> bool:
+def resume_session(
+    connection: sa.Connection, writer: StoreContext, hold: Hold, key: str
+) -> Lane | None:
     """Take the lane of a session that is being removed, so that no run begins in it before it is
-    gone. False: a run has begun since the removal stopped, and must end first.
+    gone. None: a run has begun since the removal stopped, and must end first.
     """
     row = connection.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
     if row is None:
-        return True
+        return Lane(key, 0)
     if _live_run(connection, key) is not None:
-        return False
+        return None
     lane = Lane(key, row.token + 1)
     lanes.own(connection, writer, hold, lane, store_now(connection, writer))
-    return True
+    return lane
 
 
 def _live_run(connection: sa.Connection, key: str) -> str | None:
@@ -128,16 +130,22 @@ def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | 
             return place
 
 
-def end_session(connection: sa.Connection, writer: StoreContext, key: str) -> None:
+def end_session(connection: sa.Connection, writer: StoreContext, lane: Lane) -> bool:
     """Remove the session's own row. If messages arrived in the meantime, the session starts anew
-    with them.
+    with them. False: since then its removal was requested or resumed again, and what arrived in the
+    meantime must go too.
     """
+    key = lane.session_key
+    row = connection.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
+    if row is not None and row.token != lane.token:
+        return False
     if not done(connection, SESSION, [key]):
-        return  # another process was faster, and it may have started anew
+        return True  # another process was faster, and it may have started anew
     connection.execute(sa.delete(_s).where(_s.c.key == key))
     waiting = sa.select(_i.c.id).where(_i.c.session_key == key, schema.INBOUND_OPEN).limit(1)
     if connection.execute(waiting).first() is not None:
         log.ensure_session(connection, writer, key, "")
+    return True
 
 
 def erase_in_plugin(

@@ -73,7 +73,7 @@ async def everything(
         yield kept
     else:
         yield _kept(kept)
-        for finding in unattended(config):
+        for finding in unattended(config, served=runs):
             yield finding
     yield await _model(config, environ)
     async for finding in entrances(config, findings, usable=not isinstance(kept, Finding)):

@@ -11,6 +11,7 @@ from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.approvals import UNDECIDED
 from nanobot.plugins.common.background_runs import UNENDED_TASKS
+from nanobot.plugins.common.erasing import UNERASED
 from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.common.run_types import installed as run_types_of
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
@@ -25,6 +26,10 @@ _BACKGROUND = "tasks"
 """The plugin that does background runs."""
 _ASKING = "approvals"
 """The plugin that asks people, and takes their decisions."""
+_ERASING = "erasure"
+"""The plugin that erases what people delete."""
+_SHOWN = 5
+"""How many erasures are named."""
 
 
 def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
@@ -64,9 +69,9 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         yield finding
 
 
-def unattended(config: Config) -> Iterator[Finding]:
+def unattended(config: Config, *, served: bool) -> Iterator[Finding]:
     """What waits because the plugin for it is off, in a store that can be read: background runs,
-    and approvals."""
+    approvals, and erasures; these also if no gateway has them done (`served`)."""
     off = switched(config).off
     why, count = off.get(_BACKGROUND), provided(UNENDED_TASKS)
     background = count(url_of(config)) if why and count is not None else 0
@@ -80,3 +85,10 @@ def unattended(config: Config) -> Iterator[Finding]:
         waits = "1 approval waits" if asked == 1 else f"{asked} approvals wait"
         text = f"{waits} for the plugin {_ASKING}. {why}"
         yield Finding(about="approvals", level="warning", text=text)
+    why, listed = off.get(_ERASING, ""), provided(UNERASED)
+    left = listed(url_of(config)) if (why or not served) and listed is not None else []
+    if left:
+        shown = ", ".join(left[:_SHOWN]) + (" ..." if len(left) > _SHOWN else "")
+        text = f"not erased yet: {shown}"
+        remedy = why or "The next start of the gateway erases it"
+        yield Finding(about="erasures", level="warning", text=text, remedy=remedy)
