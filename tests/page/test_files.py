@@ -31,7 +31,7 @@ STYLES = [
     *sorted(PAGE.parents[1].glob("*/page/*.css")),
 ]
 FIRST_VIEW = ("app.js", "views/chat.js", "views/chat/thread.js")
-FIRST = 304_000
+FIRST = 306_000
 """Bytes that the first view may have."""
 
 

@@ -152,7 +152,6 @@ async def test_a_lost_connection_is_said_and_taken_up_again(house: House) -> Non
 @pytest.mark.parametrize(
     ("view", "lost", "there"),
     [
-        ("settings/skills", "**/api/skills/list", "weather"),
         ("runs", "**/views/runs.js", "Runs"),
         (CHAT, "**/views/chat/thread.js", "What shall we talk about?"),
     ],
@@ -286,7 +285,7 @@ async def test_a_memory_is_corrected_where_it_stands(house: House) -> None:
     async with house.looking("memory") as page:
         row = page.get_by_role("listitem").filter(has_text="Anna likes")
         await row.get_by_role("button", name="Correct it").click()
-        words = page.get_by_label("Text to send")
+        words = page.get_by_role("textbox", name="Correct it")
         await expect(words).to_have_value("Anna likes tee.")
         await words.fill("Anna likes tea.")
         await page.get_by_role("button", name="Save").click()

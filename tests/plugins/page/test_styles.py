@@ -29,3 +29,16 @@ def test_every_class_has_a_style() -> None:
     }
     assert plain == set()
     assert len(styled) > 100
+
+
+def test_every_kind_of_button_has_a_style() -> None:
+    """A kind without one looks like any other button: nobody sees which is the main one."""
+    styles = "\n".join(read("css").values())
+    kinds = {
+        f"{name}: {kind}"
+        for name, script in read("js").items()
+        for literal in re.findall(r'<\$\{Button\}[^>]*?kind="([^"]*)"', script, re.DOTALL)
+        for kind in literal.split()
+        if f".button.{kind}" not in styles and f".{kind}" not in styles
+    }
+    assert kinds == set()

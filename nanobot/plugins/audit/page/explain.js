@@ -4,7 +4,7 @@ import { Button, Field, html, read, t, useFetched, useState, valueOf } from "../
 
 /**
  * @typedef {import("../../gateway.js").PolicyExplanation} Explanation
- * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../parts/dialog.js").FormEvent} FormEvent
  */
 
 /** @type {import("../../gateway.js").Role[]} */
@@ -20,7 +20,7 @@ export default function Explain() {
   return html`
     <section>
       <h2>${t("Which rule decides?")}</h2>
-      <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), ask())}>
+      <form class="card stacked">
         <div class="two">
           <${Field} name=${t("Tool")}>
             <select value=${values.tool} onChange=${put("tool")}>
@@ -43,7 +43,7 @@ export default function Explain() {
           </label>
         </div>
         <div class="row end">
-          <${Button} kind="main" onClick=${ask}>
+          <${Button} kind="main" type="submit" onClick=${ask}>
             ${t("Ask the policy")}
           <//>
         </div>

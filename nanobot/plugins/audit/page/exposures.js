@@ -12,7 +12,7 @@ export default function Exposures() {
           <ul class="card flush findings">
             ${list.map((row) => html`
               <li>
-                <${State} state=${row.level} />
+                <${State} state=${row.level === "note" ? "intended" : row.level} />
                 <b>${t(row.attacker)}</b>
                 <span>
                   ${row.reaches}

@@ -6,6 +6,7 @@ export default {
   "used": "已用",
   "Usage": "用量",
   "Calls": "调用",
+  "Job": "任务",
   "Span": "时间段",
   "By": "按",
   "the owner": "所有者",

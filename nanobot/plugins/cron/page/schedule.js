@@ -21,10 +21,11 @@ import {
   tell,
   Unreadable,
   useFetched,
+  useMore,
   useState,
   When,
 } from "../../kit.js";
-import { JobForm } from "./schedule/form.js";
+import { JobForm, MISFIRE, nameOf, OVERLAP } from "./schedule/form.js";
 import { Week } from "./schedule/week.js";
 
 /**
@@ -32,12 +33,12 @@ import { Week } from "./schedule/week.js";
  * @typedef {"cron run" | "cron pause" | "cron resume"} Deed
  */
 
-/** @param {{ job: JobView, again: () => void, onEdit: (job: JobView) => void }} props */
+/** @param {{ job: JobView, again: () => Promise<void>, onEdit: (job: JobView) => void }} props */
 function Row({ job, again, onEdit }) {
   const act = (/** @type {Deed} */ name, /** @type {string} */ done) => async () => {
     await change(name, { job: String(job.id) });
     tell(done);
-    again();
+    await again();
   };
   const paused = job.state === "paused";
   return html`
@@ -87,6 +88,23 @@ function Row({ job, again, onEdit }) {
 }
 
 /**
+ * A time here, and in the zone of its job where clocks show another one.
+ * @param {{ at: number, zone: string }} props
+ */
+function Due({ at, zone }) {
+  const [here, there] = [moment(at), moment(at, zone)];
+  return html`
+    ${here}
+    ${there !== here && html`
+      ${" "}
+      <small>
+        ${there} ${zone}
+      </small>
+    `}
+  `;
+}
+
+/**
  * One job with what became of its times.
  * @param {{
  *   id: string, onClose: () => void, onEdit: (job: JobView) => void, again: () => void,
@@ -96,7 +114,7 @@ function Job({ id, onClose, onEdit, again }) {
   const job = useFetched(
     async (signal) => {
       const [jobs, history] = await Promise.all([
-        read("cron list", { limit: 500 }, { signal }),
+        read("cron list", { limit: 1_000 }, { signal }),
         read("cron history", { job: id, limit: 30 }, { signal }),
       ]);
       return { job: jobs.find((each) => String(each.id) === id), history };
@@ -116,10 +134,10 @@ function Job({ id, onClose, onEdit, again }) {
                   ["State", html`<${State} state=${one.state} />`],
                   ["Schedule", html`<code>${one.schedule}</code>`],
                   ["Zone", one.zone],
-                  ["Next", one.next_at && moment(one.next_at)],
+                  ["Next", one.next_at && html`<${Due} at=${one.next_at} zone=${one.zone} />`],
                   ["Speaks in", one.to],
-                  ["Missed times", one.misfire],
-                  ["Overlap", one.overlap],
+                  ["Missed times", nameOf(MISFIRE, one.misfire)],
+                  ["If the one before is not done", nameOf(OVERLAP, one.overlap)],
                 ])
                   .filter(([, value]) => value)
                   .map(([name, value]) => html`
@@ -167,7 +185,9 @@ function Job({ id, onClose, onEdit, again }) {
                   <tbody>
                     ${history.map((time) => html`
                       <tr>
-                        <td>${moment(time.scheduled_at)}</td>
+                        <td>
+                          <${Due} at=${time.scheduled_at} zone=${one.zone} />
+                        </td>
                         <td>
                           <${State} state=${time.status} /> <small>${time.error}</small>
                         </td>
@@ -194,9 +214,10 @@ function Job({ id, onClose, onEdit, again }) {
 export default function Schedule({ what }) {
   const [view, setView] = useState("list");
   const [form, setForm] = useState(/** @type {JobView | "new" | null} */ (null));
+  const { limit, below } = useMore(500);
   const jobs = useFetched(
-    (signal) => read("cron list", { limit: 500 }, { signal }),
-    [changed.value],
+    (signal) => read("cron list", { limit }, { signal }),
+    [limit, changed.value],
   );
   const edit = (/** @type {JobView} */ job) => (go("schedule"), setForm(job));
   return html`
@@ -249,6 +270,7 @@ export default function Schedule({ what }) {
                 </tbody>
               </table>
             </div>
+            ${below(list)}
           `
         }
       <//>

@@ -50,6 +50,5 @@ export default {
   "Yes, remove it": "是的，删除",
   "{n} times until {last}": "{n} 次，直到 {last}",
   "Zone": "时区",
-  "Overlap": "重叠",
   "Job": "任务",
 };

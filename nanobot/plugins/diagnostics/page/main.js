@@ -1,11 +1,8 @@
 /** Diagnostics: the contents of an archive to attach to a report, then its download. */
 
-import { Button, change, Fetched, Head, html, t, useFetched } from "../../kit.js";
+import { Button, change, Fetched, Head, html, size, t, useFetched } from "../../kit.js";
 
 /** @typedef {import("../../gateway.js").Diagnostics} Archive */
-
-/** @param {number} bytes */
-const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`);
 
 /** Save exactly the archive whose files are shown. @param {Archive} archive */
 const save = ({ name, archive }) => {
@@ -42,11 +39,11 @@ export default () => {
           "One archive to attach to a report of a problem. It holds no secrets, no words of conversations, and no names or ids of people. Read it here before you download it.",
         )}
       >
-        <${Button} icon="retry" onClick=${() => made.again()}>
+        <${Button} icon="retry" onClick=${made.again}>
           ${t("Collect again")}
         <//>
         <${Button}
-          kind="primary"
+          kind="main"
           disabled=${!made.value}
           onClick=${() => made.value && save(made.value)}
         >

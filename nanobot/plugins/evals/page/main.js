@@ -3,10 +3,12 @@
 import {
   Button,
   change,
+  duration,
   Empty,
   Fetched,
   Head,
   html,
+  money,
   read,
   t,
   tell,
@@ -22,8 +24,6 @@ import {
 
 /** @param {string} state */
 const mark = (state) => (state === "passed" ? "✓" : state === "failed" ? "✗" : "–");
-/** @param {number | null} cost */
-const dollars = (cost) => (cost === null || cost === undefined ? "" : `$${cost.toFixed(4)}`);
 
 /** @param {{ evaluation: Evaluation }} props */
 const Results = ({ evaluation }) => html`
@@ -48,8 +48,8 @@ const Results = ({ evaluation }) => html`
             <td>
               ${mark(result.state)} ${result.passed}/${result.runs}
             </td>
-            <td class="number">${dollars(result.cost)}</td>
-            <td class="number">${result.seconds.toFixed(1)} s</td>
+            <td class="number">${money(result.cost)}</td>
+            <td class="number">${duration(result.seconds * 1_000)}</td>
             <td class="text">${result.why}</td>
           </tr>
         `)}

@@ -8,6 +8,7 @@ import {
   Fetched,
   html,
   link,
+  money,
   read,
   State,
   t,
@@ -21,8 +22,7 @@ import {
  */
 
 /** @param {number | null} cost */
-const dollars = (cost) =>
-  cost === null || cost === undefined ? t("unknown") : `$${cost.toFixed(4)}`;
+const dollars = (cost) => (cost === null || cost === undefined ? t("unknown") : money(cost));
 
 /** @type {[() => string, (side: Side) => string][]} */
 const FIGURES = [

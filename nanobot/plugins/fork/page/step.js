@@ -3,7 +3,6 @@
 import {
   Button,
   change,
-  complain,
   Dialog,
   Field,
   go,
@@ -38,25 +37,20 @@ const Form = ({ run, entry, close }) => {
   const set =
     (/** @type {string} */ name) => (/** @type {Parameters<typeof valueOf>[0]} */ event) =>
       setForm({ ...form, [name]: valueOf(event) });
-  const submit = async (/** @type {Event} */ event) => {
-    event.preventDefault();
+  const submit = async () => {
     const given = tool.name.trim() ? { [tool.name.trim()]: tool.result } : null;
     /** @type {Wanted} */
     const wanted = { id: run.id, at: entry.seq, otherwise: form.otherwise, say: form.say };
     if (form.model) wanted.model = form.model;
     if (form.system) wanted.system = form.system;
     if (given) wanted.tool = JSON.stringify(given);
-    try {
-      const fork = await change("runs fork", wanted);
-      for (const note of fork.notes) tell(note);
-      close();
-      go("runs", fork.run);
-    } catch (error) {
-      complain(error);
-    }
+    const fork = await change("runs fork", wanted);
+    for (const note of fork.notes) tell(note);
+    close();
+    go("runs", fork.run);
   };
   return html`
-    <form onSubmit=${submit} data-fork="form">
+    <form data-fork="form">
       <p>
         ${t("The fork shares the log up to entry {n} and has no effects outside of it.", {
           n: entry.seq,
@@ -101,7 +95,7 @@ const Form = ({ run, entry, close }) => {
         </select>
       <//>
       <p class="row">
-        <${Button} kind="primary" type="submit">
+        <${Button} kind="main" type="submit" onClick=${submit}>
           ${t("Fork")}
         <//>
       </p>

@@ -20,7 +20,7 @@ export default function Servers() {
       name: server.name,
     });
     tell(t("It holds from the next start on."));
-    servers.again();
+    await servers.again();
   };
   return html`
     <section>

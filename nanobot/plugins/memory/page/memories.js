@@ -5,9 +5,9 @@ import {
   change,
   changed,
   Choice,
-  complain,
   Empty,
   Fetched,
+  fixed,
   html,
   link,
   read,
@@ -17,6 +17,7 @@ import {
   Unreadable,
   useEffect,
   useFetched,
+  useMore,
   useRef,
   useState,
   When,
@@ -24,7 +25,7 @@ import {
 import { Markdown } from "../../parts/markdown.js";
 
 const PATIENCE = 250;
-const MOST = 200;
+const MOST_FOUND = 50;
 
 /**
  * One as it is kept, or as it was found by words.
@@ -57,6 +58,19 @@ function From({ provenance = {} }) {
   `;
 }
 
+/** A person's scope as they are called: it is escaped as a path. @param {string} scope */
+function unescaped(scope) {
+  try {
+    return decodeURIComponent(scope);
+  } catch {
+    return scope;
+  }
+}
+
+/**
+ * @typedef {import("../../vendor/preact.js").TargetedKeyboardEvent<HTMLTextAreaElement>} Pressed
+ */
+
 /**
  * Other words in the place of a memory.
  * @param {{ memory: Memory, onDone: () => void, onCancel: () => void }} props
@@ -70,25 +84,32 @@ function Correcting({ memory, onDone, onCancel }) {
     tell(memory.state === "proposed" ? t("Remembered") : t("Corrected"));
     onDone();
   };
-  const press = (/** @type {KeyboardEvent} */ event) => {
+  const press = (/** @type {Pressed} */ event) => {
     if (event.key === "Escape") onCancel();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
-      save().catch((error) => complain(error));
+      event.currentTarget.form
+        ?.querySelector(/** @type {"button"} */ ("button[type=submit]"))
+        ?.click();
   };
   return html`
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <form class="stacked">
       <textarea
         ref=${area}
         rows=${3}
         maxlength=${4000}
-        aria-label=${t("Text to send")}
+        aria-label=${t("Correct it")}
         value=${text}
         onInput=${(event) => setText(event.currentTarget.value)}
         onKeyDown=${press}
       ></textarea>
       <div class="row end">
         <${Button} onClick=${onCancel}>${t("Cancel")}<//>
-        <${Button} kind="main" disabled=${!text.trim() || text === memory.text} onClick=${save}>
+        <${Button}
+          kind="main"
+          type="submit"
+          disabled=${!text.trim() || text === memory.text}
+          onClick=${save}
+        >
           ${t("Save")}
         <//>
       </div>
@@ -98,14 +119,14 @@ function Correcting({ memory, onDone, onCancel }) {
 
 /** @typedef {"memory accept" | "memory reject" | "memory forget"} Deed */
 
-/** @param {{ memory: Memory, again: () => void }} props */
+/** @param {{ memory: Memory, again: () => Promise<void> }} props */
 function Row({ memory, again }) {
   const [sure, setSure] = useState(false);
   const [correcting, setCorrecting] = useState(false);
   const act = (/** @type {Deed} */ name, /** @type {string} */ done) => async () => {
     await change(name, { id: memory.id });
     tell(done);
-    again();
+    await again();
   };
   return html`
     <li class="card memory">
@@ -120,9 +141,11 @@ function Row({ memory, again }) {
         ${memory.state === "proposed" && html`<${State} state=${memory.state} />`}
         <${From} provenance=${memory.provenance} />
         ${memory.score !== undefined && html`
-          <small>${t("match {score}", { score: memory.score.toFixed(2) })}</small>
+          <small>${t("match {score}", { score: fixed(memory.score, 2) })}</small>
         `}
-        ${memory.scope && memory.scope !== "owner" && html`<small>${memory.scope}</small>`}
+        ${memory.scope && memory.scope !== "owner" && html`
+          <small>${unescaped(memory.scope)}</small>
+        `}
         ${memory.kind && html`<small>${t(memory.kind)}</small>`}
         <small>
           <${When} at=${memory.created_at} />
@@ -170,13 +193,14 @@ export default function Memories() {
     const timer = setTimeout(() => setWanted(text.trim()), PATIENCE);
     return () => clearTimeout(timer);
   }, [text]);
+  const { limit, below } = useMore(200);
   const list = useFetched(
     /** @returns {Promise<Memory[]>} */
     (signal) =>
       wanted
-        ? read("memory search", { text: wanted, limit: 50 }, { signal })
-        : read("memory list", { state, limit: MOST }, { signal }),
-    [wanted, state, changed.value],
+        ? read("memory search", { text: wanted, limit: MOST_FOUND }, { signal })
+        : read("memory list", { state, limit }, { signal }),
+    [wanted, state, limit, changed.value],
   );
   return html`
     <div class="row spread">
@@ -209,6 +233,7 @@ export default function Memories() {
               <${Row} key=${memory.id} memory=${memory} again=${list.again} />
             `)}
           </ul>
+          ${below(memories)}
         ` : html`
           <${Empty}
             icon="memory"

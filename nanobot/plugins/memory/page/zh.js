@@ -18,6 +18,5 @@ export default {
   "Rejected": "已拒绝",
   "Remembered": "已记住",
   "Search the memory": "搜索记忆",
-  "Text to send": "应改为",
   "Yes, forget it": "是的，忘记",
 };

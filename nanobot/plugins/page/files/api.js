@@ -1,6 +1,6 @@
 /** The gateway's HTTP API: one function for what only reads, one for what changes something. */
 
-import { language } from "./i18n.js";
+import { language, t } from "./i18n.js";
 import { computed, signal } from "./lib.js";
 
 /** What a path is called here: a proxy may serve the gateway below a path of its own. */
@@ -53,8 +53,11 @@ export const access = signal("in");
 /** Why a link let nobody in; "" where none was refused. */
 export const refused = signal("");
 
+/** What went wrong, in words for people. */
+export class Told extends Error {}
+
 /** What the gateway refused: `code` names the kind of error, `message` is for people. */
-export class ApiError extends Error {
+export class ApiError extends Told {
   /** @param {number} status @param {string} code @param {string} message */
   constructor(status, code, message) {
     super(message);
@@ -84,19 +87,47 @@ async function taken(path) {
   return answer?.catch(() => undefined);
 }
 
+/** What a proxy answers while the gateway behind it is not there. */
+const BEHIND = [502, 503, 504];
+
+/** Nothing came of a request, as far as can be seen from here. */
+function silence() {
+  access.value = "away";
+  return new ApiError(0, "away", t("The gateway does not answer."));
+}
+
+/** It is not the gateway that answered so. @param {Response} response */
+const strange = ({ status }) =>
+  new ApiError(status, "http", t("This is no answer of the gateway ({status}).", { status }));
+
+/**
+ * What the gateway refused with; null if something between answered.
+ * @param {Response} response @returns {Promise<{ code: string, message: string } | null>}
+ */
+async function refusal(response) {
+  try {
+    const { error } = await response.json();
+    return error?.message ? error : null;
+  } catch {
+    return null;
+  }
+}
+
 /** An answer that is none is an ApiError. @param {Response} response */
 async function judged(response) {
+  const told = response.ok ? null : await refusal(response);
+  if (!response.ok && !told && BEHIND.includes(response.status)) throw silence();
   if (access.value === "away") access.value = "in";
   if (response.ok) return response;
-  let told = { code: "http", message: `${response.status} ${response.statusText}` };
-  try {
-    told = { ...told, ...(await response.json()).error };
-  } catch {
-    // Not ours: whatever stands between answered.
-  }
   if (response.status === 401) access.value = "out";
-  throw new ApiError(response.status, told.code, told.message);
+  throw told ? new ApiError(response.status, told.code, told.message) : strange(response);
 }
+
+/** @param {Response} response */
+const bodyOf = (response) =>
+  response.json().catch((error) => {
+    throw error instanceof SyntaxError ? strange(response) : error;
+  });
 
 /** @param {string} path @param {RequestInit} [options] */
 export async function request(path, options = {}) {
@@ -110,8 +141,7 @@ export async function request(path, options = {}) {
     response = await fetch(at(path), { credentials: "same-origin", ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    access.value = "away";
-    throw new ApiError(0, "away", "The gateway does not answer.");
+    throw silence();
   }
   return judged(response);
 }
@@ -127,7 +157,7 @@ const json = (values) => ({
  * @param {string} path
  * @param {object} values
  */
-const posted = async (path, values) => (await request(path, json(values))).json();
+const posted = async (path, values) => bodyOf(await request(path, json(values)));
 
 /** By the name of a list: how many of its rows the gateway could not read. */
 export const unreadable = signal(/** @type {Record<string, number>} */ ({}));
@@ -150,7 +180,7 @@ async function got(path, values = {}, options = {}) {
   const early = await taken(whole);
   const response = early ? await judged(early.response) : await request(whole, options);
   counted(path, response);
-  return early ? early.value : response.json();
+  return early ? early.value : bodyOf(response);
 }
 
 /**
@@ -217,13 +247,19 @@ export const read = (name, ...given) => got(pathOf(name), ...given);
  */
 export const change = (name, ...given) => posted(pathOf(name), given[0] ?? {});
 
-/** Learn who asks; whether anybody may. */
+/** Learn who asks; whether anybody may. Of whom the gateway says nothing now, it may say later. */
 export async function known() {
   try {
     me.value = await get("/api/me");
     localStorage.setItem("lists", may("sessions list") ? "yes" : "no");
     return true;
-  } catch {
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) {
+      refused.value = error.message;
+      access.value = "out";
+    } else if (access.value !== "out") {
+      access.value = "away";
+    }
     return false;
   }
 }

@@ -1,10 +1,10 @@
 /** The frame of the page: views, navigation and login. */
 
-import { access, at, enter, known, may, me, outdated, refused } from "./api.js";
+import { access, ApiError, enter, known, may, me, outdated, refused } from "./api.js";
 import { begin, language, LANGUAGES, speak, speakWhole, t } from "./i18n.js";
 import { asset, effect, html, render, signal, useEffect, useLayoutEffect } from "./lib.js";
 import { following, follow, unread, waiting } from "./live.js";
-import { complain, Loading, Missing, said } from "./parts/basics.js";
+import { complain, Loading, Missing, Safe, said } from "./parts/basics.js";
 import { Icon } from "./parts/icons.js";
 import { Notices } from "./parts/notices.js";
 import { Palette, palette } from "./parts/palette.js";
@@ -215,7 +215,7 @@ function keys(event) {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
     palette.value = !palette.value;
-  } else if (event.altKey && /^[1-7]$/.test(event.key)) {
+  } else if (event.altKey && /^[1-9]$/.test(event.key)) {
     event.preventDefault();
     const [name] = inMenu()[Number(event.key) - 1] ?? [];
     if (name) go(name);
@@ -223,7 +223,8 @@ function keys(event) {
 }
 
 function App() {
-  const name = place.value.view in views() ? place.value.view : "chat";
+  const { what } = place.value;
+  const name = Object.hasOwn(views(), place.value.view) ? place.value.view : "chat";
   const View = loaded.value[name];
   useLayoutEffect(() => {
     addEventListener("keydown", keys);
@@ -238,6 +239,13 @@ function App() {
     document.title = `${mark ? `(${mark}) ` : ""}${t(VIEWS[name].name)} · nanobot`;
   }, [name, language.value, mark, VIEWS[name].name]);
   if (access.value === "out") return html`<${Door} />`;
+  if (!me.value)
+    return html`
+      <main>
+        <${Coming} name="" />
+      </main>
+      <${Above} />
+    `;
   return html`
     <a
       class="skip"
@@ -248,7 +256,9 @@ function App() {
     </a>
     <${Navigation} view=${name} />
     <main id="main" tabindex=${-1} data-view=${name}>
-      ${View ? html`<${View} what=${place.value.what} />` : html`<${Coming} name=${name} />`}
+      <${Safe} key=${name} of=${what}>
+        ${View ? html`<${View} what=${what} />` : html`<${Coming} name=${name} />`}
+      <//>
     </main>
     <${Above} />
     ${palette.value && html`<${Palette} views=${views()} />`}
@@ -266,7 +276,7 @@ async function letIn() {
     history.replaceState(null, "", location.pathname);
     await enter(decodeURIComponent(secret)).catch((error) => (refused.value = said(error)));
   }
-  if (!(await known())) access.value = "out";
+  await known();
 }
 
 /** A link that is pasted into the open page changes only what is behind the #. */
@@ -283,14 +293,39 @@ const entered = letIn();
 /** The first view; what plugins add is known once the gateway has said who this is. */
 async function loadFirst() {
   const { view } = place.value;
-  if (view in VIEWS) return load(view);
+  if (Object.hasOwn(VIEWS, view)) return load(view);
   await entered;
-  return load(view in views() ? view : "chat");
+  return load(Object.hasOwn(views(), view) ? view : "chat");
 }
+
+/** So often somebody is asked for who does not answer. */
+const AGAIN_MS = 3_000;
+effect(() => {
+  if (access.value !== "away") return undefined;
+  const timer = setInterval(() => document.hidden || known(), AGAIN_MS);
+  return () => clearInterval(timer);
+});
+
+/** No form leaves this page: its button does what it is for. */
+addEventListener("submit", (event) => event.preventDefault());
+addEventListener("unhandledrejection", (event) => {
+  // What goes wrong where nobody waits for it is told, too.
+  event.preventDefault();
+  if (!(event.reason instanceof ApiError)) console.error(event.reason);
+  complain(event.reason);
+});
+addEventListener("error", ({ error }) => {
+  if (error instanceof Error) complain(error);
+});
 
 // All of it at once: little here needs the others.
 await Promise.all([begin(), entered, loadFirst()]);
-if (access.value === "in") follow();
+let heard = false;
+effect(() => {
+  if (heard || !me.value || access.value !== "in") return;
+  heard = true;
+  follow();
+});
 
 /** The language in which the gateway was asked last who this is, and what views there are. */
 let asked = language.value;

@@ -27,13 +27,37 @@ function kept(make) {
 const relative = kept(
   (name) => new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }),
 );
-const exact = kept(
-  (name) => new Intl.DateTimeFormat(name, { dateStyle: "medium", timeStyle: "short" }),
-);
-const hours = kept((name) => new Intl.DateTimeFormat(name, { hour: "2-digit", minute: "2-digit" }));
+/**
+ * Times of the browser's own zone, or of another one if the browser knows it.
+ * @param {Intl.DateTimeFormatOptions} options
+ * @returns {(at: number, zone?: string) => string} `at` in unix seconds
+ */
+function times(options) {
+  const own = kept((name) => new Intl.DateTimeFormat(name, options));
+  return (at, zone) => {
+    const date = dated(at);
+    if (!date) return NEVER;
+    try {
+      if (zone) return date.toLocaleString(language.value, { ...options, timeZone: zone });
+    } catch {
+      // A zone that only the gateway knows.
+    }
+    return own().format(date);
+  };
+}
+
+/** The time, if it is one that a calendar has. @param {number} at unix seconds */
+export function dated(at) {
+  const date = new Date(at * 1000);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+/** In the place of a time that no calendar has. */
+const NEVER = "–";
 
 /** "3 minutes ago". @param {number} at unix seconds */
 export function ago(at, now = Date.now() / 1000) {
+  if (!dated(at)) return NEVER;
   const seconds = at - now;
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
@@ -41,15 +65,16 @@ export function ago(at, now = Date.now() / 1000) {
   return seconds > 5 ? t("in a moment") : t("just now");
 }
 
-/** @param {number} at unix seconds */
-export const moment = (at) => exact().format(at * 1000);
+/** A day and a time. */
+export const moment = times({ dateStyle: "medium", timeStyle: "short" });
 
-/** @param {number} at unix seconds */
-export const clock = (at) => hours().format(at * 1000);
+/** A time of a day. */
+export const clock = times({ hour: "2-digit", minute: "2-digit" });
 
 /** @param {number} at unix seconds */
 export function day(at) {
-  const date = new Date(at * 1000);
+  const date = dated(at);
+  if (!date) return NEVER;
   const days = Math.round(
     (new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / 86_400_000,
   );
@@ -65,15 +90,22 @@ export function day(at) {
 
 /** @param {number} ms */
 export function duration(ms) {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (ms < 1_000) return t("{n} ms", { n: Math.round(ms) });
+  if (ms < 59_950) return t("{n} s", { n: fixed(ms / 1_000, 1) });
+  const [seconds, minutes] = [Math.round(ms / 1_000), Math.floor(ms / 60_000)];
+  if (seconds < 3_600) return t("{m} min {s} s", { m: Math.floor(seconds / 60), s: seconds % 60 });
+  return t("{h} h {m} min", { h: Math.floor(minutes / 60), m: minutes % 60 });
 }
 
 /** @param {number} value */
 export const count = (value) => value.toLocaleString(language.value);
+
+/** With so many digits behind the point. @param {number} value @param {number} digits */
+export const fixed = (value, digits) =>
+  value.toLocaleString(language.value, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
 
 /** @param {number} value */
 export const short = (value) =>
@@ -131,7 +163,5 @@ const named = (char) =>
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1_024) return `${bytes} B`;
-  return bytes < 1_048_576
-    ? `${(bytes / 1_024).toFixed(0)} kB`
-    : `${(bytes / 1_048_576).toFixed(1)} MB`;
+  return bytes < 1_048_576 ? `${fixed(bytes / 1_024, 0)} kB` : `${fixed(bytes / 1_048_576, 1)} MB`;
 }

@@ -3,7 +3,7 @@
 import { signal } from "./lib.js";
 
 /** @type {Record<string, string>} */
-let words = {};
+let words = Object.create(null);
 
 export const LANGUAGES = { en: "English", zh: "中文" };
 
@@ -43,7 +43,7 @@ async function renew() {
   const mine = turn;
   const files = [...brought].map((languages) => languages[wanted]).filter(Boolean);
   const [first, ...others] = await Promise.all([own(wanted), ...files.map(added)]);
-  if (mine === turn) words = Object.assign({}, ...others, first);
+  if (mine === turn) words = Object.assign(Object.create(null), ...others, first);
 }
 
 /** Loads the texts of all views of the page itself. */

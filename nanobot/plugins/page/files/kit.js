@@ -9,7 +9,7 @@ import * as kit from "./kit.js";
 import { asset } from "./lib.js";
 
 export { at, change, may, me, read } from "./api.js";
-export { clock, count, duration, moment, money, short } from "./format.js";
+export { clock, count, duration, fixed, moment, money, short, size } from "./format.js";
 export { language, t } from "./i18n.js";
 export { html, useEffect, useMemo, useRef, useState } from "./lib.js";
 export { changed } from "./live.js";
@@ -17,19 +17,15 @@ export {
   Button,
   Choice,
   complain,
-  Dialog,
   Empty,
   Fetched,
-  Field,
-  Head,
   said,
-  State,
-  Switch,
   Unreadable,
   useFetched,
-  valueOf,
   When,
 } from "./parts/basics.js";
+export { Dialog, Field, Switch, valueOf } from "./parts/dialog.js";
+export { Head, State, useMore } from "./parts/list.js";
 export { Bars } from "./parts/chart.js";
 export { Markdown } from "./parts/markdown.js";
 export { tell } from "./parts/notices.js";

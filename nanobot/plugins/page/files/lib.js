@@ -5,6 +5,7 @@ import htm from "./vendor/htm.js";
 
 export {
   useEffect,
+  useErrorBoundary,
   useLayoutEffect,
   useMemo,
   useRef,

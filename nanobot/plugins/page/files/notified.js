@@ -1,6 +1,6 @@
 /** This browser's subscription to notifications, here and at the gateway. */
 
-import { access, at, get, me, post } from "./api.js";
+import { access, at, get, me, post, Told } from "./api.js";
 import { t } from "./i18n.js";
 
 /** Whose notifications are switched on in this browser, as the name of their conversation. */
@@ -55,7 +55,7 @@ async function announce() {
 /** Switch notifications on. */
 export async function begin() {
   if ((await Notification.requestPermission()) !== "granted")
-    throw new Error(t("This browser does not allow notifications from here."));
+    throw new Told(t("This browser does not allow notifications from here."));
   await announce();
 }
 

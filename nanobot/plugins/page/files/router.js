@@ -2,9 +2,18 @@
 
 import { signal } from "./lib.js";
 
+/** A part of an address, which people may have written. @param {string} part */
+function read(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 const parsed = () => {
   const [view = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  return { view: view || "chat", what: rest.map(decodeURIComponent).join("/") };
+  return { view: view || "chat", what: rest.map(read).join("/") };
 };
 
 export const place = signal(parsed());

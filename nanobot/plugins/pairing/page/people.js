@@ -12,6 +12,7 @@ import {
   tell,
   Unreadable,
   useFetched,
+  useMore,
   useState,
   When,
 } from "../../kit.js";
@@ -23,19 +24,19 @@ import {
 
 const ROLES = /** @type {const} */ (["guest", "member", "owner"]);
 
-/** @param {{ who: PairingView, again: () => void }} props */
+/** @param {{ who: PairingView, again: () => Promise<void> }} props */
 function Person({ who, again }) {
   const [role, setRole] = useState(/** @type {Role} */ ("member"));
   const name = who.name || who.who;
   const letIn = async () => {
     await change("pair approve", { code: who.code, role });
     tell(t("{name} is let in.", { name }));
-    again();
+    await again();
   };
   const revoke = async () => {
     await change("pair revoke", { who: who.who });
     tell(t("{name} is not let in any more.", { name }));
-    again();
+    await again();
   };
   return html`
     <tr>
@@ -76,9 +77,10 @@ function Person({ who, again }) {
 }
 
 export default function People() {
+  const { limit, below } = useMore(200);
   const people = useFetched(
-    (signal) => read("pair list", { limit: 200 }, { signal }),
-    [changed.value],
+    (signal) => read("pair list", { limit }, { signal }),
+    [limit, changed.value],
     10_000,
   );
   return html`
@@ -107,6 +109,7 @@ export default function People() {
                 </tbody>
               </table>
             </div>
+            ${below(list)}
           ` : html`<p class="soft">${t("No requests for access.")}</p>`
         }
       <//>

@@ -36,7 +36,7 @@ export default function SkillList() {
     await change(skill.state === "disabled" ? "skills enable" : "skills disable", {
       name: skill.name,
     });
-    skills.again();
+    await skills.again();
   };
   return html`
     <section>

@@ -22,6 +22,25 @@ const EXAMPLES = ["every weekday at 9", "tomorrow at 18:00", "每月第一个星
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 
+/** @typedef {[string, () => string][]} Choices values with their names */
+
+/** What happens to times that were missed. @type {Choices} */
+export const MISFIRE = [
+  ["skip", () => t("skip them")],
+  ["run_once", () => t("do it once")],
+  ["run_all", () => t("do each")],
+];
+
+/** What happens if the time before is still being done. @type {Choices} */
+export const OVERLAP = [
+  ["skip", () => t("skip it")],
+  ["queue", () => t("do it afterwards")],
+  ["replace", () => t("end the one before")],
+];
+
+/** @param {Choices} choices @param {string} value */
+export const nameOf = (choices, value) => choices.find(([each]) => each === value)?.[1]() ?? value;
+
 /** Where a job speaks if nobody opened a conversation before. */
 const FALLBACK = "web:jobs";
 /** Sessions that are no chats: nobody reads what is sent there. */
@@ -31,7 +50,7 @@ const NO_CHATS = /^(cron|task|heartbeat|events|hook|lifecycle)(:|$)/;
  * @typedef {import("../../../gateway.js").SessionView} Session
  * @typedef {import("../../../gateway.js").JobView} Job
  * @typedef {import("../../../gateway.js").DueView} DueView
- * @typedef {import("../../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../../parts/dialog.js").FormEvent} FormEvent
  * @typedef {import("../../../gateway.js").Changes["cron add"]["takes"]} Given
  */
 
@@ -117,7 +136,7 @@ export function JobForm({ job, onClose, onDone }) {
       title=${job ? t("Change {name}", { name: job.name }) : t("New job")}
       onClose=${onClose}
     >
-      <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+      <form class="stacked">
         <${Field} name=${t("Task for the assistant")} about=${t("As you would say it in a chat.")}>
           <textarea rows=${3} value=${values.text} onInput=${put("text")} required></textarea>
         <//>
@@ -152,20 +171,12 @@ export function JobForm({ job, onClose, onDone }) {
           <//>
           <${Field} name=${t("Missed times")}>
             <select value=${values.misfire} onChange=${put("misfire")}>
-              ${[
-                ["skip", t("skip them")],
-                ["run_once", t("do it once")],
-                ["run_all", t("do each")],
-              ].map(([key, text]) => html`<option value=${key}>${text}</option>`)}
+              ${MISFIRE.map(([key, text]) => html`<option value=${key}>${text()}</option>`)}
             </select>
           <//>
           <${Field} name=${t("If the one before is not done")}>
             <select value=${values.overlap} onChange=${put("overlap")}>
-              ${[
-                ["skip", t("skip it")],
-                ["queue", t("do it afterwards")],
-                ["replace", t("end the one before")],
-              ].map(([key, text]) => html`<option value=${key}>${text}</option>`)}
+              ${OVERLAP.map(([key, text]) => html`<option value=${key}>${text()}</option>`)}
             </select>
           <//>
           ${!job && html`
@@ -179,6 +190,7 @@ export function JobForm({ job, onClose, onDone }) {
           <${Button} onClick=${onClose}>${t("Cancel")}<//>
           <${Button}
             kind="main"
+            type="submit"
             onClick=${save}
             disabled=${!values.text.trim() || !values.schedule.trim() || !values.to.trim()}
           >

@@ -1,6 +1,6 @@
 /** The coming seven days with all that is due, and the days on which clocks change. */
 
-import { Fetched, html, language, link, read, t, useFetched } from "../../../kit.js";
+import { clock, Fetched, html, language, link, read, t, useFetched } from "../../../kit.js";
 
 const DAYS = 7;
 const MOST_JOBS = 60;
@@ -53,14 +53,6 @@ async function dueOf(jobs, signal) {
   return byDay(await Promise.all(asked));
 }
 
-/** @param {number} unix @param {string} [zone] */
-const hour = (unix, zone) =>
-  new Date(unix * 1_000).toLocaleTimeString(language.value, {
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZone: zone,
-  });
-
 /** @param {{ jobs: Job[] }} props */
 export function Week({ jobs }) {
   const days = useFetched((signal) => dueOf(jobs, signal), [jobs]);
@@ -94,7 +86,7 @@ export function Week({ jobs }) {
                         .map(({ time }) => time)
                         .join("\n")}
                     >
-                      <b>${hour(times[0].unix)}</b> ${job.name}
+                      <b>${clock(times[0].unix)}</b> ${job.name}
                     </a>
                     ${times.length > 1 && html`
                       <small>
@@ -103,17 +95,17 @@ export function Week({ jobs }) {
                           : times.length <= SHOWN / 2
                             ? times
                                 .slice(1)
-                                .map(({ unix }) => hour(unix))
+                                .map(({ unix }) => clock(unix))
                                 .join(", ")
                             : t("{n} times until {last}", {
                                 n: times.length,
-                                last: hour(times[times.length - 1].unix),
+                                last: clock(times[times.length - 1].unix),
                               })}
                       </small>
                     `}
-                    ${hour(times[0].unix, job.zone) !== hour(times[0].unix) && html`
+                    ${clock(times[0].unix, job.zone) !== clock(times[0].unix) && html`
                       <small>
-                        ${hour(times[0].unix, job.zone)} ${job.zone}
+                        ${clock(times[0].unix, job.zone)} ${job.zone}
                       </small>
                     `}
                   </li>

@@ -341,4 +341,15 @@ export default {
   "up": "在线",
   "down": "断开",
   "starting": "启动中",
+  "The gateway does not answer.": "网关没有响应。",
+  "This is no answer of the gateway ({status}).": "这不是网关的回应（{status}）。",
+  "This could not be shown": "无法显示",
+  "This could not be renewed: {why}": "无法更新：{why}",
+  "This browser does not let pages copy. Select the text instead.":
+    "此浏览器不允许网页复制。请选中文本后自行复制。",
+  "to do": "待办",
+  "{n} ms": "{n} 毫秒",
+  "{n} s": "{n} 秒",
+  "{m} min {s} s": "{m} 分 {s} 秒",
+  "{h} h {m} min": "{h} 小时 {m} 分",
 };

@@ -1,6 +1,6 @@
 /** Charts over days, drawn by uPlot, which is loaded when the first one is shown. */
 
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { asset, html, useEffect, useRef } from "../lib.js";
 import { theme } from "../theme.js";
 
@@ -28,6 +28,8 @@ async function load() {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const HEIGHT = 220;
+/** So many may lie between two days that are named. */
+const DAYS = [1, 2, 4, 7, 14, 28, 56, 91];
 
 /**
  * @param {Plot} plot
@@ -54,7 +56,12 @@ function options(plot, { width, series, value }) {
       },
     },
     axes: [
-      { ...axis, space: 60 },
+      {
+        ...axis,
+        space: 60,
+        incrs: DAYS.map((days) => days * 86_400),
+        values: (_, ticks) => ticks.map((at) => dayName(at, { month: "short", day: "numeric" })),
+      },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(value) },
     ],
     series: [
@@ -74,8 +81,9 @@ function options(plot, { width, series, value }) {
   };
 }
 
-/** @param {number} at midnight of the day in UTC */
-const dayName = (at) => new Date(at * 1_000).toLocaleDateString(undefined, { timeZone: "UTC" });
+/** @param {number} at midnight of the day in UTC @param {Intl.DateTimeFormatOptions} [parts] */
+const dayName = (at, parts) =>
+  new Date(at * 1_000).toLocaleDateString(language.value, { timeZone: "UTC", ...parts });
 
 /**
  * Bars by day. `on`: what the bars of a series stand on; the series that they stand on comes later.
@@ -108,7 +116,7 @@ export function Bars({ title, days, series, value }) {
       watching.observe(element.current);
     });
     return () => ((gone = true), watching.disconnect(), chart?.destroy());
-  }, [days, series, theme.value]);
+  }, [days, series, theme.value, language.value]);
   const total = series
     .map(({ name, values }) => `${name}: ${value(values.reduce((sum, each) => sum + each, 0))}`)
     .join(", ");

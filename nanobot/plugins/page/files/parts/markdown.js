@@ -5,7 +5,7 @@
 
 import { workspaceFile } from "../api.js";
 import { html, useEffect, useMemo, useRef } from "../lib.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import purify from "../vendor/dompurify.js";
 import { Marked } from "../vendor/marked.js";
 import { drawFormulas, formulas } from "./formulas.js";
@@ -93,7 +93,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "INPUT") {
     if (node.getAttribute("type") !== "checkbox") node.remove();
     node.setAttribute("disabled", "");
-    node.setAttribute("aria-label", node.hasAttribute("checked") ? "done" : "to do");
+    node.setAttribute("aria-label", node.hasAttribute("checked") ? t("done") : t("to do"));
   }
 });
 
@@ -145,7 +145,8 @@ function withCopy(block) {
   button.className = "copy";
   button.textContent = t("Copy");
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(block.textContent ?? "");
+    const { copy } = await import("./copying.js");
+    await copy(block.textContent ?? "");
     button.textContent = t("Copied");
     setTimeout(() => (button.textContent = t("Copy")), 1_500);
   });
@@ -191,7 +192,7 @@ export function Growing({ text }) {
  */
 export function Markdown({ text }) {
   const element = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const content = useMemo(() => clean(text), [text]);
+  const content = useMemo(() => clean(text), [text, language.value]);
   useEffect(() => {
     const shown = element.current;
     if (!shown) return;
@@ -213,8 +214,14 @@ export function Markdown({ text }) {
       table.replaceWith(frame);
       frame.append(table);
     }
-  }, [content]);
+  }, [content, language.value]);
+  // Anew in each language: what was added to it is.
   return html`
-    <div ref=${element} class="markdown" dangerouslySetInnerHTML=${{ __html: content }}></div>
+    <div
+      key=${language.value}
+      ref=${element}
+      class="markdown"
+      dangerouslySetInnerHTML=${{ __html: content }}
+    ></div>
   `;
 }

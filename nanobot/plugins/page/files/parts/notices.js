@@ -26,16 +26,21 @@ export function tell(text, tone = "good") {
   setTimeout(() => drop(id), tone === "bad" ? 12_000 : 4_000);
 }
 
-export const Notices = () => html`
+/** How many dialogs are open: nothing below the last one can be pressed or is read out. */
+export const above = signal(0);
+
+/** Of the page, or of the dialog that is so far above it. @param {{ depth?: number }} props */
+export const Notices = ({ depth = 0 }) => html`
   <div class="notices" role="status" aria-live="polite">
-    ${shown.value.map(({ id, text, tone }) => html`
-      <div key=${id} class=${`notice ${tone}`}>
-        <${Icon} name=${tone === "bad" ? "warning" : "check"} />
-        <span>${text}</span>
-        <button type="button" aria-label=${t("Close")} onClick=${() => drop(id)}>
-          <${Icon} name="close" size=${14} />
-        </button>
-      </div>
-    `)}
+    ${depth === above.value &&
+      shown.value.map(({ id, text, tone }) => html`
+        <div key=${id} class=${`notice ${tone}`}>
+          <${Icon} name=${tone === "bad" ? "warning" : "check"} />
+          <span>${text}</span>
+          <button type="button" aria-label=${t("Close")} onClick=${() => drop(id)}>
+            <${Icon} name="close" size=${14} />
+          </button>
+        </div>
+      `)}
   </div>
 `;

@@ -5,16 +5,8 @@ import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
 import { Added } from "../parts/added.js";
-import {
-  Button,
-  Choice,
-  Fetched,
-  Head,
-  State,
-  Unreadable,
-  useFetched,
-  When,
-} from "../parts/basics.js";
+import { Button, Choice, Fetched, Unreadable, useFetched, When } from "../parts/basics.js";
+import { Head, State, useMore } from "../parts/list.js";
 import { Off } from "../parts/off.js";
 import { link } from "../router.js";
 import { Setup } from "./channels/setup.js";
@@ -87,18 +79,19 @@ const OWED = [
 
 function Outbox() {
   const [state, setState] = useState(OWED[1][0]);
+  const { limit, below } = useMore(100);
   const messages = useFetched(
-    (signal) => read("outbox list", { state, limit: 100 }, { signal }),
-    [state, changed.value],
+    (signal) => read("outbox list", { state, limit }, { signal }),
+    [state, limit, changed.value],
     10_000,
   );
   const retry = async (/** @type {OutboxView} */ { id }) => {
     await change("outbox retry", { id });
-    messages.again();
+    await messages.again();
   };
   const drop = async (/** @type {OutboxView} */ { id }) => {
     await change("outbox drop", { id });
-    messages.again();
+    await messages.again();
   };
   return html`
     <section>
@@ -163,6 +156,7 @@ function Outbox() {
                 </tbody>
               </table>
             </div>
+            ${below(list)}
           ` : html`
             <p class="soft">
               ${state === "dead" ? t("Everything has arrived.") : t("Nothing found.")}

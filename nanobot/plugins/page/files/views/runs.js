@@ -5,17 +5,8 @@ import { duration, short } from "../format.js";
 import { t } from "../i18n.js";
 import { html, useState } from "../lib.js";
 import { changed } from "../live.js";
-import {
-  Button,
-  Choice,
-  Empty,
-  Fetched,
-  Head,
-  State,
-  Unreadable,
-  useFetched,
-  When,
-} from "../parts/basics.js";
+import { Button, Choice, Empty, Fetched, Unreadable, useFetched, When } from "../parts/basics.js";
+import { Head, State, useMore } from "../parts/list.js";
 import { Off } from "../parts/off.js";
 import { go, link } from "../router.js";
 import { Now } from "./runs/now.js";
@@ -70,7 +61,7 @@ function Row({ run, again }) {
         ${alive(run) && may("runs cancel") && html`
           <${Button}
             kind="small"
-            onClick=${async () => (await change("runs cancel", { id: run.id }), again())}
+            onClick=${async () => (await change("runs cancel", { id: run.id }), await again())}
           >
             ${t("Cancel")}
           <//>
@@ -98,7 +89,7 @@ const Which = ({ value }) => html`
 function List() {
   const [state, setState] = useState(STATES[0][0]);
   const [kind, setKind] = useState(/** @type {NonNullable<Wanted["kind"]>} */ (""));
-  const [limit, setLimit] = useState(50);
+  const { limit, below } = useMore(50);
   const runs = useFetched(
     (signal) => read("runs list", { state, kind, limit }, { signal }),
     [state, kind, limit, changed.value],
@@ -153,11 +144,7 @@ function List() {
                 </tbody>
               </table>
             </div>
-            ${list.length === limit && html`
-              <p class="older">
-                <${Button} onClick=${() => setLimit(limit * 2)}>${t("Show more")}<//>
-              </p>
-            `}
+            ${below(list)}
           ` : html`
             <${Empty} icon="runs" title=${t("Nothing here")}>
               ${t("No run is in this state.")}

@@ -3,7 +3,8 @@
 import { may } from "../api.js";
 import { t } from "../i18n.js";
 import { html } from "../lib.js";
-import { Choice, Head } from "../parts/basics.js";
+import { Choice } from "../parts/basics.js";
+import { Head } from "../parts/list.js";
 import { Off } from "../parts/off.js";
 import { go } from "../router.js";
 import { Access } from "./settings/access.js";

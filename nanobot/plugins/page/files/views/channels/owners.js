@@ -3,7 +3,8 @@
 import { change } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Field } from "../../parts/basics.js";
+import { Button } from "../../parts/basics.js";
+import { Field } from "../../parts/dialog.js";
 
 /** @typedef {import("../../gateway.js").ChannelTypeView} ChannelKind */
 

@@ -3,7 +3,8 @@
 import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Dialog, Fetched, Field, useFetched } from "../../parts/basics.js";
+import { Button, Fetched, useFetched } from "../../parts/basics.js";
+import { Dialog, Field } from "../../parts/dialog.js";
 import { tell } from "../../parts/notices.js";
 import { Owners } from "./owners.js";
 
@@ -138,7 +139,7 @@ function Form({ kind, channel, name: usual, quiet, onBack, onDone }) {
     );
   if (done) return html`<${Done} kind=${kind} done=${done} quiet=${quiet} onDone=${onDone} />`;
   return html`
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <form class="stacked">
       ${kind.steps && html`
         <p class="steps-text">
           ${kind.steps}
@@ -168,7 +169,7 @@ function Form({ kind, channel, name: usual, quiet, onBack, onDone }) {
       />
       <div class="row end">
         ${onBack && html`<${Button} onClick=${onBack}>${t("Back")}<//>`}
-        <${Button} kind="main" disabled=${missing} onClick=${connect}>
+        <${Button} kind="main" type="submit" disabled=${missing} onClick=${connect}>
           ${t("Try it, and keep it")}
         <//>
       </div>

@@ -4,7 +4,8 @@ import { at, change, may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Dialog, Field } from "../../parts/basics.js";
+import { Button } from "../../parts/basics.js";
+import { Dialog, Field } from "../../parts/dialog.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 import { go, place } from "../../router.js";
@@ -35,8 +36,7 @@ export function Actions({ session, onClose, onDone }) {
     onDone?.();
     onClose();
   };
-  const rename = async (/** @type {Event} */ event) => {
-    event.preventDefault();
+  const rename = async () => {
     await change("sessions rename", { title, session: key });
     done();
   };
@@ -70,7 +70,7 @@ export function Actions({ session, onClose, onDone }) {
   return html`
     <${Dialog} title=${t("Conversation")} onClose=${onClose}>
       ${may("sessions rename") && html`
-        <form class="manage" onSubmit=${(event) => event.preventDefault()}>
+        <form class="manage">
           <${Field}
             name=${t("Title")}
             about=${t("Empty: the first sentence of its first message.")}

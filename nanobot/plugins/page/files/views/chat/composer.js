@@ -69,6 +69,9 @@ const upload = async (file) =>
 export function Composer({ session, draft, running, onSend, onStop }) {
   const [text, setText] = useState(() => sessionStorage.getItem(`draft:${session}`) ?? "");
   const [files, setFiles] = useState(/** @type {SentFile[]} */ ([]));
+  const [coming, setComing] = useState(/** @type {string[]} */ ([]));
+  /** Whether it is sent as soon as its files are there. */
+  const [due, setDue] = useState(false);
   const [over, setOver] = useState(false);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
@@ -89,16 +92,20 @@ export function Composer({ session, draft, running, onSend, onStop }) {
   }, [session]);
 
   const take = async (/** @type {File[]} */ list) => {
+    setComing((before) => [...before, ...list.map(({ name }) => name)]);
     for (const file of list) {
       try {
         const taken = await upload(file);
         setFiles((before) => [...before, taken]);
       } catch (error) {
         tell(`${file.name}: ${said(error)}`, "bad");
+        setDue(false);
       }
+      setComing((before) => before.filter((_, at) => at !== before.indexOf(file.name)));
     }
   };
   const send = async (words = text, with_ = files) => {
+    if (coming.length) return setDue(true);
     if (!words.trim() && !with_.length) return;
     setText("");
     setFiles([]);
@@ -110,6 +117,11 @@ export function Composer({ session, draft, running, onSend, onStop }) {
       setFiles(with_);
     }
   };
+  useEffect(() => {
+    if (!due || coming.length) return;
+    setDue(false);
+    send();
+  }, [due, coming]);
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
@@ -135,7 +147,7 @@ export function Composer({ session, draft, running, onSend, onStop }) {
       onDragLeave=${() => setOver(false)}
       onDrop=${drop}
     >
-      ${files.length > 0 && html`
+      ${files.length + coming.length > 0 && html`
         <ul class="attached">
           ${files.map((file) => html`
             <li>
@@ -148,6 +160,12 @@ export function Composer({ session, draft, running, onSend, onStop }) {
               >
                 <${Icon} name="close" size=${12} />
               </button>
+            </li>
+          `)}
+          ${coming.map((name) => html`
+            <li aria-busy="true">
+              <i class="pulse"></i>
+              ${name} <small role="status">${t("Loading")}</small>
             </li>
           `)}
         </ul>
@@ -190,7 +208,8 @@ export function Composer({ session, draft, running, onSend, onStop }) {
         <button
           type="submit"
           class="button main"
-          disabled=${!text.trim() && !files.length}
+          disabled=${!text.trim() && !files.length && !coming.length}
+          aria-busy=${due}
           aria-label=${t("Send")}
         >
           <${Icon} name="send" />

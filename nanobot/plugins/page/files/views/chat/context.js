@@ -4,7 +4,8 @@ import { read } from "../../api.js";
 import { count } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Dialog, Fetched, useFetched } from "../../parts/basics.js";
+import { Fetched, useFetched } from "../../parts/basics.js";
+import { Dialog } from "../../parts/dialog.js";
 
 /**
  * @typedef {import("../../gateway.js").ContextView} ContextView

@@ -1,11 +1,18 @@
 /** The list of conversations: those that changed last first, however many there are. */
 
 import { me, read } from "../../api.js";
-import { ago } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Choice, complain, Fetched, Unreadable, useFetched } from "../../parts/basics.js";
+import {
+  Button,
+  Choice,
+  complain,
+  Fetched,
+  Unreadable,
+  useFetched,
+  When,
+} from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { Off } from "../../parts/off.js";
 import { go, link } from "../../router.js";
@@ -134,7 +141,7 @@ function Row({ session, chosen, index, count, find }) {
           `}
           ${title || key}
         </span>
-        <time datetime=${new Date(at * 1000).toISOString()}>${ago(at)}</time>
+        <${When} at=${at} />
         <span class="more">
           ${found ? html`<em>${found}</em>` : run ? html`
             <i class="pulse"></i>

@@ -7,7 +7,6 @@ import { html, useState } from "../../lib.js";
 import { Button } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { Markdown } from "../../parts/markdown.js";
-import { tell } from "../../parts/notices.js";
 import { MakeCase, ThumbDown } from "../../parts/testcase.js";
 import { link, place } from "../../router.js";
 
@@ -138,10 +137,7 @@ function File({ file }) {
 }
 
 /** @param {string} text */
-const copy = async (text) => {
-  await navigator.clipboard.writeText(text);
-  tell(t("Copied"));
-};
+const copy = async (text) => (await import("../../parts/copying.js")).copy(text);
 
 /**
  * @typedef {import("../../thread.js").Item} AnyItem

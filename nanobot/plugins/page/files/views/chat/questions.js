@@ -5,6 +5,7 @@ import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Button, Unreadable, useFetched } from "../../parts/basics.js";
+import { Failed } from "../../parts/fetched.js";
 import { Icon } from "../../parts/icons.js";
 import { spelled } from "../../format.js";
 
@@ -18,11 +19,7 @@ function Question({ approval, onDone }) {
     onDone();
   };
   return html`
-    <form
-      class="ask"
-      aria-label=${t("A question")}
-      onSubmit=${(event) => (event.preventDefault(), text && answer(text))}
-    >
+    <form class="ask" aria-label=${t("A question")}>
       <h4>
         <${Icon} name="info" /> ${approval.question}
       </h4>
@@ -39,7 +36,7 @@ function Question({ approval, onDone }) {
           aria-label=${t("Answer in your own words")}
           placeholder=${t("Answer in your own words")}
         />
-        <${Button} kind="main" disabled=${!text} onClick=${() => answer(text)}>
+        <${Button} kind="main" type="submit" disabled=${!text} onClick=${() => answer(text)}>
           ${t("Answer")}
         <//>
       </div>
@@ -156,6 +153,7 @@ export function Questions({ session, version, onDecided }) {
         <${Question} key=${approval.id} approval=${approval} onDone=${done} />
       ` : html`<${Call} key=${approval.id} approval=${approval} onDone=${done} />`,
     )}
+    <${Failed} of=${open} />
     <${Unreadable} of="approvals list" />
   `;
 }

@@ -4,7 +4,7 @@ import { change, read } from "../../api.js";
 import { size } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
-import { Button, Fetched, useFetched, When } from "../../parts/basics.js";
+import { Button, complain, Fetched, useFetched, When } from "../../parts/basics.js";
 import { Markdown } from "../../parts/markdown.js";
 import { tell } from "../../parts/notices.js";
 import { go } from "../../router.js";
@@ -22,20 +22,36 @@ const ABOUT = {
   "SHUTDOWN.md": "Before nanobot stops",
 };
 
+/** @typedef {import("../../gateway.js").PromptFile} PromptFile */
+
+/**
+ * What was written and not saved, by the name of the file, with what it was made of.
+ * @type {Map<string, { text: string, base: PromptFile }>}
+ */
+const drafts = new Map();
+
 /** @param {{ name: string, onSaved: () => void }} props */
 function Editor({ name, onSaved }) {
   const file = useFetched((signal) => read("prompts show", { name }, { signal }), [name]);
-  const [text, setText] = useState(/** @type {string | null} */ (null));
+  const [text, setText] = useState(drafts.get(name)?.text ?? null);
+  const [base, setBase] = useState(drafts.get(name)?.base ?? null);
   const [shown, setShown] = useState(false);
+  const dirty = text !== null && base !== null && text !== base.text;
   useEffect(() => {
-    if (file.value) setText(file.value.text);
+    // What somebody writes stays, whatever comes meanwhile.
+    if (!file.value || dirty) return;
+    setBase(file.value);
+    setText(file.value.text);
   }, [file.value]);
-  const dirty = text !== null && file.value && text !== file.value.text;
+  useEffect(() => {
+    if (dirty) drafts.set(name, { text, base });
+    else drafts.delete(name);
+  }, [text, base]);
   const save = async () => {
-    if (text === null || !file.value) return;
-    await change("prompts write", { name, text, digest: file.value.digest });
+    if (text === null || !base) return;
+    const { digest } = await change("prompts write", { name, text, digest: base.digest });
+    setBase({ ...base, text, digest });
     tell(t("{name} is saved. New conversations have it.", { name }));
-    file.again();
     onSaved();
   };
   return html`
@@ -45,6 +61,11 @@ function Editor({ name, onSaved }) {
         <span class="soft">${t(ABOUT[name] ?? "Memory of a person")}</span>
         <div class="actions">
           <${Button} onClick=${() => setShown(!shown)}>${shown ? t("Edit") : t("Preview")}<//>
+          ${dirty && html`
+            <${Button} onClick=${() => (setText(base.text), file.again())}>
+              ${t("Discard changes")}
+            <//>
+          `}
           <${Button} kind="main" disabled=${!dirty} onClick=${save}>
             ${t("Save")}
           <//>
@@ -62,7 +83,7 @@ function Editor({ name, onSaved }) {
               onKeyDown=${(event) =>
                 (event.ctrlKey || event.metaKey) &&
                 event.key === "s" &&
-                (event.preventDefault(), dirty && save())
+                (event.preventDefault(), dirty && save().catch(complain))
               }
             ></textarea>
           `

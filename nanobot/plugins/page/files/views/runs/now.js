@@ -5,7 +5,8 @@ import { count, duration, money } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Empty, Fetched, State, useFetched } from "../../parts/basics.js";
+import { Empty, Fetched, useFetched } from "../../parts/basics.js";
+import { State } from "../../parts/list.js";
 import { link } from "../../router.js";
 import { KINDS } from "./run.js";
 

@@ -1,12 +1,13 @@
 /** One run: what it did when, as a picture and step by step. */
 
 import { change, may, read } from "../../api.js";
-import { clock, count, duration } from "../../format.js";
+import { clock, count, duration, money } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
 import { Added } from "../../parts/added.js";
-import { Button, Fetched, Head, State, useFetched, When } from "../../parts/basics.js";
+import { Button, Fetched, useFetched, When } from "../../parts/basics.js";
+import { Head, State } from "../../parts/list.js";
 import { tell } from "../../parts/notices.js";
 import { Replay } from "../../parts/replaying.js";
 import { MakeCase } from "../../parts/testcase.js";
@@ -41,7 +42,7 @@ const details = ({ first_ms = 0, tokens_in = 0, tokens_out = 0, cost, outcome })
     first_ms && t("first word {time}", { time: duration(first_ms) }),
     (tokens_in || tokens_out) &&
       t("{input} tokens in, {output} out", { input: count(tokens_in), output: count(tokens_out) }),
-    typeof cost === "number" && `$${cost.toFixed(4)}`,
+    typeof cost === "number" && money(cost),
     outcome && t(outcome),
   ]
     .filter(Boolean)

@@ -4,20 +4,13 @@ import { change, may, me, post, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { end } from "../../notified.js";
-import {
-  Button,
-  Fetched,
-  Field,
-  Unreadable,
-  useFetched,
-  valueOf,
-  When,
-} from "../../parts/basics.js";
-import { tell } from "../../parts/notices.js";
+import { Button, Fetched, Unreadable, useFetched, When } from "../../parts/basics.js";
+import { Field, valueOf } from "../../parts/dialog.js";
+import { copy } from "../../parts/copying.js";
 
 /**
  * @typedef {import("../../gateway.js").Role} Role
- * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../parts/dialog.js").FormEvent} FormEvent
  */
 
 /** @type {Role[]} */
@@ -105,7 +98,7 @@ function Others() {
     <section>
       <h2>${t("Give a person access")}</h2>
       <p>${t("A link logs one browser in, within 10 minutes. A token is for programs.")}</p>
-      <form class="card stacked" onSubmit=${(event) => (event.preventDefault(), add())}>
+      <form class="card stacked">
         <div class="two">
           <${Field} name=${t("Name")}>
             <input type="text" value=${values.name} onInput=${put("name")} maxlength=${40} />
@@ -116,28 +109,28 @@ function Others() {
             </select>
           <//>
           <${Field} name=${t("Days")} about=${t("0: it does not end")}>
-            <input type="number" min="0" max="3660" value=${values.days} onInput=${put("days")} />
+            <input
+              type="number"
+              min="0"
+              max="3660"
+              required
+              value=${values.days}
+              onInput=${put("days")}
+            />
           <//>
         </div>
         <div class="row end">
           <${Button} disabled=${!values.name.trim()} onClick=${invite}>
             ${t("Make a link")}
           <//>
-          <${Button} kind="main" disabled=${!values.name.trim()} onClick=${add}>
+          <${Button} kind="main" type="submit" disabled=${!values.name.trim()} onClick=${add}>
             ${t("Make a token")}
           <//>
         </div>
         ${made && html`
           <p role="status">
             ${t("This is shown once:")} <code class="token">${made.token}</code>${" "}
-            <${Button}
-              kind="small"
-              icon="copy"
-              onClick=${async () => (
-                await navigator.clipboard.writeText(made.token),
-                tell(t("Copied"))
-              )}
-            >
+            <${Button} kind="small" icon="copy" onClick=${() => copy(made.token)}>
               ${t("Copy")}
             <//>
           </p>

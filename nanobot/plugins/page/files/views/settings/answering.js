@@ -3,16 +3,18 @@
  */
 
 import { change, read } from "../../api.js";
+import { fixed } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, useFetched, valueOf } from "../../parts/basics.js";
+import { Button, Fetched, useFetched } from "../../parts/basics.js";
+import { Field, valueOf } from "../../parts/dialog.js";
 import { tell } from "../../parts/notices.js";
 
 /**
  * @typedef {import("../../gateway.js").ProviderView} Provider
  * @typedef {import("../../gateway.js").FoundModel} Found
  * @typedef {import("../../gateway.js").TriedModel} Tried
- * @typedef {import("../../parts/basics.js").FormEvent} FormEvent
+ * @typedef {import("../../parts/dialog.js").FormEvent} FormEvent
  */
 
 /** With an address alone, and with a name that only libraries know. */
@@ -45,7 +47,7 @@ async function keepAndSay(name, given) {
   tell(
     t("{model} answered after {seconds} s ({abilities}).", {
       model: tried.name,
-      seconds: tried.seconds.toFixed(1),
+      seconds: fixed(tried.seconds, 1),
       abilities: tried.abilities,
     }),
   );
@@ -115,7 +117,7 @@ function Other({ providers, onDone }) {
     (chosen || (values.provider === SERVER ? values.base.trim() : /^[^/]+\/./.test(model)));
   const given = { key: values.key.trim(), base: values.base.trim(), usual: chosen?.api_base ?? "" };
   return html`
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <form class="stacked">
       <${Field} name=${t("Provider")}>
         <select value=${values.provider} onChange=${choose}>
           <option value="">${t("Choose one")}</option>
@@ -162,6 +164,7 @@ function Other({ providers, onDone }) {
         <div class="row end">
           <${Button}
             kind="main"
+            type="submit"
             disabled=${!whole}
             onClick=${async () => (await keepAndSay(name, given), onDone())}
           >

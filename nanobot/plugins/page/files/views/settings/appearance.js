@@ -2,7 +2,7 @@
 
 import { language, LANGUAGES, speak, t } from "../../i18n.js";
 import { html } from "../../lib.js";
-import { Field } from "../../parts/basics.js";
+import { Field } from "../../parts/dialog.js";
 import { Notifications } from "./notify.js";
 import { choose, chosen } from "../../theme.js";
 

@@ -2,7 +2,7 @@
 
 import { change, may, me } from "../../api.js";
 import { t } from "../../i18n.js";
-import { html, useState } from "../../lib.js";
+import { html, useRef } from "../../lib.js";
 import { Button, Fetched, useFetched } from "../../parts/basics.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
@@ -18,8 +18,16 @@ const TONES = { ok: "good", warning: "wait", broken: "bad" };
 const beside = () => (me.value?.views ?? []).filter(({ place }) => place === "health");
 
 export function Health() {
-  const [fix, setFix] = useState(false);
-  const found = useFetched(() => change("doctor", { fix }), [fix]);
+  const mending = useRef(false);
+  const found = useFetched(() => {
+    const fix = mending.current;
+    mending.current = false;
+    return change("doctor", { fix });
+  }, []);
+  const mend = () => {
+    mending.current = true;
+    return found.again();
+  };
   const restart = async () => {
     await change("restart");
     tell(t("It is starting again."));
@@ -30,7 +38,7 @@ export function Health() {
         <span class="grow soft">
           ${t("Everything that has to work is looked at, the model and the chats too.")}
         </span>
-        <${Button} icon="retry" onClick=${() => (setFix(false), found.again())}>
+        <${Button} icon="retry" onClick=${found.again}>
           ${t("Look again")}
         <//>
         ${beside().map(({ name, title, icon }) => html`
@@ -47,7 +55,7 @@ export function Health() {
               <li class=${TONES[level]}>
                 <span class=${`state ${TONES[level]}`}>
                   <${Icon} name=${ICONS[level]} size=${14} />
-                  <span class="hidden">${level}</span>
+                  <span class="hidden">${t(level)}</span>
                 </span>
                 <b>${about}</b>
                 <span>
@@ -55,7 +63,7 @@ export function Health() {
                   ${remedy && html`<small>${remedy}</small>`}
                 </span>
                 ${mendable && html`
-                  <${Button} kind="small" onClick=${() => setFix(true)}>
+                  <${Button} kind="small" onClick=${mend}>
                     ${t("Mend it")}
                   <//>
                 `}

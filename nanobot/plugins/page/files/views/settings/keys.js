@@ -1,8 +1,9 @@
 /** All keys of the configuration as a form, made from what the gateway declares of them. */
 
 import { change, read } from "../../api.js";
+import { count } from "../../format.js";
 import { t } from "../../i18n.js";
-import { html, useState } from "../../lib.js";
+import { html, useEffect, useRef, useState } from "../../lib.js";
 import { Button, Fetched, said, useFetched } from "../../parts/basics.js";
 import { tell } from "../../parts/notices.js";
 import { told } from "./told.js";
@@ -57,7 +58,7 @@ function range({ least, most, above, kind, choices }) {
   if (kind === "list" && choices.length)
     return t("any of {choices}", { choices: choices.join(", ") });
   if (least === null) return "";
-  const values = { least: least.toLocaleString(), most: most?.toLocaleString() ?? "" };
+  const values = { least: count(least), most: most === null ? "" : count(most) };
   if (most === null) return above ? t("above {least}", values) : t("from {least}", values);
   return above ? t("above {least}, to {most}", values) : t("{least} to {most}", values);
 }
@@ -110,17 +111,25 @@ function Value({ setting, text, wrong, onInput }) {
   `;
 }
 
-/** @param {{ setting: Setting, again: () => void }} props */
+/** @param {{ setting: Setting, again: () => Promise<void> }} props */
 function Row({ setting, again }) {
   const { key, kind } = setting;
   const before = secret(setting.value) ? "" : shown(setting.written ?? setting.value);
   const [text, setText] = useState(before);
   const [wrong, setWrong] = useState("");
+  const base = useRef(before);
+  useEffect(() => {
+    // What somebody writes stays, whatever comes meanwhile.
+    const was = base.current;
+    base.current = before;
+    setText((now) => (now === was ? before : now));
+  }, [before]);
   const ask = async (/** @type {() => Promise<import("./told.js").Changed>} */ asking) => {
     try {
       tell(told(await asking()));
       setWrong("");
-      again();
+      if (secret(setting.value)) setText("");
+      await again();
     } catch (error) {
       setWrong(said(error));
     }
@@ -158,7 +167,7 @@ function Row({ setting, again }) {
           <small class="tag">${t("from the environment")}</small>
         `}
       </label>
-      <div class="row tight">
+      <form class="row tight" novalidate>
         ${kind === "table" ? html`
           <span class="soft grow">${shown(setting.value) || t("none")} (config.toml)</span>
         ` : html`
@@ -170,7 +179,7 @@ function Row({ setting, again }) {
           />
         `}
         ${text !== before && html`
-          <${Button} kind="main small" onClick=${save}>
+          <${Button} kind="main small" type="submit" onClick=${save}>
             ${t("Save")}
           <//>
         `}
@@ -182,7 +191,7 @@ function Row({ setting, again }) {
             ${wrong}
           </small>
         `}
-      </div>
+      </form>
     </li>
   `;
 }
@@ -242,11 +251,7 @@ export function Keys() {
               <h2>${headingOf(table)}</h2>
               <ul class="card flush keys">
                 ${rows.map((setting) => html`
-                  <${Row}
-                    key=${[setting.key, setting.written, setting.value, setting.source].join(":")}
-                    setting=${setting}
-                    again=${all.again}
-                  />
+                  <${Row} key=${setting.key} setting=${setting} again=${all.again} />
                 `)}
               </ul>
             </section>

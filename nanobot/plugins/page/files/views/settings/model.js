@@ -1,9 +1,11 @@
 /** Which model answers, and whether it does. */
 
 import { change, read } from "../../api.js";
+import { fixed } from "../../format.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
-import { Button, Fetched, Field, useFetched } from "../../parts/basics.js";
+import { Button, Fetched, useFetched } from "../../parts/basics.js";
+import { Field } from "../../parts/dialog.js";
 import { tell } from "../../parts/notices.js";
 import { keep } from "./answering.js";
 
@@ -19,6 +21,7 @@ export function Model() {
       await keep(name.trim(), { key: provider.key.trim(), base: provider.base.trim(), usual: "" }),
     );
     tell(t("{model} answers from now on.", { model: name.trim() }));
+    await models.again();
   };
   return html`
     <section>
@@ -42,7 +45,7 @@ export function Model() {
         <p class="good" role="status">
           ${t("{model} answered after {seconds} s ({abilities}).", {
             model: tried.name,
-            seconds: tried.seconds.toFixed(1),
+            seconds: fixed(tried.seconds, 1),
             abilities: tried.abilities,
           })}
         </p>
@@ -50,7 +53,7 @@ export function Model() {
     </section>
     <section>
       <h2>${t("Another model")}</h2>
-      <form class="card stacked" onSubmit=${(event) => event.preventDefault()}>
+      <form class="card stacked">
         <div class="two">
           <${Field} name=${t("Model")} about=${t("PROVIDER/MODEL, as in openai/gpt-6-luna")}>
             <input
@@ -77,7 +80,7 @@ export function Model() {
           <//>
         </div>
         <div class="row end">
-          <${Button} kind="main" disabled=${!/^[^/]+\/.+/.test(name)} onClick=${take}>
+          <${Button} kind="main" type="submit" disabled=${!/^[^/]+\/.+/.test(name)} onClick=${take}>
             ${t("Try it, and keep it")}
           <//>
         </div>

@@ -4,7 +4,9 @@ import { change, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useState } from "../../lib.js";
 import { changed } from "../../live.js";
-import { Button, Dialog, Fetched, Field, useFetched, When } from "../../parts/basics.js";
+import { Button, Fetched, useFetched, When } from "../../parts/basics.js";
+import { Dialog, Field } from "../../parts/dialog.js";
+import { useMore } from "../../parts/list.js";
 import { tell } from "../../parts/notices.js";
 import { Named } from "../../parts/unreadable.js";
 
@@ -28,7 +30,7 @@ function Row({ row, onClose, onDone }) {
       <p>
         ${row.column}: ${row.reason}
       </p>
-      <form class="stacked" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <form class="stacked">
         ${row.column.split(", ").map((name) => html`
           <${Field} name=${t("Value of {name}", { name })}>
             <input
@@ -41,7 +43,7 @@ function Row({ row, onClose, onDone }) {
           <//>
         `)}
         <div class="row end">
-          <${Button} kind="main" icon="retry" onClick=${restore}>
+          <${Button} kind="main" type="submit" icon="retry" onClick=${restore}>
             ${t("Put it back")}
           <//>
         </div>
@@ -66,9 +68,10 @@ function Row({ row, onClose, onDone }) {
 }
 
 export function Quarantine() {
+  const { limit, below } = useMore(200);
   const rows = useFetched(
-    (signal) => read("quarantine list", { limit: 200 }, { signal }),
-    [changed.value],
+    (signal) => read("quarantine list", { limit }, { signal }),
+    [limit, changed.value],
   );
   const [open, setOpen] = useState(/** @type {Quarantined | null} */ (null));
   const close = () => setOpen(null);
@@ -89,6 +92,7 @@ export function Quarantine() {
                 </li>
               `)}
             </ul>
+            ${below(list)}
           ` : html`<p class="soft">${t("Every row can be read.")}</p>`
         }
       <//>

@@ -18,7 +18,7 @@ function ToolList() {
               <li key=${tool.name}>
                 <b>${tool.name}</b>
                 <span>${tool.description.split("\n")[0]}</span>
-                <small>${tool.source}</small>
+                <small>${t(tool.source)}</small>
                 <small>${tool.roles.map((role) => t(role)).join(", ")}</small>
               </li>
             `)}

@@ -3,10 +3,11 @@
  * at will.
  */
 
-import { access, change, known, may, read } from "../../api.js";
+import { access, change, known, may, read, Told } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html, useEffect, useState } from "../../lib.js";
 import { Button, Fetched, Loading, useFetched } from "../../parts/basics.js";
+import { Field } from "../../parts/dialog.js";
 import { Icon } from "../../parts/icons.js";
 import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
@@ -85,7 +86,7 @@ function You({ state, onDone }) {
     onDone();
   };
   return html`
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <form class="stacked">
       <p class="soft">
         ${t(
           "Facts about you for every conversation: your name, where you live, your language, what you do.",
@@ -98,8 +99,7 @@ function You({ state, onDone }) {
         value=${text}
         onInput=${(event) => setText(event.currentTarget.value)}
       ></textarea>
-      <label>
-        ${t("Your time zone, for schedules, quiet hours and days")}
+      <${Field} name=${t("Your time zone, for schedules, quiet hours and days")}>
         <input
           type="text"
           list="your-zones"
@@ -109,9 +109,14 @@ function You({ state, onDone }) {
         <datalist id="your-zones">
           ${zones.map((name) => html`<option value=${name}></option>`)}
         </datalist>
-      </label>
+      <//>
       <div class="row end">
-        <${Button} kind="main" disabled=${text === before && zone === state.zone} onClick=${save}>
+        <${Button}
+          kind="main"
+          type="submit"
+          disabled=${text === before && zone === state.zone}
+          onClick=${save}
+        >
           ${t("Save")}
         <//>
       </div>
@@ -127,7 +132,7 @@ function Persona({ state, onDone }) {
     onDone();
   };
   return html`
-    <form class="stacked" onSubmit=${(event) => event.preventDefault()}>
+    <form class="stacked">
       <fieldset class="personas">
         <legend class="hidden">${t("How it talks")}</legend>
         ${state.personas.map((each) => html`
@@ -146,7 +151,7 @@ function Persona({ state, onDone }) {
         `)}
       </fieldset>
       <div class="row end">
-        <${Button} kind="main" onClick=${keep}>
+        <${Button} kind="main" type="submit" onClick=${keep}>
           ${t("Let it talk so")}
         <//>
       </div>
@@ -161,8 +166,12 @@ function Hello({ state }) {
     if (state.pending) {
       const before = state.model;
       setWaiting(true);
-      await change("restart");
-      await untilAgain(before);
+      try {
+        await change("restart");
+        await untilAgain(before);
+      } finally {
+        setWaiting(false);
+      }
     }
     mark("hello-done");
     sessionStorage.setItem(DRAFT, t("Hello! Who are you, and what can you do for me?"));
@@ -197,7 +206,7 @@ async function untilAgain(model) {
     const settings = await read("config get", { key: "agent.model" }).catch(() => []);
     if (settings[0]?.value === model && !settings[0].written) return;
   }
-  throw new Error(t("It does not come back: look at its log."));
+  throw new Told(t("It does not come back: look at its log."));
 }
 
 /**
