@@ -20,8 +20,8 @@ from nanobot import Agent, AgentLoop, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.agent.library.subagents import SubagentManager
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
-from nanobot.config.settings.tools import ExecSettings
 from nanobot.messages import EventKind, RunPayload
+from nanobot.plugins.common.tool_settings import ExecSettings
 from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.library.events import CLASSES, AnyRunEvent
@@ -29,7 +29,9 @@ from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.persona import SkillsLoader
 from nanobot.plugins.library.sessions import SessionManager
 from nanobot.plugins.lifecycle.settings import LifecycleSettings
+from nanobot.plugins.memory.settings import RecallKeys
 from nanobot.plugins.triage.decision import parse
+from nanobot.plugins.triage.settings import TriageKeys
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.session.states import RunState
 from nanobot.system import SystemClock
@@ -131,16 +133,13 @@ def test_constructors_take_what_the_designs_give_them() -> None:
 
 def test_defaults_are_those_of_the_designs() -> None:
     agent, lifecycle = AgentSettings(), LifecycleSettings()
-    assert (agent.max_cognition_rounds, agent.max_tool_rounds, agent.max_run_seconds) == (
-        3,
-        20,
-        300,
-    )
+    assert RecallKeys().max_cognition_rounds == 3
+    assert (agent.max_tool_rounds, agent.max_run_seconds) == (20, 300)
     assert (lifecycle.boot_seconds, lifecycle.shutdown_seconds) == (120, 30)
     assert (agent.max_iterations, agent.temperature, agent.max_tokens) == (25, 0.7, 4096)
     assert (agent.tool_retries, agent.tool_retry_delay) == (3, 1.0)
     types = {"sleep", "summarize_conversation", "index_repo", "fetch_web"}
-    assert types <= set(agent.decision.allowed_run_types)
+    assert types <= set(TriageKeys().decision.allowed_run_types)
 
 
 def test_variables_of_the_designs_have_their_keys(tmp_path: Path) -> None:
@@ -153,11 +152,10 @@ def test_variables_of_the_designs_have_their_keys(tmp_path: Path) -> None:
         "NANOBOT_AGENT__DECISION__TIMEOUT_SECONDS": "3",
         "NANOBOT_AGENT__DECISION__FALLBACK_MODE": "reply-only",
     }
-    agent = load(environ).agent
-    assert agent.triage == "decision"
-    assert agent.decision.model == "openai/small"
-    assert agent.decision.allowed_run_types == ("sleep",)
-    assert (agent.decision.timeout_seconds, agent.decision.fallback_mode) == (3.0, "reply-only")
+    keys = load(environ).of(TriageKeys)
+    assert (keys.triage, keys.decision.model) == ("decision", "openai/small")
+    assert keys.decision.allowed_run_types == ("sleep",)
+    assert (keys.decision.timeout_seconds, keys.decision.fallback_mode) == (3.0, "reply-only")
 
 
 DESIGNED = sorted(set(re.findall(r"`(AGENT_[A-Z_]+)`", PAGE)))
@@ -303,7 +301,7 @@ def test_their_configuration_is_read_and_their_decision_understood(tmp_path: Pat
     (configuration,) = blocks("toml")
     (tmp_path / "config.toml").write_text(configuration)
     config = load({"NANOBOT_HOME": str(tmp_path)})
-    assert config.agent.decision.fallback_mode == "reply-only"
+    assert config.of(TriageKeys).decision.fallback_mode == "reply-only"
     assert not config.warnings
     (decision,) = blocks("json")
     parsed = parse(decision, "cli:direct")

@@ -21,10 +21,7 @@ from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
 from nanobot.app.moments import Moments
-from nanobot.app.parts import (
-    prompt_of,
-    transcriber_of,
-)
+from nanobot.app.parts import prompt_of
 from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_metrics import PluginMetrics
@@ -70,7 +67,7 @@ from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.labelled_files import LabelledFiles
-from nanobot.workspace.received import Received
+from nanobot.workspace.received import Received, Transcriber
 
 
 def assemble(
@@ -187,7 +184,7 @@ class _Assembly:
         if self.jobs is not None:
             self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
         self.received.labels = offers.find(LabelledFiles)
-        self.received.transcriber = transcriber_of(self.config, offers)
+        self.received.transcriber = offers.find(Transcriber)
         bringing.subscribe_plugins(self.plugged, self.bus)
         bring_propagator(self.plugged, self.propagation)
         take_changes(self.plugged, self.bus)

@@ -59,14 +59,28 @@ def unfit(plugged: Plugged) -> list[Finding]:
 
 
 def unused(config: Config) -> Iterator[Finding]:
-    """What people added by name to tables of plugins that are off: it does nothing."""
-    for plugin, why in switched(config).off.items():
+    """What people set of plugins that are off: keys that they add to tables of the core, and what
+    people added by name to their tables. It does nothing."""
+    state = switched(config)
+    for plugin, why in state.off.items():
         found = installed_plugins().found[plugin]
         tables = config.tables.get(found.table) if found.plugin.named else None
-        for name, table in (tables or {}).items():
-            if getattr(table, "enabled", True):
-                text = f"{found.table}.{name} does nothing without the plugin {plugin}. {why}"
-                yield Finding(about="plugins", level="warning", text=text)
+        useless = [
+            f"{found.table}.{name}"
+            for name, table in (tables or {}).items()
+            if getattr(table, "enabled", True)
+        ]
+        for part in found.plugin.shares:
+            others = {key for each in state.on.values() for key in each.keys_in(part.part_of)}
+            own, usual = config.of(part), part()
+            useless += [
+                f"{part.part_of}.{key}"
+                for key in part.__struct_fields__
+                if key not in others and getattr(own, key) != getattr(usual, key)
+            ]
+        for key in useless:
+            text = f"{key} does nothing without the plugin {plugin}. {why}"
+            yield Finding(about="plugins", level="warning", text=text)
 
 
 _CONTAINED = (EndHook, ArrivalHook, EraseHook, NotificationLimiter)

@@ -12,9 +12,7 @@ from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.seam.offers import Offers
 from nanobot.session.scopes import FOLDER
-from nanobot.workspace.received import Transcriber
 
 
 def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
@@ -32,17 +30,6 @@ async def warm_up(registry: ProviderRegistry) -> None:
             await registry.warm_up()
         except NanobotError as error:
             logger.warning("no model yet: {}", error)
-
-
-def transcriber_of(config: Config, offers: Offers) -> Transcriber | None:
-    """What transcribes recordings, if a plugin offers it."""
-    transcriber: Transcriber | None = offers.find(Transcriber)
-    if config.agent.transcription_model and transcriber is None:
-        logger.warning(
-            "recordings are not transcribed: that needs the plugin hearing, which is not on: "
-            "`nanobot plugins on hearing` switches it on"
-        )
-    return transcriber
 
 
 def private_paths(workspace: Path) -> tuple[Path, ...]:

@@ -18,7 +18,7 @@ from nanobot.config.settings import Config, ConfigFile, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.config.settings.plugins import PluginsSettings
-from nanobot.config.settings.tools import ExecSettings, PolicySettings, ToolsSettings
+from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
 from nanobot.errors import ConfigError, UnsetReference
 from nanobot.text import pattern
@@ -27,7 +27,6 @@ __all__ = [
     "AgentSettings",
     "ChannelSettings",
     "Config",
-    "ExecSettings",
     "PolicySettings",
     "ProviderSettings",
     "ToolsSettings",

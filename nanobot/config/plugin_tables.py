@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 
 from nanobot.config.settings import Config, ConfigFile
 from nanobot.config.settings.base import Settings, about
+from nanobot.config.values import base_of, metas_of
 from nanobot.errors import PluginBroken
 from nanobot.seam.installed import FoundPlugin, Installed
 from nanobot.seam.installed import installed as plugins
+
+S = TypeVar("S", bound=Settings)
 
 
 def config_file() -> type[ConfigFile]:
@@ -39,9 +42,17 @@ def plugin_of(table: str) -> str:
 
 
 def switched_off(keys: Sequence[str], config: Config) -> list[str]:
-    """The plugins that people switched off of those that have these keys or tables."""
-    of_keys = dict.fromkeys(plugin_of(key.partition(".")[0]) for key in keys)
-    return [plugin for plugin in of_keys if plugin in config.plugins.off]
+    """The plugins that people switched off of those that have these keys or tables; of a key that
+    several share, if all are off."""
+    owners = [_owners(*key.split(".", 2)[:2]) for key in keys]
+    off = {*config.plugins.off}
+    return list(dict.fromkeys(name for each in owners if off.issuperset(each) for name in each))
+
+
+def _owners(table: str, key: str = "") -> list[str]:
+    """The plugins that have a table, or this key in a table of the core."""
+    found = plugins().found.values()
+    return [each.name for each in found if each.table == table or key in each.keys_in(table)]
 
 
 @lru_cache(maxsize=8)
@@ -55,16 +66,31 @@ def _whole(installed: Installed, _names: tuple[str, ...]) -> type[ConfigFile]:
             table = Mapping[str, own] if found.plugin.named else own
             kind: Any = Annotated[table, about(found.plugin.summary)]
             fields.append((found.table, kind, default))
+    for field in msgspec.structs.fields(ConfigFile):
+        shared = (kind for each in installed.found.values() for kind in each.plugin.shares)
+        kinds = dict.fromkeys(kind for kind in shared if kind.part_of == field.name)
+        if kinds:
+            table = _extended(base_of(field.type), [key for kind in kinds for key in _keys(kind)])
+            fields.append((field.name, Annotated[(table, *metas_of(field.type))], table()))
+    return _extended(ConfigFile, fields)
+
+
+def _keys(kind: type[Settings]) -> list[tuple[str, Any, Any]]:
+    return [(key.name, key.type, key.default) for key in msgspec.structs.fields(kind)]
+
+
+def _extended(base: type[S], fields: Sequence[tuple[str, Any, Any]]) -> type[S]:
+    """The same table with more keys."""
     whole = msgspec.defstruct(
-        "ConfigFile",
+        base.__name__,
         fields,
-        bases=(ConfigFile,),
-        namespace={"__doc__": ConfigFile.__doc__},
+        bases=(base,),
+        namespace={"__doc__": base.__doc__},
         module=__name__,
         frozen=True,
         kw_only=True,
     )
-    return cast("type[ConfigFile]", whole)
+    return cast("type[S]", whole)
 
 
 def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str, Settings] | None:
@@ -72,6 +98,8 @@ def _default(found: FoundPlugin, taken: Sequence[str]) -> Settings | Mapping[str
     the plugin's code."""
     if found.package and found.plugin.table:
         raise PluginBroken("its table has the name of the plugin: leave out `table`")
+    if found.package and found.plugin.shares:
+        raise PluginBroken("it has its own table for its keys: leave out `shares`")
     if found.table in taken:
         raise PluginBroken(f"the name {found.table} is taken: it is a key of the configuration")
     kind = found.plugin.settings

@@ -59,13 +59,7 @@ class _Slot:
 
 
 class AnswerReader:
-    """Parses the body of one answer, streamed or not.
-
-    `feed` takes bytes as they arrive and returns the new deltas. `done` is set when the server says
-    that it has finished, `begun` when part of an answer has arrived, `complete` when there is
-    enough for a Completion, even if the connection breaks now. Raises StreamError for an error
-    object, and ModelProtocolError for anything that is neither an answer nor an error.
-    """
+    """See AnswerParser; for an answer that is streamed, or whole."""
 
     def __init__(self) -> None:
         self.done = False

@@ -38,6 +38,11 @@ class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
         """The name of its table in the configuration."""
         return self.plugin.table or self.plugin.name
 
+    def keys_in(self, table: str) -> list[str]:
+        """The keys that it adds to a table of the core."""
+        parts = [part for part in self.plugin.shares if part.part_of == table]
+        return [key for part in parts for key in part.__struct_fields__]
+
 
 class NoError(Exception):
     """Never raised."""
@@ -145,6 +150,7 @@ def trouble(what: Any, name: str) -> str:
         ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
         (isinstance(what.table, str), "table is not a text"),
+        (isinstance(what.shares, tuple), "shares is not a tuple"),
         (what.texts is None or isinstance(what.texts, Path), "texts is not a pathlib.Path"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (_are(Guidance, what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),

@@ -74,6 +74,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     default."""
     table: str = ""
     """The name of that table, if it is not that of the plugin; of a plugin of nanobot."""
+    shares: tuple[type[Any], ...] = ()
+    """Keys that it adds to tables of the core, perhaps with other plugins: Settings that are
+    `part_of` such a table, which `Config.of` gives; of a plugin of nanobot."""
     named: bool = False
     """Whether its table holds several of these settings, each below a name that people choose:
     `[NAME.theirs]`. Its functions ask for `Mapping[str, TheSettings]`."""

@@ -78,63 +78,40 @@ class PolicyInput(msgspec.Struct, frozen=True, kw_only=True):
     """See Tool."""
 
 
-class _Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A built-in rule; None matches anything."""
+class _Rule(msgspec.Struct, frozen=True):
+    """A built-in rule. `when`: the facts of a call that it is about, by the fields of PolicyInput,
+    and whether they hold. Roles and paths of None match anything."""
 
     name: str
     verdict: Verdict
     why: Sentence
+    when: Mapping[str, bool] = {}
     tools: tuple[str, ...] = ("*",)
     paths: tuple[str, ...] | None = None
     roles: tuple[Role, ...] | None = None
-    tainted: bool | None = None
-    elsewhere: bool | None = None
-    contained: bool | None = None
-    sends: bool | None = None
-    dangerous: bool | None = None
-    unusual: bool | None = None
-    risky: bool | None = None
-    foreign: bool | None = None
-    typed: bool | None = None
-    leaks: bool | None = None
-    secret: bool | None = None
-    unaccepted: bool | None = None
 
     def matches(self, call: PolicyInput) -> bool:
-        facts = (
-            (self.tainted, call.tainted),
-            (self.elsewhere, call.elsewhere),
-            (self.contained, call.contained),
-            (self.sends, call.sends),
-            (self.dangerous, bool(call.danger)),
-            (self.unusual, bool(call.unusual)),
-            (self.risky, call.risky),
-            (self.foreign, call.foreign),
-            (self.typed, call.typed),
-            (self.leaks, bool(call.carries)),
-            (self.secret, bool(call.secret)),
-            (self.unaccepted, bool(call.unaccepted)),
-        )
         return (
             any(fnmatchcase(call.tool, tool) for tool in self.tools)
             and (self.roles is None or call.role in self.roles)
-            and all(expected is None or expected is actual for expected, actual in facts)
+            and all(bool(getattr(call, fact)) is holds for fact, holds in self.when.items())
             and (self.paths is None or _in_paths(self.paths, call))
         )
 
     def why_of(self, call: PolicyInput) -> Sentence:
         """The reason for this call; the call's own reason if the rule is about that."""
-        if self.dangerous or self.unaccepted:
+        if "danger" in self.when or "unaccepted" in self.when:
             return call.danger or call.unaccepted
-        why = call.unusual if self.unusual else self.why
-        if self.secret:
+        why = call.unusual if "unusual" in self.when else self.why
+        if "secret" in self.when:
             why = f"it could send {call.secret} outside, which is secret"
             return f"{call.asked_by} asks for it, and {why}" if call.asked_by else why
-        if call.asked_by and (self.tainted or (self.leaks and call.tainted)):
+        leaks = "carries" in self.when
+        if call.asked_by and ("tainted" in self.when or (leaks and call.tainted)):
             why = f"{call.asked_by} asks for it"
         if call.carries:
             sends = f"it would send text from {call.carries} to {call.to}, which no one named"
-            return sends if self.leaks and why == self.why else f"{why}, and {sends}"
+            return sends if leaks and why == self.why else f"{why}, and {sends}"
         if call.joined_by_members and self.roles == _MEMBER:
             return f"{why}, and others than owners speak in this conversation"
         return why
@@ -149,110 +126,103 @@ _SEEN = "this conversation has seen content from outside, which may be what asks
 _OWNER, _MEMBER, _GUEST = (Role.OWNER,), (Role.MEMBER,), (Role.GUEST,)
 _ASK, _ALLOW = Verdict.ASK, Verdict.ALLOW
 
+_UNTYPED = {"tainted": True, "typed": False}
 DEFAULTS: tuple[_Rule, ...] = (
-    _Rule(name="guests", roles=_GUEST, verdict=Verdict.DENY, why="guests may use no tools"),
-    _Rule(name="dangerous", dangerous=True, verdict=_ASK, why="it is dangerous"),
-    _Rule(name="unaccepted tool", unaccepted=True, verdict=_ASK, why="no owner accepted this"),
-    _Rule(name="secrets", secret=True, typed=False, verdict=_ASK, why="it could send a secret"),
+    _Rule("guests", Verdict.DENY, "guests may use no tools", roles=_GUEST),
+    _Rule("dangerous", _ASK, "it is dangerous", {"danger": True}),
+    _Rule("unaccepted tool", _ASK, "no owner accepted this", {"unaccepted": True}),
+    _Rule("secrets", _ASK, "it could send a secret", {"secret": True, "typed": False}),
     _Rule(
-        name="private words",
-        leaks=True,
-        verdict=_ASK,
-        why="it would send private words to a host that no one named",
+        "private words",
+        _ASK,
+        "it would send private words to a host that no one named",
+        {"carries": True},
     ),
     _Rule(
-        name="tainted: other chats",
+        "tainted: other chats",
+        _ASK,
+        f"it writes to another chat, and {_SEEN}",
+        {**_UNTYPED, "elsewhere": True},
         tools=("message",),
-        tainted=True,
-        typed=False,
-        elsewhere=True,
-        verdict=_ASK,
-        why=f"it writes to another chat, and {_SEEN}",
     ),
     _Rule(
-        name="tainted: prompt files",
+        "tainted: prompt files",
+        _ASK,
+        f"this file tells me how to behave, and {_SEEN}",
+        _UNTYPED,
         tools=_WRITERS,
         paths=_STEERING,
-        tainted=True,
-        typed=False,
-        verdict=_ASK,
-        why=f"this file tells me how to behave, and {_SEEN}",
     ),
     _Rule(
-        name="tainted: lasting effects",
+        "tainted: lasting effects",
+        _ASK,
+        f"it has effects beyond this answer, and {_SEEN}",
+        _UNTYPED,
         tools=("memory_save", "memory_forget", "cron", "spawn"),
-        tainted=True,
-        typed=False,
-        verdict=_ASK,
-        why=f"it has effects beyond this answer, and {_SEEN}",
     ),
     _Rule(
-        name="tainted: tools of others",
-        foreign=True,
-        risky=True,
-        tainted=True,
-        verdict=_ASK,
-        why=f"it may have effects outside, and {_SEEN}",
+        "tainted: tools of others",
+        _ASK,
+        f"it may have effects outside, and {_SEEN}",
+        {"foreign": True, "risky": True, "tainted": True},
     ),
     _Rule(
-        name="no sandbox",
+        "no sandbox",
+        _ASK,
+        "commands run without a sandbox on this machine",
+        {"contained": False},
         tools=("exec",),
-        contained=False,
-        verdict=_ASK,
-        why="commands run without a sandbox on this machine",
     ),
     _Rule(
-        name="tainted: the network",
-        sends=True,
-        tainted=True,
-        typed=False,
-        verdict=_ASK,
-        why=f"it may send text that I have read to others, and {_SEEN}",
+        "tainted: the network",
+        _ASK,
+        f"it may send text that I have read to others, and {_SEEN}",
+        {**_UNTYPED, "sends": True},
     ),
-    _Rule(name="unusual", unusual=True, verdict=_ASK, why="the tool asks for it"),
-    _Rule(name="owners", roles=_OWNER, verdict=_ALLOW, why="owners may do everything"),
+    _Rule("unusual", _ASK, "the tool asks for it", {"unusual": True}),
+    _Rule("owners", _ALLOW, "owners may do everything", roles=_OWNER),
     _Rule(
-        name="members: commands and jobs",
+        "members: commands and jobs",
+        _ASK,
+        "an owner has to agree to commands and jobs of members",
         tools=("exec", "cron"),
         roles=_MEMBER,
-        verdict=_ASK,
-        why="an owner has to agree to commands and jobs of members",
     ),
     _Rule(
-        name="members: other chats",
+        "members: other chats",
+        _ASK,
+        "members write to their own chat only",
+        {"elsewhere": True},
         tools=("message",),
         roles=_MEMBER,
-        elsewhere=True,
-        verdict=_ASK,
-        why="members write to their own chat only",
     ),
     _Rule(
-        name="members: prompt files",
+        "members: prompt files",
+        _ASK,
+        "this file tells me how to behave towards everybody",
         tools=_WRITERS,
         paths=_STEERING,
         roles=_MEMBER,
-        verdict=_ASK,
-        why="this file tells me how to behave towards everybody",
     ),
     _Rule(
-        name="members: usual tools",
+        "members: usual tools",
+        _ALLOW,
+        "members may use files, web and memory",
         tools=(
             *("read_file", "list_dir", "search_files", *_WRITERS),
             *("web_search", "web_fetch", "message", "ask_user", "spawn"),
             *("memory_search", "memory_save", "memory_forget"),
         ),
         roles=_MEMBER,
-        verdict=_ALLOW,
-        why="members may use files, web and memory",
     ),
     _Rule(
-        name="members: risky tools",
+        "members: risky tools",
+        _ASK,
+        "an owner has to agree to what may have effects outside",
+        {"risky": True},
         roles=_MEMBER,
-        risky=True,
-        verdict=_ASK,
-        why="an owner has to agree to what may have effects outside",
     ),
-    _Rule(name="members", roles=_MEMBER, verdict=_ALLOW, why="it has no effects outside"),
+    _Rule("members", _ALLOW, "it has no effects outside", roles=_MEMBER),
 )
 
 

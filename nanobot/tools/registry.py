@@ -24,7 +24,6 @@ from nanobot.errors import (
 from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.providers.tool_definitions import ToolDefinition
 from nanobot.seam.given import of_kind
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten
@@ -146,7 +145,7 @@ class ToolRegistry:
                 return of_kind(tool.stands_for(call), ToolCall)
         return call
 
-    def get_definitions(self, role: Role | None = None) -> list[ToolDefinition]:
+    def get_definitions(self, role: Role | None = None) -> list[dict[str, Any]]:
         """The same in OpenAI's function format. The caller may modify the result."""
         return [
             {

@@ -10,13 +10,13 @@ import msgspec
 
 from nanobot.agent.prompt import PromptAddition
 from nanobot.agent.stages import Stages
-from nanobot.config.settings.agent import DecisionSettings
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
 from nanobot.plugins.skills.service import parts_of
 from nanobot.plugins.skills.skills import Skills
 from nanobot.plugins.skills.tool import skill_tool
+from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.providers.base import Completion, ModelRequest
 from nanobot.session.entries import RecallEntry, TriageEntry

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from nanobot.config import loader as config
 from nanobot.config.file import edited
@@ -27,7 +28,9 @@ from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.tool_settings import ExecTable
 from nanobot.plugins.events.settings import EventsSettings
+from nanobot.plugins.triage.settings import TriageKeys
 from tests.sampling import examples
 
 
@@ -84,7 +87,8 @@ def test_a_key_of_too_many_parts_is_refused_wherever_it_stands(home: Path) -> No
 
 def test_a_missing_file_means_defaults_and_creates_nothing(home: Path) -> None:
     loaded = config.load({"NANOBOT_HOME": str(home)})
-    assert loaded.agent == AgentSettings()
+    assert asdict(AgentSettings()).items() <= asdict(loaded.agent).items()
+    assert (loaded.of(ExecTable), loaded.of(TriageKeys)) == (ExecTable(), TriageKeys())
     assert loaded.of(WebSettings) == WebSettings()
     assert loaded.file == home / "config.toml"
     assert loaded.workspace == home / "workspace"
@@ -151,7 +155,8 @@ def test_a_full_file_is_taken_over(home: Path) -> None:
         },
         settings={"token": "t", "retry": {"times": 3}},
     )
-    assert (loaded.tools.exec.sandbox, loaded.tools.exec.network) == ("bwrap", "none")
+    commands = loaded.of(ExecTable).exec
+    assert (commands.sandbox, commands.network) == ("bwrap", "none")
     assert loaded.warnings == ()
 
 
@@ -223,7 +228,7 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
         50.0,
         2.0,
     )
-    decision = loaded.agent.decision
+    decision = loaded.of(TriageKeys).decision
     assert (decision.model, decision.timeout_seconds) == ("test/small", 2.5)
     assert decision.allowed_run_types == ("sleep", "agent")
     assert loaded.drain_seconds == 3.0
@@ -234,7 +239,7 @@ def test_every_key_can_come_from_the_environment(home: Path) -> None:
     assert loaded.channels["telegram"].owners == ("1001", "2")
     assert loaded.channels["telegram"].members == ("5", "six")
     assert loaded.channels["discord"].enabled is False
-    assert (loaded.of(WebSettings).port, loaded.tools.exec.network) == (0, "none")
+    assert (loaded.of(WebSettings).port, loaded.of(ExecTable).exec.network) == (0, "none")
     assert loaded.warnings == ()
 
 

@@ -127,6 +127,8 @@ TABLED = """
         ("bees", ', table="hive"', "settings: its table has the name of the plugin"),
         ("retention", "", "the name retention is taken: it is a key of the configuration"),
         ("bees", ", table=7", "table is not a text"),
+        ("bees", ", shares=7", "shares is not a tuple"),
+        ("bees", ", shares=(Own,)", "settings: it has its own table for its keys"),
     ],
 )
 def test_a_table_of_another_name_is_refused_and_named(

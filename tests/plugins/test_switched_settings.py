@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from nanobot.app.bringing import unused
 from nanobot.app.gateway_parts import Parts
+from nanobot.config.loader import load
 from nanobot.config.plugin_tables import plugin_of, plugin_tables
 from nanobot.operations.home import ChangedSettings
 from nanobot.plugins.configuration.from_shell import set_key
@@ -26,6 +29,29 @@ def a_key_of(table: str) -> tuple[str, str]:
         if isinstance(field.default, int | float):
             return f"{below}.{field.name}", str(field.default)
     return "", ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "plugin", "others"),
+    [
+        ("agent.recall_top_k", "7", "memory", ()),
+        ("tools.exec.timeout", "9", "shell", ()),
+        ("tools.web.fetch", "false", "shell", ("web_tools", "page")),
+    ],
+)
+def test_a_key_in_a_table_of_the_core_has_no_effect_while_all_its_plugins_are_off(
+    tmp_path: Path, key: str, value: str, plugin: str, others: tuple[str, ...]
+) -> None:
+    """And the gateway says so when it starts, of keys with another value than the default."""
+    environ, said = {"NANOBOT_HOME": str(tmp_path)}, f"while the plugin {plugin} is off"
+    for off in ((), (plugin,), (plugin, *others)):
+        (tmp_path / "config.toml").write_text(f"[plugins]\noff = {json.dumps(off)}\n")
+        nobody = {*off} == {plugin, *others}
+        assert (said in set_key(environ, key, value)) is nobody
+        where = ".".join(key.split(".")[:2])
+        useless = f"{where} does nothing without the plugin {plugin}. "
+        told = [str(finding.text) for finding in unused(load(environ))]
+        assert any(text.startswith(useless) for text in told) is nobody
 
 
 TABLES = sorted(table for table in plugin_tables() if a_key_of(table)[0])

@@ -69,7 +69,7 @@ def test_without_the_rules_about_labels_the_table_would_be_another() -> None:
     """Each rule that looks at a label decides a field of the table."""
     decided = {Policy().judge(sink.call).rule.removeprefix("built-in: ") for sink in SINKS}
     assert decided == {"owners"}
-    about = [rule.name for rule in DEFAULTS if rule.tainted or rule.secret or rule.leaks]
+    about = [rule.name for rule in DEFAULTS if rule.when.keys() & {"tainted", "secret", "carries"}]
     assert {"secrets", "private words", "tainted: the network"} <= set(about)
     every = {each for _, _, verdicts in rows() for each in verdicts}
     assert every == {Verdict.ALLOW, Verdict.ASK}

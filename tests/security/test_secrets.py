@@ -10,8 +10,8 @@ import pytest
 from loguru import logger
 
 from nanobot.config import loader as config
-from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ConfigError, NanobotError, ToolError
+from nanobot.plugins.common.tool_settings import WebToolSettings
 from nanobot.plugins.web_tools.engines import Brave, SearchEngine, Tavily
 from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.tools.registry import ToolRegistry

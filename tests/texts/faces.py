@@ -109,13 +109,20 @@ def _of_settings() -> Iterator[tuple[str, str]]:
     """The sentences of all keys of the configuration, with their modules."""
     left: list[type[Settings]] = [config_file()]
     seen = set[type]()
+    kinds = [kind for plugin in _plugins() for kind in plugin.shares]
+    shared = {(kind.part_of, key): kind for kind in kinds for key in kind.__struct_fields__}
+    parts = {type(getattr(config_file()(), part)): part for part, _ in shared}
     while left:
         table = left.pop()
         if table in seen:
             continue
         seen.add(table)
         for name, declared in declarations(table).items():
-            if table is not config_file():
+            if (kind := shared.get((parts.get(table, ""), name))) is not None:
+                yield declared.about, _path(kind.__module__)
+            elif table in parts:
+                yield declared.about, _path(table.__base__.__module__)
+            elif table is not config_file():
                 yield declared.about, _path(table.__module__)
             elif name in ConfigFile.__struct_fields__:
                 yield declared.about, _path(ConfigFile.__module__)

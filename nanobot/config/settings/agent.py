@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta
@@ -18,27 +18,6 @@ from nanobot.config.settings.base import (
     about,
     is_usable_url,
 )
-
-RunType: TypeAlias = Literal["agent", "sleep", "summarize_conversation", "fetch_web", "index_repo"]
-
-
-class DecisionSettings(Settings, frozen=True, kw_only=True):
-    """`[agent.decision]`: for `triage = "decision"`. Types of background runs that packages add
-    may be allowed too."""
-
-    model: Annotated[
-        str, about("Model that decides. Empty: the model of the conversation.", is_model=True)
-    ] = ""
-    allowed_run_types: Annotated[
-        tuple[str, ...], about("Kinds of background runs that triage may start.")
-    ] = get_args(RunType)
-    timeout_seconds: Annotated[
-        float, Meta(gt=0, le=3600), about("A decision that takes longer is ignored.", unit="s")
-    ] = 10.0
-    fallback_mode: Annotated[
-        Literal["act", "reply-only"],
-        about("What happens without a valid decision: act as usual, or only reply."),
-    ] = "act"
 
 
 class AgentSettings(Settings, frozen=True, kw_only=True):
@@ -154,31 +133,6 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         Literal["chat", "thread", "sender"],
         about("Whether each chat, each thread or each sender has one conversation."),
     ] = "chat"
-    transcription_model: Annotated[
-        str, about("Model that transcribes voice messages. Empty: recordings stay files.")
-    ] = ""
-    triage: Annotated[
-        Literal["off", "decision"],
-        about("Whether a model decides before each answer how to handle the message."),
-    ] = "off"
-    decision: Annotated[DecisionSettings, about("How triage decides.")] = DecisionSettings()
-    recall: Annotated[
-        Literal["off", "auto", "ask"],
-        about("What memory adds to a message: nothing, what fits, or what the model asks for."),
-    ] = "auto"
-    recall_top_k: Annotated[
-        int, Meta(ge=1, le=50), about("Most memories that are added at a time.")
-    ] = 5
-    max_cognition_rounds: Annotated[
-        int, Meta(ge=1, le=100), about("How often the model may ask memory before it answers.")
-    ] = 3
-    remember: Annotated[
-        Literal["off", "summary"], about("Whether a quiet conversation is summarized for memory.")
-    ] = "summary"
-    titles: Annotated[
-        Literal["sentence", "model"],
-        about("Title of a conversation: its first sentence, or one that the model writes."),
-    ] = "sentence"
     max_run_cost: Annotated[
         float,
         Meta(ge=0, le=1_000_000),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -52,6 +52,9 @@ URL = "an http:// or https:// URL"
 class Settings(msgspec.Struct, frozen=True):
     """A table of the configuration. Its repr shows no secret and no password within a URL. What
     its keys must be together it says itself: `__post_init__` raises Unfit."""
+
+    part_of: ClassVar[str] = ""
+    """The table of the core that has its keys, where a plugin `shares` that."""
 
     @classmethod
     def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:

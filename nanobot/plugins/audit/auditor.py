@@ -20,6 +20,7 @@ from nanobot.plugins.audit.brought import Brought
 from nanobot.plugins.common.addresses import is_local
 from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.tool_settings import WebTable
 from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
@@ -261,7 +262,7 @@ def _pages(current: Config, bare: str | None) -> Iterator[Exposure]:
             reaches=f"policy.hosts lets tainted conversations ask {', '.join(wide)} anything",
             remedy="Name hosts whose owners you trust.",
         )
-    private = current.tools.web.allow_private
+    private = current.of(WebTable).web.allow_private
     if private:
         yield Exposure(
             attacker="web page",

@@ -17,6 +17,7 @@ from yarl import URL
 
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ToolDenied, ToolError
+from nanobot.plugins.common.tool_settings import WebTable
 from nanobot.text import pattern, quoted
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class Addresses:
 
 def fits(config: Config) -> None:
     """Raises ConfigError for an invalid entry of `tools.web.allow_private`."""
-    Addresses(config.tools.web.allow_private)
+    Addresses(config.of(WebTable).web.allow_private)
 
 
 def _denied(what: str, why: str) -> ToolDenied:

@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot.config.loader import Config
 from nanobot.errors import ToolError
+from nanobot.plugins.common.tool_settings import WebTable
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence
@@ -165,4 +166,4 @@ def walls_of(config: Config) -> Walls:
     build = provided(WALLS)
     if build is None:
         return NoWalls()
-    return build((config.home, config.file), config.tools.web.allow_private)
+    return build((config.home, config.file), config.of(WebTable).web.allow_private)

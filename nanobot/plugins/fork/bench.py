@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from nanobot import labels
 from nanobot.app.parts import private_paths
 from nanobot.config.loader import Config
-from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.file_readers import FileReaders
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
+from nanobot.plugins.common.tool_settings import ExecSettings, ExecTable
 from nanobot.plugins.common.tree import walk
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
@@ -63,7 +63,7 @@ def place_of(config: Config, readers: FileReaders | None = None) -> BenchPlace:
         home=config.home,
         workspace=config.workspace,
         file=config.file,
-        commands=config.tools.exec,
+        commands=config.of(ExecTable).exec,
         readers=readers,
     )
 

@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.hearing_settings import HearingKeys
 from nanobot.providers.endpoint import Endpoint, HasEndpoint
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.workspace.received import Transcriber
@@ -33,7 +34,7 @@ class Transcribes(Protocol):
 
 def objects(config: Config, models: ProviderRegistry) -> Mapping[Any, Any]:
     """The transcriber, if a model is configured."""
-    label = config.agent.transcription_model
+    label = config.of(HearingKeys).transcription_model
     return {Transcriber: ProviderTranscriber(models, label)} if label else {}
 
 

@@ -20,7 +20,6 @@ from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.bus.core import Bus
-from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ToolError, UsageError
 from nanobot.messages import (
     TERMINAL,
@@ -38,6 +37,7 @@ from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
 from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
 from nanobot.plugins.common.run_client import RunClient
+from nanobot.plugins.common.tool_settings import ExecSettings
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper

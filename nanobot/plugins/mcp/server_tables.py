@@ -15,9 +15,9 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import document, say
 from nanobot.config import file as configfile
 from nanobot.config.loader import load
-from nanobot.config.settings.tools import REGISTRIES
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UnknownId, UsageError
+from nanobot.plugins.common.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import walls_of
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.pins import Pin, Said, never_accepted

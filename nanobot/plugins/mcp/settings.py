@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from nanobot.config.settings.base import URL, Settings, Unfit, about, is_usable_url
-from nanobot.config.settings.tools import REGISTRIES, check_hosts
 from nanobot.config.values import masked_arguments, secrets_in_arguments
+from nanobot.plugins.common.tool_settings import REGISTRIES, check_hosts
 
 
 class McpSettings(Settings, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.plugins.memory.settings import MemorySettings
+from nanobot.plugins.memory.settings import MemorySettings, RecallKeys
 from nanobot.seam.faces import Guidance
 from nanobot.seam.plugin import Plugin
 
@@ -22,6 +22,7 @@ PLUGIN = Plugin(
     after=("triage", "erasure"),
     texts=Path(__file__).parent,
     settings=MemorySettings,
+    shares=(RecallKeys,),
     fits="nanobot.plugins.memory.service:fits",
     objects="nanobot.plugins.memory.service:objects",
     operations="nanobot.plugins.memory.operations:operations",

@@ -25,7 +25,7 @@ from nanobot.plugins.memory.port import MemoryPort
 from nanobot.plugins.memory.provider_vectors import ProviderEmbedder
 from nanobot.plugins.memory.recall import AskingRecall, AutoRecall, Recall
 from nanobot.plugins.memory.remember import Remembering
-from nanobot.plugins.memory.settings import MemorySettings
+from nanobot.plugins.memory.settings import MemorySettings, RecallKeys
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.memory.tools import memory_tools
@@ -110,7 +110,7 @@ def tools(
 ) -> list[AnyTool]:
     """The tools for memory, and the one that asks it before an answer."""
     tools = memory_tools(memory, settings)
-    if settings.enabled and config.agent.recall == "ask":
+    if settings.enabled and config.of(RecallKeys).recall == "ask":
         tools.append(_asking(config, memory, models, zone).tool())
     return tools
 
@@ -124,19 +124,19 @@ def stages(
     zone: Zone,
 ) -> list[Before]:
     """What memory adds to a run before it acts."""
-    agent = config.agent
-    if not settings.enabled or agent.recall == "off":
+    keys = config.of(RecallKeys)
+    if not settings.enabled or keys.recall == "off":
         return []
-    if agent.recall == "ask":
+    if keys.recall == "ask":
         return [_asking(config, memory, models, zone).attend]
-    recall = Recall(memory, agent.recall_top_k, zone)
+    recall = Recall(memory, keys.recall_top_k, zone)
     return [AutoRecall(recall, AuxiliaryModels(models), clock).add]
 
 
 def _asking(config: Config, memory: Memory, models: Models, zone: Zone) -> AskingRecall:
-    agent = config.agent
-    recall = Recall(memory, agent.recall_top_k, zone)
-    return AskingRecall(recall, AuxiliaryModels(models), agent.max_cognition_rounds)
+    keys = config.of(RecallKeys)
+    recall = Recall(memory, keys.recall_top_k, zone)
+    return AskingRecall(recall, AuxiliaryModels(models), keys.max_cognition_rounds)
 
 
 def around_runs(memory: Memory) -> AbstractAsyncContextManager[None]:
@@ -155,7 +155,7 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     works: Works,
 ) -> None:
     """Remembers conversations when they become quiet."""
-    if settings.enabled and config.agent.remember == "summary":
+    if settings.enabled and config.of(RecallKeys).remember == "summary":
         records = SqlRemembering(store.database, store.writer)
         helpers, ask = AuxiliaryModels(models), settings.accept == "ask"
         remembering = Remembering(records, memory, helpers, clock, ask=ask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -36,3 +36,22 @@ class MemorySettings(Settings, frozen=True, kw_only=True):
         Meta(ge=500, le=200_000),
         about("Longest memory file that is part of a prompt.", unit="characters"),
     ] = 8_000
+
+
+class RecallKeys(Settings, frozen=True, kw_only=True):
+    """The keys of `[agent]` about memory."""
+
+    part_of: ClassVar[str] = "agent"
+    recall: Annotated[
+        Literal["off", "auto", "ask"],
+        about("What memory adds to a message: nothing, what fits, or what the model asks for."),
+    ] = "auto"
+    recall_top_k: Annotated[
+        int, Meta(ge=1, le=50), about("Most memories that are added at a time.")
+    ] = 5
+    max_cognition_rounds: Annotated[
+        int, Meta(ge=1, le=100), about("How often the model may ask memory before it answers.")
+    ] = 3
+    remember: Annotated[
+        Literal["off", "summary"], about("Whether a quiet conversation is summarized for memory.")
+    ] = "summary"

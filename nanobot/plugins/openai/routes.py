@@ -18,6 +18,7 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.hearing_settings import HearingKeys
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.path_prefix import own_path
 from nanobot.plugins.common.http.refusals import refusing
@@ -103,7 +104,7 @@ class OpenAIRoutes:
         self._stored = StoredRuns(store.database, store.writer)
         # Names of tokens whose messages count as an owner's.
         self._trusted = config.of(WebSettings).trusted_programs
-        self._hears = bool(config.agent.transcription_model)
+        self._hears = bool(config.of(HearingKeys).transcription_model)
         self._embedder = embedder
         self._transcriber = transcriber
         self._ids = RandomIds()

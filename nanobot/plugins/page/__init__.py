@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.plugins.common.tool_settings import WebTable
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
@@ -11,6 +12,7 @@ PLUGIN = Plugin(
     summary="The page in the browser, and its notifications.",
     requires=("http_api", "web_access"),
     texts=Path(__file__).parent,
+    shares=(WebTable,),
     operations="nanobot.plugins.page.operations:operations",
     commands="nanobot.plugins.page.commands:commands",
     routes="nanobot.plugins.page.routes:routes",

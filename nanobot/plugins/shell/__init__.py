@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.plugins.common.tool_settings import ExecTable, WebTable
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="shell",
     summary="Commands that the model runs, in a sandbox.",
     texts=Path(__file__).parent,
+    shares=(ExecTable, WebTable),
     fits="nanobot.plugins.common.addresses:fits",
     objects="nanobot.plugins.shell.service:objects",
     always_objects="nanobot.plugins.shell.service:always_objects",

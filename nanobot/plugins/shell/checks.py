@@ -6,6 +6,7 @@ from typing import Literal
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.tool_settings import ExecTable
 from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.bubblewrap import (
     REMEDY,
@@ -24,7 +25,7 @@ async def checks(config: Config) -> list[Finding]:
 
 
 async def _sandbox(config: Config) -> Finding:
-    settings, about = config.tools.exec, "sandbox"
+    settings, about = config.of(ExecTable).exec, "sandbox"
     if settings.sandbox == "off":
         text = "tools.exec.sandbox is off: the model can run no commands"
         return Finding(about=about, level="warning", text=text, remedy='Set it to "auto"')

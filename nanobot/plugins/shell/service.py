@@ -10,11 +10,11 @@ from typing import Any, Literal
 from nanobot.app.parts import private_paths
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
-from nanobot.config.settings.tools import ExecSettings
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.places import CommandPlace
+from nanobot.plugins.common.tool_settings import ExecSettings, ExecTable, WebTable
 from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands
@@ -43,14 +43,14 @@ def objects(
     owner reads. All other files of the home (keys, the log) stay hidden from commands, even if the
     workspace contains the home."""
     sandbox = Sandbox(
-        walls((config.home, config.file), config.tools.web.allow_private),
+        walls((config.home, config.file), config.of(WebTable).web.allow_private),
         apart=private_paths(config.workspace),
         protected=STEERING,
         home=config.home / "sandbox-home",
         environment=environ,
     )
     records = SqlBackgroundCommands(store.database, store.writer)
-    longest = config.tools.exec.background_timeout
+    longest = config.of(ExecTable).exec.background_timeout
     background = BackgroundCommands(sandbox, taint, bus, records, clock, longest)
     return {Sandbox: sandbox, BackgroundCommands: background}
 
@@ -68,7 +68,7 @@ def tools(
     approvals: ApprovalRecords = NO_APPROVALS,
 ) -> list[AnyTool]:
     """The tools that run commands and look after those in the background."""
-    options = options_of(config.tools.exec)
+    options = options_of(config.of(ExecTable).exec)
     allowed = AllowedHosts(approvals.rules)
     execute = exec_tool(sandbox, config.workspace, options, background, taint, allowed)
     return [execute, process_tool(background)]

@@ -7,6 +7,7 @@ from functools import partial
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.titles.settings import TitleKeys
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling
 from nanobot.providers.base import Models
@@ -16,6 +17,6 @@ from nanobot.store.opening import Store
 
 def start(config: Config, store: Store, models: Models, bus: Bus, works: Works) -> None:
     """Watch for first answers."""
-    if config.agent.titles == "model":
+    if config.of(TitleKeys).titles == "model":
         titles = SqlTitles(store.database, store.writer)
         works.add("titles", partial(Titling(titles, AuxiliaryModels(models)).run, bus))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.plugins.triage.settings import TriageKeys
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
@@ -11,5 +12,6 @@ PLUGIN = Plugin(
     summary="Deciding before a run whether to answer at once or to start a background run.",
     requires=("tasks",),
     texts=Path(__file__).parent,
+    shares=(TriageKeys,),
     stages="nanobot.plugins.triage.service:stages",
 )

@@ -10,6 +10,7 @@ from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.background_runs import TaskStarter
 from nanobot.plugins.common.store.runs import StoredRuns
+from nanobot.plugins.triage.settings import TriageKeys
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
 from nanobot.session.lasting import LastingFacts
@@ -25,8 +26,9 @@ def stages(
     lasting: LastingFacts | None = None,
 ) -> list[Before]:
     """The decision; triage sees what `lasting` knows."""
-    settings = config.agent.decision
-    if config.agent.triage != "decision":
+    keys = config.of(TriageKeys)
+    settings = keys.decision
+    if keys.triage != "decision":
         return []
     from nanobot.plugins.triage.triage import Triage, TriageContext  # noqa: PLC0415 - few use it
 

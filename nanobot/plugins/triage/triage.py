@@ -12,7 +12,6 @@ from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.step import elapsed_seconds
-from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import (
     ConfigError,
     ModelError,
@@ -29,6 +28,7 @@ from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStar
 from nanobot.plugins.common.material import material
 from nanobot.plugins.common.stages import acts, question
 from nanobot.plugins.triage.decision import Decision, TriageRun, parse
+from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, LLMProvider, ModelProfile, ModelRequest
 from nanobot.session.entries import AuxiliaryFailedEntry, ReplyEntry, TriageEntry, UserEntry

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 from loguru import logger
 
-from nanobot.config.settings.tools import WebToolSettings
 from nanobot.errors import ToolError
+from nanobot.plugins.common.tool_settings import WebToolSettings
 from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.web_tools.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
 from nanobot.text import MAX_RESULT_CHARS, clean

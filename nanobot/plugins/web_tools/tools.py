@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nanobot.config.loader import Config
-from nanobot.config.settings.tools import WebToolSettings
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.file_readers import FileReaders
+from nanobot.plugins.common.tool_settings import WebTable, WebToolSettings
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.tools.base import AnyTool
@@ -16,7 +16,7 @@ from nanobot.tools.registry import ToolRegistry
 
 def tools(config: Config, registry: ToolRegistry, readers: FileReaders) -> list[AnyTool]:
     """Those of a gateway."""
-    return web_tools(config.tools.web, lambda: registry.policy.settings.hosts, readers)
+    return web_tools(config.of(WebTable).web, lambda: registry.policy.settings.hosts, readers)
 
 
 def web_tools(

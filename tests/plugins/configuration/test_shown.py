@@ -11,9 +11,13 @@ import pytest
 
 from nanobot.config.file import as_toml
 from nanobot.config.loader import AgentSettings, Config
+from nanobot.plugins.common.hearing_settings import HearingKeys
 from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import chosen, values
+from nanobot.plugins.memory.settings import RecallKeys
+from nanobot.plugins.titles.settings import TitleKeys
+from nanobot.plugins.triage.settings import TriageKeys
 from tests.cli.running import Ran, run
 from tests.config.written import WRITTEN, environ, text
 from tests.config.written import home as home
@@ -121,8 +125,11 @@ async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
 
 def test_the_schema_names_every_key_and_lets_references_pass() -> None:
     definitions = schema()["$defs"]
+    of_plugins = {*HearingKeys.__struct_fields__, *RecallKeys.__struct_fields__}
+    of_plugins |= {*TitleKeys.__struct_fields__, *TriageKeys.__struct_fields__}
     assert set(definitions["AgentSettings"]["properties"]) == {
-        field.name for field in msgspec.structs.fields(AgentSettings)
+        *AgentSettings.__struct_fields__,
+        *of_plugins,
     }
     assert "settings" not in definitions["ChannelSettings"]["properties"]
     for open_to_more in ("ChannelSettings", "TriggerSettings", "ProviderSettings"):

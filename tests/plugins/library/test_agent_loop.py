@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop, CancelToken
-from nanobot.config.settings.tools import ExecSettings
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
+from nanobot.plugins.common.tool_settings import ExecSettings
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.openai_messages import ContentPart, OpenAIMessage

@@ -8,10 +8,10 @@ import msgspec
 
 from nanobot.agent.runner import Before
 from nanobot.agent.stages import Stages
-from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.background_runs import TaskRequest
+from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance
 from nanobot.session.store_write import StoreWrite

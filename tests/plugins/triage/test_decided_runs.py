@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent.stages import Stages
-from nanobot.config.settings.agent import DecisionSettings
 from nanobot.errors import ToolError
 from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.run_types import TaskContext
+from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage
 from nanobot.session.run_types import TaskResult
 from nanobot.session.states import RunState

@@ -10,6 +10,7 @@ from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.tool_settings import WebTable
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender
@@ -49,7 +50,7 @@ class PushService:
         public = web.public_url
         self.subscriptions = SqlPushSubscriptions(store.database)
         self.key = SigningKey(self.subscriptions)
-        self.addresses = Addresses(config.tools.web.allow_private)
+        self.addresses = Addresses(config.of(WebTable).web.allow_private)
         subject = public if public.startswith("https://") else _NOBODY
         sender = PushSender(self.key, clock, self.addresses, subject)
         self.notifier = PushNotifier(

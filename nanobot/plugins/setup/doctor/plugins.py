@@ -7,12 +7,12 @@ from typing import get_args
 
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
-from nanobot.config.settings.agent import RunType
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.approvals import UNDECIDED
 from nanobot.plugins.common.background_runs import UNENDED_TASKS
 from nanobot.plugins.common.erasing import UNERASED
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.run_type_names import RunType
 from nanobot.plugins.common.run_types import installed as run_types_of
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.seam.installed import installed, provided
@@ -52,10 +52,6 @@ async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Findin
         remedy = "Ask its author, or remove the package; all else works without it"
         yield Finding(about="plugins", level="warning", text=str(left), remedy=remedy)
     plugins_here = switched(config)
-    if config.agent.transcription_model and "hearing" not in plugins_here.on:
-        text = "agent.transcription_model does nothing: transcripts need the plugin hearing"
-        remedy = "`nanobot plugins on hearing`, then restart"
-        yield Finding(about="plugins", level="warning", text=text, remedy=remedy)
     if "progress" not in plugins_here.on:
         for name in (name for name, channel in config.channels.items() if channel.marks):
             text = f"channels.{name}.marks does nothing: it needs the plugin progress"
