@@ -37,6 +37,7 @@ from nanobot.messages import (
 from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
 from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
+from nanobot.plugins.common.local_files import given
 from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
@@ -279,7 +280,7 @@ class AgentLoop:
     ) -> tuple[Attachment, ...]:
         if isinstance(media, str | bytes):
             raise UsageError("media: a list of files, not one of them")
-        return tuple([await self._received.given(file, at) for file in media])
+        return tuple([await given(self._received, file, at) for file in media])
 
     def _asking(self) -> RunClient:
         """The client for a run. Starts the background work of its tools."""
