@@ -160,62 +160,34 @@ def raise_open_files() -> None:
 
 
 class Installation:
-    """How nanobot was installed, and the commands that change it. `prefix`: that of its Python;
-    `package`: the folder of its code."""
+    """How nanobot was installed. `prefix`: that of its Python; `package`: the folder of its
+    code."""
 
     def __init__(self, prefix: str = sys.prefix, package: Path | None = None) -> None:
-        self._prefix = Path(prefix)
+        self.prefix = Path(prefix)
         package = package or Path(__file__).resolve().parent
         self.checkout = package.parent if (package.parent / "Makefile").is_file() else None
         self.kind: Literal["pipx", "uv", "checkout", "pip"] = "pip"
-        if (self._prefix / "pipx_metadata.json").is_file():
+        if (self.prefix / "pipx_metadata.json").is_file():
             self.kind = "pipx"
-        elif (self._prefix / "uv-receipt.toml").is_file():
+        elif (self.prefix / "uv-receipt.toml").is_file():
             self.kind = "uv"
         elif self.checkout is not None:
             self.kind = "checkout"
 
     @property
     def python(self) -> str:
-        return str(self._prefix / "bin" / "python")
-
-    @property
-    def _python(self) -> str:
-        return shlex.quote(self.python)
+        return str(self.prefix / "bin" / "python")
 
     def adding(self, extra: str) -> str:
         """The command that adds an optional part."""
-        requirement = f'"{DISTRIBUTION}[{extra}]"'
+        requirement, python = f'"{DISTRIBUTION}[{extra}]"', shlex.quote(self.python)
         match self.kind:
             case "pipx":
                 return f"pipx inject {DISTRIBUTION} {requirement}"
             case "uv":
                 return f"uv tool install --force {requirement}"
             case "checkout":
-                return f'{self._python} -m pip install -e "{self.checkout}[{extra}]"'
+                return f'{python} -m pip install -e "{self.checkout}[{extra}]"'
             case "pip":
-                return f"{self._python} -m pip install {requirement}"
-
-    def with_pip(self, arguments: str) -> str:
-        """The command that installs a package into the same environment, with pip's arguments."""
-        match self.kind:
-            case "pipx":
-                return f"pipx runpip {DISTRIBUTION} install {arguments}"
-            case "uv":
-                return f"uv pip install --python {self._python} {arguments}"
-            case _:
-                return f"{self._python} -m pip install {arguments}"
-
-    def upgrading(self) -> list[list[str]]:
-        """The commands that install the newest version, in order."""
-        match self.kind:
-            case "pipx":
-                return [["pipx", "upgrade", DISTRIBUTION]]
-            case "uv":
-                return [["uv", "tool", "upgrade", DISTRIBUTION]]
-            case "checkout":
-                folder = str(self.checkout)
-                make = ["make", "-C", folder, "install", f"VENV={self._prefix}"]
-                return [["git", "-C", folder, "pull", "--ff-only", "--no-stat"], make]
-            case "pip":
-                return [[self.python, "-m", "pip", "install", "--quiet", "--upgrade", DISTRIBUTION]]
+                return f"{python} -m pip install {requirement}"

@@ -1,4 +1,4 @@
-"""Text and hosts as people can judge them: invisible characters are spelled out.
+"""Text as people can judge it: invisible characters are spelled out.
 
 A person who is asked to approve a call must see all of it. Characters that have no width, change
 the direction of writing, look like a space or pile up on one letter are shown as code points, such
@@ -8,12 +8,9 @@ as <U+202E>, and long gaps by their length. So no two different texts look the s
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from nanobot.text import pattern
 
@@ -32,14 +29,6 @@ _GAP = pattern(rf" {{{_LONGEST_GAP + 1},}}")
 _FORGED = pattern(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
 _EMPTY_LINES = pattern(rf"\n{{{_MOST_EMPTY + 2},}}")
 _PLAIN = pattern(r"[\t\x20-\x7e]*")
-
-_URL = pattern(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
-_MOST_HOSTS = 8
-_ROOM = 60
-_LABELS = 2
-# Below these, in countries, anyone can register names.
-_SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "or", "org"})
-_COUNTRY = 2
 
 
 def blank(text: str) -> bool:
@@ -70,58 +59,6 @@ def json_shown(value: Any) -> str:
     return spelled(json.dumps(value, ensure_ascii=False))
 
 
-def arguments_shown(given: Any) -> str:
-    """The arguments of a call, each on separate lines. The lines of a longer text are indented, so
-    that none looks like another argument; a text whose ends are invisible is shown as JSON."""
-    if not isinstance(given, dict):
-        return json_shown(given)
-    return "\n".join(_argument(json_shown(name)[1:-1], value) for name, value in given.items())
-
-
-def host_end(host: str) -> str:
-    """The end of a host name, which shows its owner: `evil.example` of
-    `login.paypal.com.evil.example`. A numeric address is shown whole."""
-    name = host.rstrip(".").lower()
-    try:
-        return str(ip_address(name.strip("[]")))
-    except ValueError:
-        pass
-    labels = name.split(".")
-    count = _LABELS
-    if len(labels) > count and len(labels[-1]) == _COUNTRY and labels[-2] in _SECOND_LEVEL:
-        count += 1
-    end = _in_ascii(".".join(labels[-count:]))
-    return end if len(end) <= _ROOM else f"…{end[-_ROOM:]}"
-
-
-def host_shown(host: str) -> str:
-    """A host by its end, then the whole host if that is longer, then in Unicode if it has letters
-    that look like others: `xn--mller-kva.de (reads as müller.de)`."""
-    whole, end = _in_ascii(host.rstrip(".").lower()), host_end(host)
-    cut = whole if len(whole) <= 2 * _ROOM else f"{whole[:_ROOM]}…{whole[-_ROOM:]}"
-    more = [spelled(cut)] if whole.strip("[]") != end else []
-    if (reading := _in_letters(whole)) != whole:
-        more.append(f"reads as {spelled(reading[-_ROOM:])}")
-    return f"{spelled(end)} ({', '.join(more)})" if more else spelled(end)
-
-
-def hosts_in(value: Any) -> list[str]:
-    """The hosts of all URLs in the arguments of a call, in order, with a maximum. As in browsers, a
-    backslash counts as a slash."""
-    found: dict[str, None] = {}
-    for text in _texts(value):
-        for match in _URL.finditer(text):
-            try:
-                host = urlsplit(match[0].replace("\\", "/")).hostname
-            except ValueError:
-                continue
-            if host:
-                found.setdefault(host)
-            if len(found) >= _MOST_HOSTS:
-                return list(found)
-    return list(found)
-
-
 def _shown(text: str) -> Iterator[str]:
     marks, before = _MOST_MARKS, ""
     for char in text:
@@ -137,48 +74,3 @@ def _shown(text: str) -> Iterator[str]:
         else:
             yield char
         before = kind
-
-
-def _argument(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value or value != value.strip():
-        return f"{name}: {json_shown(value)}"
-    first, *more = spelled_lines(value)
-    return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-
-
-def _in_ascii(host: str) -> str:
-    """The name as DNS looks it up. A label that no codec accepts is encoded without one."""
-    return ".".join(map(_ascii_label, host.split(".")))
-
-
-def _ascii_label(label: str) -> str:
-    if label.isascii():
-        return label
-    try:
-        return label.encode("idna").decode()
-    except UnicodeError:
-        return "xn--" + label.encode("punycode", "replace").decode("ascii", "replace")
-
-
-def _in_letters(host: str) -> str:
-    return ".".join(map(_letters_label, host.split(".")))
-
-
-def _letters_label(label: str) -> str:
-    if not label.startswith("xn--"):
-        return label
-    try:
-        return label[4:].encode("ascii").decode("punycode")
-    except UnicodeError:
-        return label

@@ -25,7 +25,7 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
     "nanobot.session.erasing": _PROMISED,
     "nanobot.providers.embedding": "a port that docs/plugins.md offers to plugins of packages",
-    "nanobot.workspace.shown_files": "a port that docs/plugins.md offers, as above",
+    "nanobot.workspace.shown_files": _PROMISED,
     "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
     "nanobot.tools.files": _PROMISED,

@@ -75,19 +75,6 @@ class Subscription:
             await self._some.wait()
 
 
-class Handler(Subscription):
-    """Hands each event to a function at once, which costs less than waking a task for it. The
-    function is quick, emits nothing and raises nothing."""
-
-    def __init__(self, kinds: frozenset[EventKind], handle: Callable[[RunEvent], None]) -> None:
-        super().__init__(None, kinds)
-        self._handle = handle
-
-    def offer(self, event: RunEvent) -> None:
-        if event.kind in self.kinds:
-            self._handle(event)
-
-
 Arriving: TypeAlias = Callable[[Admission], Awaitable[Admission]]
 Beginning: TypeAlias = Callable[[str, RunKind], NewRun | None]
 Departing: TypeAlias = Callable[[OutboundMessage], Departure | None]

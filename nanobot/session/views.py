@@ -6,25 +6,12 @@ is removed or changes its meaning. Times are unix seconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol
+from typing import Protocol
 
 import msgspec
-from msgspec import Meta
 
 from nanobot.messages import Address
-from nanobot.session.entries import Body
 from nanobot.session.runs import Ending, Run
-from nanobot.text import SHAPE
-
-
-class EntryView(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a session's log. `body` is None once its payload is erased."""
-
-    seq: int
-    run_id: str
-    at: float
-    kind: str
-    body: Annotated[dict[str, Any], Meta(extra={SHAPE: Body})] | None
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

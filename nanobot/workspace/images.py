@@ -39,18 +39,6 @@ def look(content: bytes) -> Image | None:
     return None
 
 
-def described(head: bytes, size: int) -> str | None:
-    """The kind and size of the picture that begins with these bytes, for people: "a PNG image, 640
-    x 480 pixels, 9 bytes". None for everything else."""
-    names = (name for signature, name in _NAMES.items() if head.startswith(signature))
-    name = "WebP" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else next(names, "")
-    if not name:
-        return None
-    image = look(head)
-    shape = "of unknown extent" if image is None else f"{image.width} x {image.height} pixels"
-    return f"a {name} image, {shape}, {size:,} bytes"
-
-
 def too_large(image: Image, size: int) -> str:
     """The reason, for people, why no model would accept it; "" if one would."""
     if max(image.width, image.height) > MAX_SIDE:
@@ -110,9 +98,3 @@ _KINDS: tuple[tuple[bytes, Callable[[bytes], Image | None]], ...] = (
     (b"\xff\xd8\xff", _jpeg),
     (b"RIFF", _webp),
 )
-_NAMES = {
-    b"\x89PNG\r\n\x1a\n": "PNG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-    b"\xff\xd8\xff": "JPEG",
-}

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-import os
 import re
-import stat
 import unicodedata
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Protocol
 
-import aiofiles
 import msgspec
 
-from nanobot.errors import NanobotError, StoreUnwritable, ToolError, UsageError
+from nanobot.errors import NanobotError, StoreUnwritable, ToolError
 from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import Attachment
 from nanobot.text import pattern
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.images import MAX_BYTES, look, too_large
+from nanobot.workspace.images import look, too_large
 from nanobot.workspace.labelled_files import LabelledFiles
 
 FOLDER = "received"
-MAX_GIVEN = 20_000_000
-"""Maximum bytes of one file that a program sends with a message."""
 
 _MAX_NAME_BYTES = 120
 _MAX_SUFFIX = 16
@@ -100,58 +94,6 @@ class Received:
             return msgspec.structs.replace(kept, error=problem)
         return await self._with_words(msgspec.structs.replace(kept, path=path), content)
 
-    async def image(self, path: str, at: float) -> Attachment:
-        """An image on this machine, by its absolute path, stored like a received one.
-
-        Raises UsageError that names the file and the remedy.
-        """
-        if not path.startswith("/"):
-            raise UsageError("which picture? Write /image PATH, and what you want to say of it")
-        content = await _read(path, 4 * MAX_BYTES)
-        image = look(content)
-        if image is None:
-            raise UsageError(
-                f"{path} is not a picture that models take (JPEG, PNG, GIF or WebP); "
-                "copy any other file into the workspace and name it there"
-            )
-        if why := too_large(image, len(content)):
-            raise UsageError(f"{path} is too large: {why}; send a smaller copy")
-        return await self.keep(Attachment("image", name=PurePosixPath(path).name), content, at)
-
-    async def is_outside(self, paths: Iterable[str]) -> bool:
-        """Whether one of the files at these absolute paths is known to contain untrusted content,
-        by its path or its content. Without labels, every file counts as one.
-        """
-        for path in paths:
-            try:
-                content = await _read(path, _MAX_COMPARED)
-            except UsageError:
-                continue
-            place = Path(path).resolve()  # noqa: ASYNC240 - a look at a few links
-            if self.labels is None or await self.labels.is_outside(place, content):
-                return True
-        return False
-
-    async def given(self, file: str | Path | bytes, at: float) -> Attachment:
-        """A file that a program sends, as a path or as content, stored like one received from a
-        chat. Raises UsageError that names the file and the remedy.
-        """
-        if isinstance(file, bytes):
-            name, content = "", file
-        else:
-            name, path = PurePosixPath(file).name, str(file)
-            content = await _read(path, MAX_GIVEN + 1)
-        label = name or f"a file of {len(content):,} bytes"
-        if not 0 < len(content) <= MAX_GIVEN:
-            raise UsageError(f"{label}: a file has 1 byte to {MAX_GIVEN // 1_000_000} MB")
-        mime = mimetypes.guess_type(name)[0] or ""
-        kind = mime.partition("/")[0]
-        sent = Attachment(kind if kind in ("audio", "video") else "document", name=name, mime=mime)
-        kept = await self.keep(sent, content, at)
-        if not kept.path:
-            raise UsageError(f"{label}: {kept.error}")
-        return kept
-
     async def put(self, folder: str, name: str, content: bytes, digest: str, at: float) -> str:
         """Put content with that digest into the folder of the day, under a safe name; returns its
         path in the workspace. Raises ToolError."""
@@ -189,26 +131,6 @@ class Received:
                 return False
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read() == content
-
-
-_MAX_COMPARED = 16 * 1024 * 1024
-
-
-async def _read(path: str, limit: int) -> bytes:
-    """The beginning of a file."""
-    try:
-        async with aiofiles.open(path, "rb", opener=_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{path} is not a file: name one")
-            return await file.read(limit)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{path} cannot be read ({why}); check the name") from error
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open without blocking, in case it is a pipe without a writer."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _recognized(attachment: Attachment, content: bytes) -> Attachment:

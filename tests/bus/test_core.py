@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nanobot.bus.core import Bus, Handler
+from nanobot.bus.core import Bus
 from nanobot.messages import (
     Address,
     EventKind,
@@ -18,6 +18,7 @@ from nanobot.messages import (
     RunEvent,
     Sender,
 )
+from nanobot.plugins.common.event_handlers import Handler
 from nanobot.session.inbox import Admission
 from nanobot.session.states import RunKind
 from nanobot.testing.gateway import MemoryHome, Process

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from nanobot.labels import NOTHING, Label, Privacy, Speaker, of
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState
 
@@ -67,12 +66,3 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     error: str | None = None
     usage: RunUsage = RunUsage()
-
-
-def said_by_program(request: RunInput, *, trusted: bool = False) -> Label:
-    """The label of another program's request. A trusted program speaks for its owner, but its
-    account of the assistant's earlier answers is not trusted."""
-    label = NOTHING if trusted else of(Speaker.PROGRAM, privacy=Privacy.CONVERSATION)
-    if any(message.get("role") == "assistant" for message in request.messages):
-        label = label.join(of(Speaker.OUTSIDE, privacy=Privacy.CONVERSATION))
-    return label

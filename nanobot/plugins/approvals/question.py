@@ -6,6 +6,7 @@ import json
 
 from nanobot.addresses import THE_OWNER, called
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.plugins.approvals.hosts import host_shown, hosts_in
 from nanobot.plugins.common.approvals import Approver
 from nanobot.plugins.common.shown_calls import (
     MOST_SHOWN,
@@ -17,7 +18,7 @@ from nanobot.plugins.common.shown_calls import (
 from nanobot.session.approvals import OPEN, Approval
 from nanobot.session.keys import APPROVALS
 from nanobot.text import Sentence, around
-from nanobot.visible import host_shown, hosts_in, spelled
+from nanobot.visible import spelled
 
 _HOUR, _DAY = 3_600, 86_400
 _HOST_ROOM = 40

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nanobot.bus.core import Bus, Handler
+from nanobot.bus.core import Bus
 from nanobot.messages import EventKind
+from nanobot.plugins.common.event_handlers import Handler
 from nanobot.supervision import Clock
 
 

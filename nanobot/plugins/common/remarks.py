@@ -12,11 +12,11 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.operations.remarks import Noted
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.session.entries import Body, Entry
-from nanobot.session.views import EntryView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:

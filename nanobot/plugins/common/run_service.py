@@ -25,6 +25,7 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.plugins.common.checked_input import Content, checked, read
+from nanobot.plugins.common.local_files import given
 from nanobot.plugins.common.run_client import RunClient
 from nanobot.ports import Clock, Ids
 from nanobot.session.journal import Journal
@@ -119,7 +120,7 @@ class RunService:
         if self._received is None:
             raise UsageError("messages: this nanobot does not accept pictures")
         now = self._clock.now()
-        return tuple([await self._received.given(data, now) for data in pictures])
+        return tuple([await given(self._received, data, now) for data in pictures])
 
     def _message(self, request: RunInput, run_id: str) -> InboundMessage:
         *past, question = (read(message) for message in request.messages)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.visible import arguments_shown, spelled
+from nanobot.visible import json_shown, spelled, spelled_lines
 
 MOST_SHOWN = 3_000
 """Maximum number of characters of a call that a question shows."""
@@ -16,6 +16,21 @@ def whole_call(tool: str, arguments: str) -> str:
     """The whole call in a form that a person can judge: one argument per line, texts verbatim, and
     nothing that can hide or imitate another argument."""
     return f"{spelled(tool)}\n{arguments_shown(decoded(arguments))}".strip()
+
+
+def arguments_shown(given: Any) -> str:
+    """The arguments of a call, each on separate lines. The lines of a longer text are indented, so
+    that none looks like another argument; a text whose ends are invisible is shown as JSON."""
+    if not isinstance(given, dict):
+        return json_shown(given)
+    return "\n".join(_argument(json_shown(name)[1:-1], value) for name, value in given.items())
+
+
+def _argument(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or value != value.strip():
+        return f"{name}: {json_shown(value)}"
+    first, *more = spelled_lines(value)
+    return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"
 
 
 def shown_call(tool: str, arguments: str) -> str:

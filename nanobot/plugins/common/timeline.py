@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.outbox import Delivery
 from nanobot.plugins.common.ratings import FeedbackView
 from nanobot.plugins.common.remarks import Remark
 from nanobot.plugins.common.run_parts import Outcome, Part, parts_of
 from nanobot.plugins.common.views import RunView
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
-from nanobot.session.views import EntryView
 
 _SLOW = 1.0
 _IDLE = 1.0

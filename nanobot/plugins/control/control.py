@@ -19,7 +19,7 @@ from loguru import logger
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.service.programs import NO_PROGRAMS, Programs
-from nanobot.agent.service.run_input import RunResult, said_by_program
+from nanobot.agent.service.run_input import RunResult
 from nanobot.boundary import boundary
 from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake
@@ -58,6 +58,8 @@ from nanobot.plugins.common.control.protocol import (
 )
 from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.encoding import encoded
+from nanobot.plugins.common.local_files import image, is_outside
+from nanobot.plugins.common.program_label import said_by_program
 from nanobot.plugins.control.terminal import Terminal, TerminalMessage
 from nanobot.workspace.received import Received
 
@@ -366,12 +368,12 @@ class ControlServer:
 
     async def _is_outside(self, request: Say) -> bool:
         paths = (*request.files, *request.images)
-        return self._received is not None and await self._received.is_outside(paths)
+        return self._received is not None and await is_outside(self._received, paths)
 
     async def _image(self, path: str) -> Attachment:
         if self._received is None:
             raise UsageError("this nanobot does not accept pictures")
-        return await self._received.image(path, self._clock.now())
+        return await image(self._received, path, self._clock.now())
 
 
 async def _read(reader: asyncio.StreamReader) -> bytes:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common import pictures
 from nanobot.plugins.common.document_reading import read_document
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import (
@@ -26,7 +27,6 @@ from nanobot.plugins.file_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.parsing.job import ParseJob
-from nanobot.workspace import images
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 
@@ -181,7 +181,7 @@ class _Files:
                     f"to {MAX_DOCUMENT:,} are read"
                 )
             return reader.read, os.dup(descriptor)
-        picture = images.described(head, size)
+        picture = pictures.described(head, size)
         if picture is not None:
             return f"[{picture}]", None
         return read_page(descriptor, size, args.offset, args.limit, self._room), None

@@ -14,6 +14,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.recorded import Otherwise
 from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
 from nanobot.plugins.common.views import RunView
@@ -22,7 +23,6 @@ from nanobot.plugins.fork.plan import ForkRequest, results_of
 from nanobot.session.entries import Entry, decode
 from nanobot.session.keys import FORKS, is_fork
 from nanobot.session.states import RunState
-from nanobot.session.views import EntryView
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:

@@ -27,12 +27,13 @@ from nanobot.plugins.common.http.requests import (
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import BINARY, BYTES, Media, RouteDescription
 from nanobot.plugins.common.http.wire import QUIET, answer, body_of
+from nanobot.plugins.common.local_files import MAX_GIVEN
+from nanobot.plugins.common.shown_files import ShownFiles
 from nanobot.plugins.common.store.named_files import NamedFiles
 from nanobot.plugins.http_api.session_routes import SentFile
 from nanobot.store.opening import Store
 from nanobot.workspace.images import look
-from nanobot.workspace.received import MAX_GIVEN, Received, safe_name
-from nanobot.workspace.shown_files import ShownFiles
+from nanobot.workspace.received import Received, safe_name
 
 _POLICY = "default-src 'none'; sandbox"
 _LONGEST = 300

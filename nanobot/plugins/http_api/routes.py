@@ -23,6 +23,7 @@ from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import Described
 from nanobot.plugins.common.http.web_channel import WebChannel, WebMessage
+from nanobot.plugins.common.shown_files import ShownFiles
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes
@@ -36,7 +37,6 @@ from nanobot.seam.faces import Http
 from nanobot.seam.offers import Contributions
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received
-from nanobot.workspace.shown_files import ShownFiles
 
 
 async def routes(  # noqa: PLR0913 - each is a part of its own

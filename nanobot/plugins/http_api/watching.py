@@ -10,6 +10,7 @@ from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.remarks import Remark, remarks_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
@@ -19,7 +20,6 @@ from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_wi
 from nanobot.seam.offers import Contributions
 from nanobot.session.approvals import Approval
 from nanobot.session.entries import ReplyEntry
-from nanobot.session.views import EntryView
 from nanobot.store.opening import Store
 
 _ENTRIES = 30

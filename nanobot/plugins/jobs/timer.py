@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus, Handler
+from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, UsageError
 from nanobot.messages import EventKind, Origin, RunEvent
+from nanobot.plugins.common.event_handlers import Handler
 from nanobot.plugins.common.jobs.plans import Fired, Plan
 from nanobot.plugins.common.jobs.service import Jobs
 from nanobot.plugins.jobs.plans import plan_of

@@ -13,7 +13,7 @@ from nanobot.addresses import OWNER_ID, THE_OWNER
 from nanobot.agent.askers import ASKER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
-from nanobot.agent.service.log_ids import begin_log_of
+from nanobot.agent.service.accompanying import begin_log_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES
@@ -36,6 +36,7 @@ from nanobot.messages import (
 from nanobot.messages import session_key as session_key_of
 from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
 from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
+from nanobot.plugins.common.local_files import given
 from nanobot.plugins.common.run_client import RunClient
 from nanobot.plugins.common.tool_settings import ExecSettings
 from nanobot.plugins.library.background import Background
@@ -279,7 +280,7 @@ class AgentLoop:
     ) -> tuple[Attachment, ...]:
         if isinstance(media, str | bytes):
             raise UsageError("media: a list of files, not one of them")
-        return tuple([await self._received.given(file, at) for file in media])
+        return tuple([await given(self._received, file, at) for file in media])
 
     def _asking(self) -> RunClient:
         """The client for a run. Starts the background work of its tools."""

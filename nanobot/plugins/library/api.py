@@ -20,7 +20,6 @@ from nanobot.agent.service.run_input import (
     RunLimits,
     RunResult,
     ToolPolicy,
-    said_by_program,
 )
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
@@ -33,6 +32,7 @@ from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
 from nanobot.plugins.common.checked_input import checked
 from nanobot.plugins.common.control.client import connected
+from nanobot.plugins.common.program_label import said_by_program
 from nanobot.plugins.library.events import AnyRunEvent, typed
 from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids

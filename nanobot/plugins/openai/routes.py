@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import BodyPartReader, web
 
-from nanobot.agent.service.run_input import RunInput, RunResult, said_by_program
+from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
@@ -26,6 +26,7 @@ from nanobot.plugins.common.http.requests import allowed, caller_of, sent
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import QUIET, Problem, answer
+from nanobot.plugins.common.program_label import said_by_program
 from nanobot.plugins.common.run_client import ENDED
 from nanobot.plugins.common.run_service import RunService, result_of
 from nanobot.plugins.common.store.runs import StoredRuns

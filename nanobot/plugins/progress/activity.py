@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus, Handler
+from nanobot.bus.core import Bus
 from nanobot.channels.companions import Companion
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload, Step
+from nanobot.plugins.common.event_handlers import Handler
 from nanobot.ports import Clock
 from nanobot.supervision import Work
 from nanobot.visible import blank

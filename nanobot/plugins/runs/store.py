@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.runs import of_run, of_session
 from nanobot.plugins.runs.views import ToolCallView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState
-from nanobot.session.views import EntryView
 from nanobot.store.database import schema
 from nanobot.store.verbs import SqlStore, transaction
 

@@ -12,6 +12,7 @@ import msgspec
 from yarl import URL
 
 from nanobot.errors import ToolDenied, ToolError
+from nanobot.plugins.common import pictures
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.document_reading import read_document
 from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, installed_readers
@@ -22,7 +23,6 @@ from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.host_patterns import among
 from nanobot.tools.parsing.job import ParseJob
-from nanobot.workspace import images
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ async def read_page(body: Body, readers: FileReaders) -> Page:
         if body.cut:
             raise ToolError(f"the document has more than the {MAX_BYTES:,} bytes that are fetched")
         return await _parsed(body, reader.read, body.data, notes)
-    picture = images.described(head, len(body.data))
+    picture = pictures.described(head, len(body.data))
     if picture is not None:
         return Page(body.url, "", f"[{picture}]", tuple(notes))
     from nanobot.plugins.web_tools.charset import decoded  # noqa: PLC0415 - not before a page is there

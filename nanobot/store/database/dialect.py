@@ -1,102 +1,130 @@
-"""The few places where SQLite and PostgreSQL differ in syntax or behavior."""
+"""Where databases differ in syntax or behavior: SQLite's way, and what changes it for another."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from nanobot.store.database.prepared import PIPELINE, Prepared, Values
+from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
 
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql
 
-# Locks are per database, but a store occupies only one schema of it.
-_PLACE = "CASE current_schema() WHEN 'public' THEN '' ELSE current_schema() || ':' END || :n"
-LOCK = f"hashtext({_PLACE})"
-"""The number of the lock with the name `n`."""
-_ALONE = Prepared(sa.text(f"SELECT pg_advisory_xact_lock({LOCK})"))
-_ONE_SNAPSHOT = sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+class Dialect:
+    """SQLite's way. It never has concurrent transactions, and always reads from a snapshot, so most
+    methods do nothing."""
+
+    columns = (
+        "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c "
+        "WHERE m.type = 'table'"
+    )
+    """Selects the name of each table with that of each of its columns."""
+
+    def insert(self, table: sa.Table) -> sqlite.Insert:
+        """An INSERT that supports ON CONFLICT."""
+        return sqlite.insert(table)
+
+    def declaring(self) -> AbstractContextManager[None]:
+        """Wraps the making of the statements that create the tables."""
+        return nullcontext()
+
+    def alone(self, connection: sa.Connection, name: str) -> None:
+        """See the function `alone`."""
+
+    def one_snapshot(self, connection: sa.Connection) -> None:
+        """See the function `one_snapshot`."""
+
+    def nothing_follows(self, connection: sa.Connection) -> None:
+        """See the function `nothing_follows`."""
+
+    def reserved_id(self, connection: sa.Connection, table: sa.Table) -> PreparedResult | None:
+        """Ask for the id of a row that will be inserted; None: the insert tells it at once."""
+        return None
+
+
+DIALECTS: dict[str, Dialect] = {"sqlite": Dialect()}
+"""By SQLAlchemy's names; the plugin of a database adds its own."""
+
+
+def dialect_of(connection: sa.Connection) -> Dialect:
+    """That of the database of a connection."""
+    return DIALECTS[connection.dialect.name]
 
 
 def alone(connection: sa.Connection, name: str) -> None:
-    """Wait until no other transaction holds this lock. SQLite never has a concurrent
-    transaction.
-    """
-    if connection.dialect.name == "postgresql":
-        _ALONE.execute(connection, n=name)
+    """Wait until no other transaction holds this lock."""
+    dialect_of(connection).alone(connection, name)
 
 
 def one_snapshot(connection: sa.Connection) -> None:
-    """Make all reads of this transaction see one snapshot. Call it before the first read.
-
-    SQLite always reads from a snapshot. In PostgreSQL each statement sees what was committed before
-    it began, so a row that moves between tables between two reads would appear in neither.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.execute(_ONE_SNAPSHOT)
+    """Make all reads of this transaction see one snapshot. Call it before the first read."""
+    dialect_of(connection).one_snapshot(connection)
 
 
 def nothing_follows(connection: sa.Connection) -> None:
-    """Declare that this transaction makes no further changes. PostgreSQL then commits together with
-    the last statement executed, whose result can still be read afterwards.
+    """Declare that this transaction makes no further changes, so that it can be committed together
+    with the last statement executed. The results can still be read afterwards.
     """
-    if connection.dialect.name == "postgresql":
-        connection.info[PIPELINE].end()
+    dialect_of(connection).nothing_follows(connection)
 
 
-class _ServerClock(FunctionElement[float]):
+class ServerClock(FunctionElement[float]):
+    """The time by the clock of a server; NULL where there is none."""
+
     inherit_cache = True
     type = sa.Double()
 
 
-@compiles(_ServerClock)
-def _no_clock(_element: _ServerClock, _compiler: object, **_: Any) -> str:
+@compiles(ServerClock)
+def _no_clock(_element: ServerClock, _compiler: object, **_: Any) -> str:
     return "NULL"
 
 
-@compiles(_ServerClock, "postgresql")
-def _clock(_element: _ServerClock, _compiler: object, **_: Any) -> str:
-    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
-
-
-SERVER_CLOCK = _ServerClock().label("now")
-"""The time by PostgreSQL's clock, or NULL on SQLite."""
+SERVER_CLOCK = ServerClock().label("now")
 
 
 @cache
-def _insert_or_set(dialect: str, table: sa.Table, column: str) -> Prepared:
-    once = insert(dialect, table)
-    key = table.primary_key.columns.values()
-    return Prepared(
-        once.on_conflict_do_update(index_elements=key, set_={column: once.excluded[column]})
-    )
+def _insert_or_set(
+    dialect: Dialect,
+    table: sa.Table,
+    columns: tuple[str, ...],
+    key: tuple[str, ...],
+    only: sa.TextClause | None,
+) -> Prepared:
+    once = dialect.insert(table)
+    values = {name: once.excluded[name] for name in columns}
+    names = key or [column.name for column in table.primary_key]
+    return Prepared(once.on_conflict_do_update(index_elements=names, set_=values, where=only))
 
 
-def insert_or_set(connection: sa.Connection, table: sa.Table, column: str, values: Values) -> None:
-    """Insert a row, or set that column if the row already exists."""
-    _insert_or_set(connection.dialect.name, table, column).execute(connection, values)
-
-
-def insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that supports ON CONFLICT."""
-    if dialect != "postgresql":
-        return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB, for nothing with SQLite
-
-    return postgresql.insert(table)
+def insert_or_set(
+    connection: sa.Connection,
+    table: sa.Table,
+    columns: tuple[str, ...],
+    values: Values,
+    *,
+    key: tuple[str, ...] = (),
+    only: sa.TextClause | None = None,
+) -> None:
+    """Insert a row. If there is one with the same key (by default, the primary key), set these
+    columns of it instead, if it is one of the kind `only`."""
+    once = _insert_or_set(dialect_of(connection), table, columns, key, only)
+    once.execute(connection, values)
 
 
 @cache
 def _insert_ignore(
-    dialect: str, table: sa.Table, _names: tuple[str, ...], returned: sa.Column[Any] | None = None
+    dialect: Dialect,
+    table: sa.Table,
+    _names: tuple[str, ...],
+    returned: sa.Column[Any] | None = None,
 ) -> Prepared:
-    once = insert(dialect, table).on_conflict_do_nothing()
+    once = dialect.insert(table).on_conflict_do_nothing()
     return Prepared(once if returned is None else once.returning(returned))
 
 
@@ -109,61 +137,30 @@ def insert_ignore(
     """Insert a row, or do nothing if it already exists. Returns the column `returned` of the
     inserted row.
     """
-    once = _insert_ignore(connection.dialect.name, table, tuple(values), returned)
+    once = _insert_ignore(dialect_of(connection), table, tuple(values), returned)
     return once.execute(connection, values) if returned is None else once.scalar(connection, values)
 
 
 class NumberedInsert:
-    """An insert whose new id later statements of the transaction need. In PostgreSQL the id is
-    reserved with the reads before it, so that nobody waits for the insert.
+    """An insert whose new id later statements of the transaction need. A server reserves it with
+    the reads before it, so that nobody waits for the insert.
     """
 
     def __init__(self, connection: sa.Connection, table: sa.Table) -> None:
         self._connection, self._table = connection, table
-        self._reserved: PreparedResult | None = None
-        if connection.dialect.name == "postgresql":
-            self._reserved = _reservation(table).execute(connection)
+        self._reserved = dialect_of(connection).reserved_id(connection, table)
 
     def insert(self, values: Values, refusal: Exception) -> int:
-        """Returns the row's id. Raises `refusal` if the row exists, in PostgreSQL only when the
+        """Returns the row's id. Raises `refusal` if the row exists, on a server only when the
         statement is sent.
         """
         if self._reserved is not None:
             identity = int(self._reserved.scalar())
             values = {**values, "id": identity}
-            once = _insert_ignore("postgresql", self._table, tuple(values))
+            once = _insert_ignore(dialect_of(self._connection), self._table, tuple(values))
             once.change_one(self._connection, refusal, values)
             return identity
         new = insert_ignore(self._connection, self._table, values, self._table.c.id)
         if new is None:
             raise refusal
         return int(new)
-
-
-@cache
-def _reservation(table: sa.Table) -> Prepared:
-    sequence = sa.func.pg_get_serial_sequence(table.name, "id")
-    return Prepared(sa.select(sa.func.nextval(sequence)))
-
-
-@cache
-def _insert_or_turn(dialect: str, table: sa.Table, only: sa.TextClause) -> Prepared:
-    once = insert(dialect, table)
-    return Prepared(
-        once.on_conflict_do_update(
-            index_elements=["key"],
-            set_={
-                name: once.excluded[name] for name in ("body", "state", "created_at", "settled_at")
-            },
-            where=only,
-        )
-    )
-
-
-def insert_or_turn(
-    connection: sa.Connection, table: sa.Table, only: sa.TextClause, values: Values
-) -> None:
-    """Insert a row into the outbox. If a row with the same key exists, replace it if it is one of
-    the given kind; otherwise do nothing.
-    """
-    _insert_or_turn(connection.dialect.name, table, only).execute(connection, values)

@@ -13,15 +13,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import StoreForeign
 from nanobot.store.database import schema
+from nanobot.store.database.dialect import dialect_of
 
-_SQLITE = (
-    "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c "
-    "WHERE m.type = 'table'"
-)
-_POSTGRES = (
-    "SELECT table_name, column_name FROM information_schema.columns "
-    "WHERE table_schema = current_schema()"
-)
 _NAMED = 3
 
 
@@ -53,8 +46,8 @@ def expected(revision: str) -> frozenset[str]:
 
 def missing(connection: sa.Connection, revision: str) -> list[str]:
     """The columns of that revision that the database lacks, sorted."""
-    query = _SQLITE if connection.dialect.name == "sqlite" else _POSTGRES
-    there = {f"{table}.{column}" for table, column in connection.exec_driver_sql(query)}
+    found = connection.exec_driver_sql(dialect_of(connection).columns)
+    there = {f"{table}.{column}" for table, column in found}
     return sorted(expected(revision) - there)
 
 

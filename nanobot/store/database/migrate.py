@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -12,7 +10,7 @@ from sqlalchemy.engine.mock import MockConnection
 
 from nanobot.errors import StoreTooNew
 from nanobot.store.database import fingerprint, schema
-from nanobot.store.database.dialect import alone
+from nanobot.store.database.dialect import DIALECTS, alone
 
 _TABLES = "tables"  # processes that start together migrate one after the other
 
@@ -71,9 +69,6 @@ def create(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-declaring: dict[str, Callable[[], AbstractContextManager[None]]] = {}
-"""By dialect: the plugin of a database changes what is declared while the statements for it are
-made."""
 _known_definitions: dict[str, tuple[str, ...]] = {}
 
 
@@ -88,7 +83,7 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
             statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
 
         recorder = MockConnection(dialect, note)
-        with declaring.get(dialect.name, nullcontext)():
+        with DIALECTS[dialect.name].declaring():
             schema.metadata.create_all(recorder, checkfirst=False)
         _VERSION.create(recorder, checkfirst=False)
         for row in (

@@ -47,7 +47,7 @@ def cursor(connection: sa.Connection, channel: str) -> str | None:
 
 def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
     """Move a channel's cursor."""
-    insert_or_set(connection, _c, "cursor", {"name": channel, "cursor": value})
+    insert_or_set(connection, _c, ("cursor",), {"name": channel, "cursor": value})
 
 
 class _Limits(msgspec.Struct, frozen=True):

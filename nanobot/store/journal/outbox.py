@@ -16,7 +16,7 @@ from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
-from nanobot.store.database.dialect import insert_or_turn, nothing_follows
+from nanobot.store.database.dialect import insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, log
 from nanobot.store.unit import StoreContext
@@ -112,7 +112,14 @@ def owe(
             "settled_at": now if message.direct else None,
         }
         row = values(message, session_key, run_id, now)
-        insert_or_turn(connection, _o, schema.OUTBOUND_PREVIEW, {**row, **settled})
+        insert_or_set(
+            connection,
+            _o,
+            ("body", "state", "created_at", "settled_at"),
+            {**row, **settled},
+            key=("key",),
+            only=schema.OUTBOUND_PREVIEW,
+        )
 
 
 def values(message: OutboundMessage, session_key: str, run_id: str, now: float) -> dict[str, Any]:

@@ -9,15 +9,12 @@ import sqlalchemy as sa
 
 from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.session import keys
-from nanobot.session.entries import Body, ObjectionEntry, ReplyEntry
+from nanobot.session.entries import Body, ReplyEntry
 from nanobot.session.outbox import OutboundRow
-from nanobot.session.runs import Run
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.dialect import insert_ignore
-from nanobot.store.journal import log, outbox
+from nanobot.store.journal import outbox
 from nanobot.store.unit import StoreContext
-from nanobot.visible import blank
 
 _o = schema.outbound
 _r = schema.runs
@@ -48,26 +45,6 @@ def preview(
     if row is None or row.state != "preview":
         return None
     return row if new_id is not None or row.standing else None
-
-
-def set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
-    """The run waits for a person (approval `number`): the text shown so far becomes a separate
-    message, so that the answer follows the question, where people look. False: nothing is shown."""
-    row = outbox.find(connection, run.reply_key)
-    if row is None or row.state != "preview" or row.standing is None:
-        return False
-    key = keys.answer(run.id, number)
-    connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
-    entries = log.read(connection, run.session_key, run.first_seq)
-    own = [entry.body for entry in entries if entry.run_id == run.id]
-    held = {body.call for body in own if isinstance(body, ObjectionEntry)}
-    replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
-    texts = [reply.text for reply in replies if not blank(reply.text)]
-    # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
-    text = texts[-1] if texts else f"{row.message.text}\n\n{STOPPED_LINE}"
-    message = msgspec.structs.replace(row.message, text=text, key=key)
-    outbox.owe(connection, writer, run.session_key, run.id, [message])
-    return True
 
 
 def close(

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.outbox import Delivery
 from nanobot.plugins.common.remarks import as_entry
 from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, Times, timeline_of
@@ -26,7 +27,6 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.states import RunKind, RunState
-from nanobot.session.views import EntryView
 
 PROFILE = ModelProfile(
     provider="test", name="m", context_tokens=1000, price=Price(prompt=0.001, completion=0.002)

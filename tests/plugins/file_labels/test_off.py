@@ -9,6 +9,7 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.messages import Attachment
+from nanobot.plugins.common.local_files import is_outside
 from nanobot.seam.installed import installed
 from nanobot.tools.base import ToolOutput, direct_call
 from nanobot.workspace.received import Received
@@ -63,4 +64,4 @@ async def test_where_nothing_keeps_labels_nothing_reads_files_and_none_from_outs
         assert await received.blobs.read(kept.blob) == SENT
         own = await received.keep(Attachment("document", name="own.txt"), b"mine", 0.0)
         assert own.path.endswith("/own.txt")
-        assert await received.is_outside([str(tmp_path / "home" / "workspace" / own.path)])
+        assert await is_outside(received, [str(tmp_path / "home" / "workspace" / own.path)])

@@ -10,6 +10,7 @@ from nanobot.messages import Address, Origin
 from nanobot.plugins.approvals.question import message, subject
 from nanobot.plugins.approvals.store.deciding import close, resume
 from nanobot.plugins.common.store.owners import chats_of_approvers
+from nanobot.session import keys
 from nanobot.session.approvals import (
     AllowedForGood,
     Approval,
@@ -18,13 +19,16 @@ from nanobot.session.approvals import (
     ParkResult,
     State,
 )
+from nanobot.session.entries import ObjectionEntry, ReplyEntry
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs, waiting
 from nanobot.store.unit import StoreContext
+from nanobot.visible import blank
 
 _a = schema.approvals
+_o = schema.outbound
 _u = schema.approval_rules
 
 
@@ -64,7 +68,7 @@ class SqlWaits:
         runs.transition(connection, run, RunState.AWAITING_HUMAN, progress=True)
         runs.attempted(connection, run, -1)  # its next claim is no unclean end
         lanes.free(connection, lane)
-        aside = previews.set_aside(connection, self._writer, run, identity)
+        aside = _set_aside(connection, self._writer, run, identity)
         asking = [message(approval, to) for to in approval.asked_in]
         outbox.owe(connection, self._writer, approval.session_key, run.id, asking)
         more = inbox.any_waiting(connection, approval.session_key)
@@ -118,6 +122,26 @@ class SqlWaits:
         turn = inbox.one_turn(messages)
         detached = turn and not approval.direct and not inbox.hold(self._writer, turn)
         return approval, "detached" if detached else "waiting", None
+
+
+def _set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
+    """The run waits for a person (approval `number`): the text shown so far becomes a separate
+    message, so that the answer follows the question, where people look. False: nothing is shown."""
+    row = outbox.find(connection, run.reply_key)
+    if row is None or row.state != "preview" or row.standing is None:
+        return False
+    key = keys.answer(run.id, number)
+    connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
+    entries = log.read(connection, run.session_key, run.first_seq)
+    own = [entry.body for entry in entries if entry.run_id == run.id]
+    held = {body.call for body in own if isinstance(body, ObjectionEntry)}
+    replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
+    texts = [reply.text for reply in replies if not blank(reply.text)]
+    # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
+    text = texts[-1] if texts else f"{row.message.text}\n\n{previews.STOPPED_LINE}"
+    message = msgspec.structs.replace(row.message, text=text, key=key)
+    outbox.owe(connection, writer, run.session_key, run.id, [message])
+    return True
 
 
 def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | None:

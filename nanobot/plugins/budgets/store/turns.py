@@ -15,8 +15,9 @@ import sqlalchemy as sa
 
 from nanobot.plugins.budgets.limits import BudgetLimit, Level
 from nanobot.plugins.budgets.reservations import UsageSum
+from nanobot.plugins.common.store.server_locks import LOCK
 from nanobot.ports import Clock
-from nanobot.store.database.dialect import LOCK, alone
+from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 
 PLACE = "budgets"

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
+from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.session_views import is_called
 from nanobot.plugins.common.views import RunView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind
-from nanobot.session.views import EntryView
 from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.verbs import SqlStore, bare_verb

@@ -69,7 +69,9 @@ def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Bea
     own = process_name(name_of(writer.owner))
     if line:
         # Renewed below.
-        insert_or_set(connection, _l, "owner", {"channel": own, "owner": writer.owner, "until": 1})
+        insert_or_set(
+            connection, _l, ("owner",), {"channel": own, "owner": writer.owner, "until": 1}
+        )
         _ECHO.execute(connection, c=line, t="")
     else:
         _LEAVE.execute(connection, c=own, o=writer.owner)

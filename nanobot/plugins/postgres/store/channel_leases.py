@@ -23,7 +23,9 @@ def hold(
     held = _hold(connection, writer.owner, channel, (now, now + min(writer.lease, CHANNEL.seconds)))
     if held and shares:
         name = shared_name(channel)
-        insert_or_set(connection, _l, "owner", {"channel": name, "owner": writer.owner, "until": 0})
+        insert_or_set(
+            connection, _l, ("owner",), {"channel": name, "owner": writer.owner, "until": 0}
+        )
     return held
 
 

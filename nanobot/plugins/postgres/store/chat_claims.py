@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
 from nanobot.plugins.postgres.store.lease_terms import CHAT
 from nanobot.store.database import message_tables as schema
-from nanobot.store.database.dialect import SERVER_CLOCK, insert
+from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import ChatClaims
 
@@ -48,7 +49,7 @@ _ALONE = Prepared(
 
 @cache
 def _take() -> Prepared:
-    row = insert("postgresql", _l)
+    row = postgresql.insert(_l)
     free = sa.or_(_l.c.owner == row.excluded.owner, _l.c.owner.is_(None), _OVER)
     values = {"channel": sa.bindparam("k"), "owner": sa.bindparam("o"), "until": _UNTIL}
     taken = row.values(values).on_conflict_do_update(

@@ -9,7 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
-from nanobot.store.database.migrate import declaring
 from nanobot.store.database.tables import NextId
 
 
@@ -36,6 +35,3 @@ def as_there() -> Iterator[None]:
     finally:
         for column, default in zip(numbered, defaults, strict=True):
             column.default = default
-
-
-declaring["postgresql"] = as_there

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.plugins.common.optional import require
-from nanobot.plugins.postgres.store import declared, raw_rows  # noqa: F401 - they register themselves
+from nanobot.plugins.postgres.store import dialect, raw_rows  # noqa: F401 - they register themselves
 from nanobot.plugins.postgres.store.pipeline import Pipeline
 from nanobot.store.database.database import Work
 from nanobot.store.database.errors import as_store_error, code_of

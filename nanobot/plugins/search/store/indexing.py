@@ -12,9 +12,10 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 from nanobot.boundary import boundary
-from nanobot.bus.core import Bus, Handler
+from nanobot.bus.core import Bus
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.common.event_handlers import Handler
 from nanobot.plugins.common.looks import Looks, stirred
 from nanobot.plugins.search.query import rows_of
 from nanobot.plugins.search.store import log_words

@@ -132,7 +132,7 @@ def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEn
         _INSERT.many(connection, rows)
         full_text.LOGS.tend(connection)
     last = part.entries[-1][0]
-    insert_or_set(connection, _done, "last", {"session_key": key, "last": last})
+    insert_or_set(connection, _done, ("last",), {"session_key": key, "last": last})
     return True
 
 

@@ -16,7 +16,7 @@ from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
 from nanobot.plugins.setup.service.manager import installed
-from nanobot.system import Installation
+from nanobot.system import DISTRIBUTION, Installation
 
 _SECONDS = 60.0
 
@@ -26,7 +26,7 @@ def run(environ: Mapping[str, str], *, show: bool, installation: Installation | 
     with the new version. Raises NanobotError naming the command that failed."""
     installation = installation or Installation()
     before = _commit(installation)
-    commands = installation.upgrading()
+    commands = commands_of(installation)
     for command in commands:
         say(shlex.join(command))
         if not show:
@@ -36,11 +36,27 @@ def run(environ: Mapping[str, str], *, show: bool, installation: Installation | 
     return 0
 
 
+def commands_of(installation: Installation) -> list[list[str]]:
+    """The commands that install the newest version, in order."""
+    match installation.kind:
+        case "pipx":
+            return [["pipx", "upgrade", DISTRIBUTION]]
+        case "uv":
+            return [["uv", "tool", "upgrade", DISTRIBUTION]]
+        case "checkout":
+            folder = str(installation.checkout)
+            make = ["make", "-C", folder, "install", f"VENV={installation.prefix}"]
+            return [["git", "-C", folder, "pull", "--ff-only", "--no-stat"], make]
+        case "pip":
+            pip = [installation.python, "-m", "pip"]
+            return [[*pip, "install", "--quiet", "--upgrade", DISTRIBUTION]]
+
+
 def _performed(command: list[str]) -> None:
     program = shutil.which(command[0])
     if program is None:
         raise NanobotError(f"{command[0]} is not on PATH: run the command where it is")
-    done = subprocess.run([program, *command[1:]], check=False)  # noqa: S603 - see upgrading
+    done = subprocess.run([program, *command[1:]], check=False)  # noqa: S603 - see commands_of
     if done.returncode != 0:
         raise NanobotError(f"{shlex.join(command)} ended with {done.returncode}")
 
