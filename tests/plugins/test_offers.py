@@ -22,3 +22,19 @@ def test_a_parameter_without_its_object_leaves_the_others_what_they_ask_for() ->
 def test_a_parameter_without_a_default_and_its_object_is_named() -> None:
     with pytest.raises(PluginBroken, match="its parameter a asks for int, which is not offered"):
         Offers({str: "c"}).call(function, NOTHING)
+
+
+class Made:
+    """Made of what its constructor asks for."""
+
+    def __init__(self, number: int, text: str | None = None) -> None:
+        self.given = (number, text)
+
+
+class MadeOfNothing:
+    """Asks for nothing."""
+
+
+def test_a_class_gets_what_its_constructor_asks_for() -> None:
+    assert Offers({int: 1, str: "c"}).call(Made, NOTHING).given == (1, "c")
+    assert isinstance(Offers().call(MadeOfNothing, NOTHING), MadeOfNothing)
