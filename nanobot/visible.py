@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -109,7 +109,7 @@ def hosts_in(value: Any) -> list[str]:
     """The hosts of all URLs in the arguments of a call, in order, with a maximum. As in browsers, a
     backslash counts as a slash."""
     found: dict[str, None] = {}
-    for text in _texts(value):
+    for text in texts_in(value):
         for match in _URL.finditer(text):
             try:
                 host = urlsplit(match[0].replace("\\", "/")).hostname
@@ -146,15 +146,16 @@ def _argument(name: str, value: Any) -> str:
     return "\n    ".join([f"{name}:", first, *more]) if more else f"{name}: {first}"
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
+    """Each text within a value that is JSON."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _texts(inner)
+            yield from texts_in(inner)
 
 
 def _in_ascii(host: str) -> str:
