@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nanobot.text import pattern
@@ -57,6 +57,18 @@ def spelled_lines(text: str) -> list[str]:
 def json_shown(value: Any) -> str:
     """A value as JSON in one line, with invisible characters spelled out."""
     return spelled(json.dumps(value, ensure_ascii=False))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Each text within a value that is JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_in(inner)
 
 
 def _shown(text: str) -> Iterator[str]:

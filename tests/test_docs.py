@@ -11,7 +11,7 @@ import pytest
 from nanobot.config import loader as config
 from nanobot.config.file import as_toml
 from nanobot.plugins.budgets.limits import Budgets
-from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.plugins.budgets.settings import BudgetSettings, RunCostKeys
 from nanobot.plugins.common.litellm_names import REACHED
 from nanobot.plugins.configuration.shown import values
 from nanobot.plugins.setup.doctor.configuration import configuration
@@ -147,7 +147,7 @@ def test_the_page_on_budgets_configures_what_it_says(tmp_path: Path) -> None:
     assert loaded.warnings == ()
     assert Budgets(loaded.of(BudgetSettings)).daily
     assert loaded.providers["openai"].prices["gpt-5"].completion == 10.0
-    assert loaded.agent.max_run_cost == 0.5
+    assert loaded.of(RunCostKeys).max_run_cost == 0.5
 
 
 GUARANTEES = (ROOT / "docs" / "guarantees.md").read_text("utf-8")

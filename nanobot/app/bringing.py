@@ -13,9 +13,9 @@ from nanobot.bus.core import Bus, Subscription
 from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.loading import whole
 from nanobot.config.loader import Config
-from nanobot.config.plugin_tables import switched
+from nanobot.config.plugin_tables import set_keys, switched
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
-from nanobot.errors import ConfigError, PluginBroken, UsageError
+from nanobot.errors import ConfigError, PluginBroken
 from nanobot.messages import TERMINAL, WEB, EventKind, RunEvent
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import Finding
@@ -35,7 +35,7 @@ from nanobot.store.unit import (
     StoreHooks,
     TaskEnds,
 )
-from nanobot.tools.plugins import offered
+from nanobot.tools.plugins import offered, register_together
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
@@ -62,6 +62,7 @@ def unused(config: Config) -> Iterator[Finding]:
     """What people set of plugins that are off: keys that they add to tables of the core, and what
     people added by name to their tables. It does nothing."""
     state = switched(config)
+    used = {key for each in state.on.values() for key in each.shared_keys}
     for plugin, why in state.off.items():
         found = installed_plugins().found[plugin]
         tables = config.tables.get(found.table) if found.plugin.named else None
@@ -70,14 +71,7 @@ def unused(config: Config) -> Iterator[Finding]:
             for name, table in (tables or {}).items()
             if getattr(table, "enabled", True)
         ]
-        for part in found.plugin.shares:
-            others = {key for each in state.on.values() for key in each.keys_in(part.part_of)}
-            own, usual = config.of(part), part()
-            useless += [
-                f"{part.part_of}.{key}"
-                for key in part.__struct_fields__
-                if key not in others and getattr(own, key) != getattr(usual, key)
-            ]
+        useless += [key for key in set_keys(found, config) if key not in used]
         for key in useless:
             text = f"{key} does nothing without the plugin {plugin}. {why}"
             yield Finding(about="plugins", level="warning", text=text)
@@ -119,16 +113,8 @@ def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
     of that plugin's tools are left out."""
 
     def use(found: FoundPlugin, given: Any) -> None:
-        registered: list[str] = []
         source = f"plugin {found.package}" if found.package else BUILT_IN
-        try:
-            for tool in offered(given or [], own=not found.package):
-                registry.register(tool, source=source)
-                registered.append(tool.name)
-        except UsageError:
-            for name in registered:
-                registry.unregister(name)
-            raise
+        register_together(registry, offered(given or [], own=not found.package), source)
 
     plugged.each("tools", use)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
+from nanobot.config.plugin_tables import set_keys
 from nanobot.errors import PluginBroken
 from nanobot.operations.home import Finding
 from nanobot.seam.given import able
@@ -42,7 +43,7 @@ def unlimited(config: Config, plugged: Contributions) -> Finding | None:
         return None
     able = [each for each in installed().found.values() if each.plugin.ledger is not None]
     asked = [f"[{each.table}]" for each in able if _is_set(config.tables.get(each.table))]
-    asked += ["agent.max_run_cost"] if config.agent.max_run_cost else []
+    asked += [key for each in able for key in set_keys(each, config)]
     text = "model calls are neither limited nor counted"
     if asked:
         text += f", although {' and '.join(asked)} in {config.file} would limit them"

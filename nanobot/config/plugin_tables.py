@@ -41,18 +41,14 @@ def plugin_of(table: str) -> str:
     return next((each.name for each in found if each.table == table), table)
 
 
-def switched_off(keys: Sequence[str], config: Config) -> list[str]:
-    """The plugins that people switched off of those that have these keys or tables; of a key that
-    several share, if all are off."""
-    owners = [_owners(*key.split(".", 2)[:2]) for key in keys]
-    off = {*config.plugins.off}
-    return list(dict.fromkeys(name for each in owners if off.issuperset(each) for name in each))
-
-
-def _owners(table: str, key: str = "") -> list[str]:
-    """The plugins that have a table, or this key in a table of the core."""
-    found = plugins().found.values()
-    return [each.name for each in found if each.table == table or key in each.keys_in(table)]
+def set_keys(found: FoundPlugin, config: Config) -> list[str]:
+    """The keys that a plugin adds to tables of the core and that do not have their defaults."""
+    return [
+        f"{part.part_of}.{key}"
+        for part in found.plugin.shares
+        for key, usual in msgspec.structs.asdict(part()).items()
+        if getattr(config.of(part), key) != usual
+    ]
 
 
 @lru_cache(maxsize=8)

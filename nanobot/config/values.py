@@ -10,7 +10,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -30,7 +30,7 @@ _LONG_WORD = pattern(r"(?=\S*\d)[\w+/=:.-]{20,}")
 _URL_PASSWORD = pattern(r"(://[^/@\s:]*):[^/@\s]*@")
 _URL_VALUE = pattern(r"(?<=[?&#;])([^=&#;\s]+)=[^&#;\s]*")
 # A part of a path or of an argument that nobody made up: a run of letters with digits among them.
-_KEY_LIKE = pattern(
+KEY_LIKE = pattern(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
 _CORRECT = "Correct this line; text belongs in double quotes."
@@ -80,7 +80,7 @@ def masked_url(url: str) -> str:
     shown = _URL_VALUE.sub(r"\1=***", _URL_PASSWORD.sub(r"\1:***@", url))
     scheme, mark, rest = shown.partition("://")
     host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host}{slash}{_KEY_LIKE.sub('***', path)}"
+    return f"{scheme}{mark}{host}{slash}{KEY_LIKE.sub('***', path)}"
 
 
 def secrets_in_url(url: str) -> set[str]:
@@ -94,38 +94,25 @@ def secrets_in_url(url: str) -> set[str]:
     for pair in re.split(r"[?&#;]", rest)[1:]:
         name, _, value = pair.partition("=")
         secrets |= {value} if is_secret(name) else set()
-    secrets |= {match[0] for match in _KEY_LIKE.finditer(path)}
+    secrets |= {match[0] for match in KEY_LIKE.finditer(path)}
     return {form for secret in secrets if secret for form in (secret, unquote(secret))}
-
-
-def secrets_in_arguments(arguments: Sequence[str]) -> set[str]:
-    """Passwords and keys within the arguments of a program."""
-    secrets = set[str]()
-    for argument, secret in _judged(arguments):
-        if secret is not None:
-            secrets.add(secret)
-        elif "://" in argument:
-            secrets |= secrets_in_url(argument)
-        else:
-            secrets |= {match[0] for match in _KEY_LIKE.finditer(argument)}
-    return secrets
 
 
 def masked_arguments(arguments: Iterable[str]) -> list[str]:
     """The arguments of a program without what may be a secret: the value of an option (or of a
     NAME=VALUE) that is called so, and whatever looks like a key."""
     shown = []
-    for argument, secret in _judged(arguments):
+    for argument, secret in judged_arguments(arguments):
         if secret is not None:
             shown.append(f"{argument.removesuffix(secret)}***")
         else:
             is_url = "://" in argument
-            shown.append(masked_url(argument) if is_url else _KEY_LIKE.sub("***", argument))
+            shown.append(masked_url(argument) if is_url else KEY_LIKE.sub("***", argument))
     return shown
 
 
-def _judged(arguments: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Each argument with its end that is a secret by the name before it; None: none is."""
+def judged_arguments(arguments: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Each argument of a program with its end that is a secret by the name before it, or None."""
     is_value = False
     for argument in arguments:
         name, equals, value = argument.partition("=")
@@ -325,7 +312,7 @@ def _range(hint: Any) -> str:
 def _without_keys(text: str) -> str:
     """The text without anything that looks like a key."""
     is_place = "://" in text or text.startswith(("/", "~", "."))
-    return _KEY_LIKE.sub("***", text if is_place else _LONG_WORD.sub("***", text))
+    return KEY_LIKE.sub("***", text if is_place else _LONG_WORD.sub("***", text))
 
 
 def shown(key: str, value: Any) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from nanobot.text import pattern
 
-_VERSION = pattern(r"/v\d+[a-z]*\d*$")
+VERSION = pattern(r"/v\d+[a-z]*\d*$")
+"""The version at the end of a base URL."""
 # Paths of single calls, which people paste with the base URL.
 _CALLS = pattern(r"/(?:chat/completions|completions|messages|models|responses)$")
-_WITHOUT_VERSION = frozenset({"api.perplexity.ai"})
+_WITHOUTVERSION = frozenset({"api.perplexity.ai"})
 
 
 def versioned(api_base: str, version: str = "v1", *, below_paths: bool = False) -> str:
@@ -21,11 +22,6 @@ def versioned(api_base: str, version: str = "v1", *, below_paths: bool = False) 
     base = _CALLS.sub("", api_base.strip().rstrip("/")).rstrip("/")
     _, _, rest = base.partition("://")
     host, slash, _ = rest.partition("/")
-    if _VERSION.search(base) or host.rpartition("@")[2] in _WITHOUT_VERSION:
+    if VERSION.search(base) or host.rpartition("@")[2] in _WITHOUTVERSION:
         return base
     return base if slash and not below_paths else f"{base}/{version}"
-
-
-def unversioned(api_base: str) -> str:
-    """The base URL without its version, for clients that add it themselves."""
-    return _VERSION.sub("", versioned(api_base))

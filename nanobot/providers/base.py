@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -232,6 +232,15 @@ class LLMProvider(Protocol):
 
     async def close(self) -> None:
         """Release all resources."""
+        ...
+
+
+@runtime_checkable
+class WarmingUp(Protocol):
+    """A provider that needs preparation before its first answer."""
+
+    async def warm_up(self) -> None:
+        """Prepare now. Raises ModelError."""
         ...
 
 

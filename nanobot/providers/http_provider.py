@@ -26,8 +26,7 @@ from nanobot.providers.base import (
     TextDelta,
 )
 from nanobot.providers.effort import within
-from nanobot.providers.endpoint_lists import listed_at
-from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
+from nanobot.providers.model_facts import LISTED_MODELS, SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
     ProviderFailure,
@@ -172,14 +171,18 @@ class HttpProvider(LLMProvider):
 
     async def models(self) -> list[str] | None:
         """The names in the endpoint's list; None if there is no list within five seconds."""
-        return await listed_at(self._open_listing(), self.listing, _LISTING_SECONDS) or None
+        return await self._listed(_LISTING_SECONDS) or None
 
     async def close(self) -> None:
         await self._line.close()
 
-    def _open_listing(self) -> EndpointClient:
+    async def _listed(self, seconds: float) -> list[str] | None:
+        listed_at = provided(LISTED_MODELS)
+        if listed_at is None:
+            return None
         headers = {"accept": "application/json", "user-agent": "nanobot", **self._headers()}
-        return EndpointClient(self.api_base, headers, self._policy.connect_seconds)
+        endpoint = EndpointClient(self.api_base, headers, self._policy.connect_seconds)
+        return await listed_at(endpoint, self.listing, seconds)
 
     def _open_line(self) -> EndpointClient:
         headers = {
@@ -280,7 +283,7 @@ class HttpProvider(LLMProvider):
         named = provided(SIMILAR_MODELS)
         if named is None:
             return failure
-        listed = await listed_at(self._open_listing(), self.listing, _SIMILAR_SECONDS)
+        listed = await self._listed(_SIMILAR_SECONDS)
         return failure if listed is None else named(failure, model, listed)
 
     def _quirks_of(self, model: str) -> Quirks:

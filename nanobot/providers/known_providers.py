@@ -5,10 +5,10 @@ keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 import msgspec
 
+from nanobot.config.settings.base import is_usable_url
 from nanobot.config.values import masked_url
 from nanobot.errors import ConfigError
 from nanobot.providers.addresses import versioned
@@ -48,8 +48,7 @@ def _address(text: str, variable: str) -> str:
         # An address to listen on is not an address to connect to.
         host = "127.0.0.1" if host in ("", "0.0.0.0", "[::]") else host  # noqa: S104
         text = f"{scheme or 'http'}://{host}:{port}"
-    url = urlsplit(text)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    if not is_usable_url(text):
         raise ConfigError(
             f"the variable {variable} is {masked_url(text)!r}, which is not an address: write it "
             f"as "

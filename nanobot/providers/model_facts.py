@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -65,13 +65,6 @@ def profile_for(provider: str, model: str) -> ModelProfile:
     return profile or ModelProfile(name=model, provider=provider)
 
 
-def abilities(profile: ModelProfile) -> str:
-    """A model's capabilities, in words."""
-    tools = "tools" if profile.tools else "no tools"
-    images = "images" if profile.images else "no images"
-    return f"{profile.context_tokens:,} tokens, {tools}, {images}"
-
-
 def configured(profile: ModelProfile, settings: ProviderSettings) -> ModelProfile:
     """The profile, overridden by the configuration."""
     model = settings.models.get(profile.name)
@@ -109,13 +102,10 @@ MODEL_FACTS: Interface[Callable[[Mapping[str, ProviderSettings], Clock], ModelFa
 MODEL_CHECK: Interface[Callable[..., Awaitable[None]]] = Interface("model_check")
 """Checks that a label's model exists; see `nanobot.plugins.models.checking.check_model`."""
 
-NAMED_MODELS: Interface[
-    Callable[[Mapping[str, Any], Mapping[str, str]], Coroutine[Any, Any, None]]
-] = Interface("named_models")
-"""Checks the models that keys of the configuration name before these are written."""
-
 SIMILAR_MODELS: Interface[Callable[..., ProviderFailure]] = Interface("similar_models")
 """Adds similar names to a failure; see `nanobot.plugins.models.similar.with_similar`."""
 
-NEWEST_MODEL: Interface[Callable[[ModelChoice], Awaitable[str]]] = Interface("newest_model")
-"""The newest model of the line of a choice that its endpoint lists."""
+LISTED_MODELS: Interface[Callable[[Any, str, float], Awaitable[list[str] | None]]] = Interface(
+    "listed_models"
+)
+"""The models that an endpoint lists; see `nanobot.plugins.common.model_lists.listed_at`."""

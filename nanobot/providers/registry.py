@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.ports import Clock
-from nanobot.providers.abilities import WarmingUp
-from nanobot.providers.base import LLMProvider, ModelProfile, Price
+from nanobot.providers.base import LLMProvider, ModelProfile, Price, WarmingUp
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
@@ -95,7 +94,8 @@ class ProviderRegistry:
         return choices[label]
 
     async def check(self, label: str) -> None:
-        """See ChecksModels."""
+        """Raises ConfigError or UsageError for a label that does not exist or cannot be checked, if
+        a plugin checks labels."""
         check = self._clients.provided(MODEL_CHECK)
         if self._only is None and check is not None:
             await check(label, self._settings, self._environ, clients=self._clients)

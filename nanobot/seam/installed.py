@@ -38,10 +38,11 @@ class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
         """The name of its table in the configuration."""
         return self.plugin.table or self.plugin.name
 
-    def keys_in(self, table: str) -> list[str]:
-        """The keys that it adds to a table of the core."""
-        parts = [part for part in self.plugin.shares if part.part_of == table]
-        return [key for part in parts for key in part.__struct_fields__]
+    @property
+    def shared_keys(self) -> list[str]:
+        """The keys that it adds to tables of the core, with these tables, as `agent.recall`."""
+        parts = self.plugin.shares
+        return [f"{part.part_of}.{key}" for part in parts for key in part.__struct_fields__]
 
 
 class NoError(Exception):

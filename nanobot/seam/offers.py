@@ -108,7 +108,9 @@ class Offers:
 @lru_cache(maxsize=1_000)
 def _asked(function: Callable[..., Any]) -> tuple[tuple[inspect.Parameter, Any], ...]:
     """The parameters of a function that request something, each with its type."""
-    hints = get_type_hints(function.__init__ if isinstance(function, type) else function)
+    hints = get_type_hints(
+        inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
+    )
     return tuple(
         (parameter, _type_in(hints.get(parameter.name, parameter.annotation)))
         for parameter in inspect.signature(function).parameters.values()

@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
@@ -24,6 +24,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.labelling import label_of
 from nanobot.text import quoted
+from nanobot.visible import texts_in
 
 _URL = re.compile(r"https?://[^\s'\"<>|;`]+", re.IGNORECASE)
 _NAMED = ("path", "url", "query", "command", "uri")
@@ -49,7 +50,7 @@ def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     """The untrusted line that a call most resembles, such as "line 3 of report.pdf"; "" if no line
     contains most of the call's words.
     """
-    wanted = {term for text in _texts(arguments) for term in telling_terms(text)}
+    wanted = {term for text in texts_in(arguments) for term in telling_terms(text)}
     best, found = max(2, (len(wanted) + 1) // 2), ""
     for entry in reversed(entries):
         if not label_of(entry.body).tainted:
@@ -63,7 +64,7 @@ def asked_by(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> str:
 
 def carried(arguments: Mapping[str, Any], entries: Sequence[Entry]) -> Carried | None:
     """The private piece whose words occur in the address of a call, if no one named its host."""
-    for text in _texts(arguments):
+    for text in texts_in(arguments):
         for url in _URL.findall(text):
             host, words = _parts(url)
             if not host or _is_named(host, entries) or _is_found(url, entries):
@@ -102,17 +103,6 @@ def _subject(arguments: str) -> str:
         return ""
     text = next((values[name] for name in _NAMED if isinstance(values.get(name), str)), "")
     return quoted(text, _NAME_CHARS).strip("'\"") if text else ""
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def _lines(text: str) -> list[str]:

@@ -29,17 +29,23 @@ def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     """
 
     def use(plugin: LoadedPlugin[Any]) -> None:
-        registered: list[str] = []
-        try:
-            for tool in offered(plugin.what):
-                registry.register(tool, source=f"plugin {plugin.package or plugin.name}")
-                registered.append(tool.name)
-        except UsageError:
-            for name in registered:
-                registry.unregister(name)
-            raise
+        source = f"plugin {plugin.package or plugin.name}"
+        register_together(registry, offered(plugin.what), source)
 
     plugins.each(TOOLS, use)
+
+
+def register_together(registry: ToolRegistry, tools: Iterable[AnyTool], source: str) -> None:
+    """Register all of these tools, or none of them. Raises UsageError."""
+    registered: list[str] = []
+    try:
+        for tool in tools:
+            registry.register(tool, source=source)
+            registered.append(tool.name)
+    except UsageError:
+        for name in registered:
+            registry.unregister(name)
+        raise
 
 
 def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -59,47 +59,22 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> set[str]:
     configuration, and from environment variables with such names.
     """
     secrets = {value for name, value in environ.items() if is_secret(name)}
-    secrets |= {provider.api_key for provider in config.providers.values()}
-    secrets |= _secrets_in({"tools": msgspec.to_builtins(config.tools)})
-    secrets |= _secrets_in({name: _fields(table) for name, table in config.tables.items()})
     password = urlsplit(config.database_url).password
     secrets |= {unquote(password)} if password else set()
-    for part in (config.channels, config.providers):
-        for entry in part.values():
-            secrets |= _secrets_in(entry.settings)
-    for provider in config.providers.values():
-        secrets |= secrets_in_url(provider.api_base)
-    secrets |= _hidden_in(config.tables)
-    return {secret for secret in secrets if secret}
+    for part in (config.tools, config.tables, config.channels, config.providers):
+        secrets.update(_secrets_in("", part))
+    return secrets - {""}
 
 
-def fields_of(table: msgspec.Struct) -> Mapping[str, Any]:
-    """The keys of a table; a value that JSON cannot represent is returned unchanged."""
-    return {field: _fields(getattr(table, field)) for field in table.__struct_fields__}
-
-
-def _fields(value: Any) -> Any:
-    if isinstance(value, msgspec.Struct):
-        return fields_of(value)
-    if isinstance(value, Mapping):
-        return {name: _fields(item) for name, item in value.items()}
-    return value
-
-
-def _hidden_in(value: Any) -> set[str]:
-    """The secrets that the names of keys do not tell of, of all tables below."""
-    below: Iterable[Any] = value.values() if isinstance(value, Mapping) else ()
-    own = value.hidden_values() if isinstance(value, Settings) else set[str]()
+def _secrets_in(key: str, value: Any) -> Iterator[str]:
+    """The secrets at a key and below it: by its name, within URLs, and those that the names of keys
+    do not tell of."""
+    if isinstance(value, str):
+        yield from {value} if is_secret(key) else secrets_in_url(value)
     if isinstance(value, Settings):
-        below = [getattr(value, key) for key in value.__struct_fields__]
-    return own.union(*map(_hidden_in, below))
-
-
-def _secrets_in(table: Mapping[str, Any]) -> set[str]:
-    secrets: set[str] = set()
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            secrets |= _secrets_in(value)
-        elif isinstance(value, str):
-            secrets |= {value} if is_secret(key) else secrets_in_url(value)
-    return secrets
+        yield from value.hidden_values()
+    if isinstance(value, msgspec.Struct):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _secrets_in(name, inner)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nanobot.plugins.anthropic.provider import AnthropicProvider
 from nanobot.plugins.gemini.provider import GeminiProvider
-from nanobot.providers.addresses import unversioned, versioned
+from nanobot.providers.addresses import versioned
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, encode_request
 from nanobot.system import SystemClock
@@ -26,7 +26,6 @@ def test_a_version_and_a_slash_change_nothing(host: str, end: str) -> None:
     written = f"https://{host}{end}"
     assert versioned(written) == f"https://{host}/v1"
     assert versioned(versioned(written)) == versioned(written)
-    assert unversioned(written) == f"https://{host}"
     lean = OpenAICompatProvider("x", written, clock=SystemClock())
     native = AnthropicProvider("x", written, clock=SystemClock())
     assert lean.api_base == native.api_base == f"https://{host}/v1"

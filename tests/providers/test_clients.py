@@ -11,7 +11,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
-from nanobot.providers.abilities import ListsModels
+from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry

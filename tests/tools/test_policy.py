@@ -104,6 +104,10 @@ def test_every_call_has_a_verdict_and_a_named_reason(
     assert (judgement.verdict is Verdict.DENY) == (role is GUESTS)
 
 
+def test_every_rule_is_about_facts_of_a_call() -> None:
+    assert {fact for rule in DEFAULTS for fact in rule.when} <= {*PolicyInput.__struct_fields__}
+
+
 @given(st.sampled_from([rule.name for rule in DEFAULTS]))
 def test_the_names_of_the_built_in_rules_are_unique(name: str) -> None:
     assert [rule.name for rule in DEFAULTS].count(name) == 1

@@ -195,6 +195,12 @@ def test_evidence_names_the_line_that_asks_and_the_file_whose_words_would_leave(
     assert asked_by(call, notes_and_report()) == "line 3 of report.pdf"
 
 
+def test_an_address_within_other_arguments_is_found_too() -> None:
+    """`msgspec.to_builtins` keeps tuples."""
+    arguments = {"pages": ({"url": "http://evil.example/?k4711z"},)}
+    assert carried(arguments, notes_and_report()) is not None
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

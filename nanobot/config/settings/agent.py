@@ -133,15 +133,6 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
         Literal["chat", "thread", "sender"],
         about("Whether each chat, each thread or each sender has one conversation."),
     ] = "chat"
-    max_run_cost: Annotated[
-        float,
-        Meta(ge=0, le=1_000_000),
-        about(
-            "Most that one run may cost, with everything it starts. 0: no limit.",
-            unit="USD",
-            live=True,
-        ),
-    ] = 0.0
 
     def __post_init__(self) -> None:
         if self.zone and not _is_zone(self.zone):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from nanobot.text import pattern
-from nanobot.visible import spelled
+from nanobot.visible import spelled, texts_in
 
 _URL = pattern(r"\b[a-z][a-z0-9+.-]*:[/\\]{2}[^\s'\"<>`|]+", re.IGNORECASE)
 _MOST_HOSTS = 8
@@ -51,7 +50,7 @@ def hosts_in(value: Any) -> list[str]:
     """The hosts of all URLs in the arguments of a call, in order, with a maximum. As in browsers, a
     backslash counts as a slash."""
     found: dict[str, None] = {}
-    for text in _texts(value):
+    for text in texts_in(value):
         for match in _URL.finditer(text):
             try:
                 host = urlsplit(match[0].replace("\\", "/")).hostname
@@ -62,17 +61,6 @@ def hosts_in(value: Any) -> list[str]:
             if len(found) >= _MOST_HOSTS:
                 return list(found)
     return list(found)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def _in_ascii(host: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.plugins.budgets.settings import BudgetSettings
+from nanobot.plugins.budgets.settings import BudgetSettings, RunCostKeys
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
@@ -12,6 +12,7 @@ PLUGIN = Plugin(
     summary="Limits and counts what model calls cost.",
     texts=Path(__file__).parent,
     settings=BudgetSettings,
+    shares=(RunCostKeys,),
     fits="nanobot.plugins.budgets.service:fits",
     ledger="nanobot.plugins.budgets.service:ledger",
     objects="nanobot.plugins.budgets.service:objects",

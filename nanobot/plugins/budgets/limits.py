@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from nanobot.config.settings.agent import AgentSettings
+from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, OverBudget
 from nanobot.messages import Origin
 from nanobot.plugins.budgets.reservations import (
@@ -25,7 +25,7 @@ from nanobot.plugins.budgets.reservations import (
     UsageSum,
     prompt_at_most,
 )
-from nanobot.plugins.budgets.settings import AllowanceSettings, BudgetSettings
+from nanobot.plugins.budgets.settings import AllowanceSettings, BudgetSettings, RunCostKeys
 from nanobot.session import keys
 from nanobot.text import Sentence
 
@@ -121,9 +121,9 @@ class Budgets:
         self.max_run_cost = max_run_cost
         self.configure(settings)
 
-    def limit_runs(self, settings: AgentSettings) -> None:
+    def limit_runs(self, config: Config) -> None:
         """Replace the limit of a single run."""
-        self.max_run_cost = settings.max_run_cost
+        self.max_run_cost = config.of(RunCostKeys).max_run_cost
 
     def configure(self, settings: BudgetSettings) -> None:
         """Replace the daily limits. Raises ConfigError and then changes nothing."""

@@ -31,9 +31,9 @@ def ledger(
 ) -> SqlCallLedger:
     """Reserves and counts every call of this process, within the limits that are configured now."""
     budgets = Budgets(settings, zone)
-    budgets.limit_runs(config.agent)
+    budgets.limit_runs(config)
     follow.add(budgets.configure)
-    follow.others_too("agent.max_run_cost", take=lambda now: budgets.limit_runs(now.agent))
+    follow.others_too("agent.max_run_cost", take=budgets.limit_runs)
     return SqlCallLedger(budgets, writer.clock)
 
 
@@ -87,5 +87,5 @@ def cost_limited(config: Config) -> bool:
     tokens holds whatever they cost."""
     settings = config.of(BudgetSettings)
     budgets = Budgets(settings)
-    budgets.limit_runs(config.agent)
+    budgets.limit_runs(config)
     return bool(budgets.run_limit()) or (budgets.by_cost and not settings.tokens_per_day)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from msgspec import Meta
 
@@ -76,3 +76,18 @@ class BudgetSettings(AllowanceSettings, frozen=True, kw_only=True):
 
 
 UNLIMITED = BudgetSettings(tokens_per_day=0, cost_per_day=0.0)
+
+
+class RunCostKeys(Settings, frozen=True, kw_only=True):
+    """The key of `[agent]` about the cost of a run."""
+
+    part_of: ClassVar[str] = "agent"
+    max_run_cost: Annotated[
+        float,
+        Meta(ge=0, le=1_000_000),
+        about(
+            "Most that one run may cost, with everything it starts. 0: no limit.",
+            unit="USD",
+            live=True,
+        ),
+    ] = 0.0

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 
+if TYPE_CHECKING:
+    from nanobot.providers.openai_http import EndpointClient
+
 PROBE_SECONDS = 0.3
+_MAX_BYTES = 4_000_000
 
 _NOT_FOR_CHAT = ("embed", "bge-", "minilm", "rerank", "whisper", "tts")
 
@@ -24,8 +28,18 @@ class _Listed(msgspec.Struct):
 
 
 class _Listing(msgspec.Struct):
+    """OpenAI's and Anthropic's lists use `data`; Gemini's uses `models`, with names like
+    "models/NAME".
+    """
+
     models: list[_Listed] = []
     data: list[_Listed] = []
+
+    @property
+    def names(self) -> list[str]:
+        """The names used in requests."""
+        rows = (row.id or row.name.removeprefix("models/") for row in (*self.models, *self.data))
+        return [name for name in rows if name]
 
 
 async def http_probe(url: str) -> tuple[str, ...] | None:
@@ -45,7 +59,23 @@ async def http_probe(url: str) -> tuple[str, ...] | None:
             listing = msgspec.json.decode(await answer.read(), type=_Listing)
     except (aiohttp.ClientError, OSError, msgspec.DecodeError):
         return None
-    return tuple(row.id or row.name for row in (*listing.models, *listing.data))
+    return tuple(listing.names)
+
+
+async def listed_at(endpoint: EndpointClient, path: str, seconds: float) -> list[str] | None:
+    """The models that an endpoint lists at that path; None if there is no list in time. Closes
+    `endpoint`."""
+    import aiohttp  # noqa: PLC0415  # as above
+
+    try:
+        async with asyncio.timeout(seconds):
+            response = await endpoint.get(path)
+            body = await response.content.read(_MAX_BYTES)
+        return msgspec.json.decode(body, type=_Listing).names
+    except (aiohttp.ClientError, OSError, ValueError, RecursionError):
+        return None
+    finally:
+        await endpoint.close()
 
 
 def local_addresses(environ: Mapping[str, str]) -> dict[str, str]:

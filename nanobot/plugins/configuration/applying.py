@@ -10,13 +10,13 @@ from typing import Any
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config, load
-from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings, LiveChanges
 from nanobot.plugins.common.declared_keys import Applies
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.plugins.configuration.following import Follower, followers_of
+from nanobot.plugins.configuration.owners import switched_off
 from nanobot.seam.faces import Environment
 from nanobot.store.opening import Store
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.config.loader import survey
-from nanobot.config.plugin_tables import switched_off
 from nanobot.config.values import home_of
 from nanobot.operations.home import ChangedSettings
 from nanobot.plugins.common.control.client import call
+from nanobot.plugins.common.known_models import NAMED_MODELS
 from nanobot.plugins.configuration.changes import typed_changes, write
 from nanobot.plugins.configuration.operations import changed_text, without_effect
-from nanobot.providers.model_facts import NAMED_MODELS
+from nanobot.plugins.configuration.owners import switched_off
 from nanobot.seam.installed import provided
 
 

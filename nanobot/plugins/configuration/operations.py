@@ -87,8 +87,8 @@ async def set_setting(
     """Set a configuration key."""
     caller.at_this_machine("The configuration")
     # What follows is needed only for a change.
+    from nanobot.plugins.common.known_models import NAMED_MODELS  # noqa: PLC0415
     from nanobot.plugins.configuration.changes import typed_changes, write  # noqa: PLC0415
-    from nanobot.providers.model_facts import NAMED_MODELS  # noqa: PLC0415
 
     environ, changes = context.of(Environment), typed_changes({key: text})
     check = None if force else provided(NAMED_MODELS)

@@ -16,11 +16,12 @@ import msgspec
 
 from nanobot.errors import ModelProtocolError
 from nanobot.plugins.common.litellm_names import NATIVE, litellm_name
+from nanobot.plugins.common.model_lists import listed_at
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import errors_of_calls, hang_up, load_litellm
 from nanobot.ports import Clock
 from nanobot.propagation import sent
-from nanobot.providers.addresses import unversioned, versioned
+from nanobot.providers.addresses import VERSION, versioned
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -184,7 +185,7 @@ class LiteLLMProvider(LLMProvider):
         if row is None or row.client == "lean":
             return versioned(self.api_base)
         if provider == "anthropic":
-            return unversioned(self.api_base)
+            return VERSION.sub("", versioned(self.api_base))  # it adds its own
         return versioned(self.api_base, "v1beta", below_paths=True)
 
     async def _loaded(self) -> Any:
@@ -250,7 +251,7 @@ class LiteLLMProvider(LLMProvider):
         one in OpenAI's format, otherwise from litellm's table.
         """
         # Needs aiohttp, which litellm has loaded by now, and which other users do not need.
-        from nanobot.providers import endpoint_lists, openai_http  # noqa: PLC0415
+        from nanobot.providers import openai_http  # noqa: PLC0415
 
         similar = provided(SIMILAR_MODELS)
         if similar is None:
@@ -261,7 +262,7 @@ class LiteLLMProvider(LLMProvider):
                 {"authorization": f"Bearer {self._api_key}"} if self._api_key else {},
                 self._policy.connect_seconds,
             )
-            listed = await endpoint_lists.listed_at(listing, "/models", _SIMILAR_SECONDS)
+            listed = await listed_at(listing, "/models", _SIMILAR_SECONDS)
             named = failure if listed is None else similar(failure, model, listed)
             if named is not failure:
                 return named

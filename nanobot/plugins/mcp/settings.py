@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from nanobot.config.settings.base import URL, Settings, Unfit, about, is_usable_url
-from nanobot.config.values import masked_arguments, secrets_in_arguments
+from nanobot.config.values import (
+    KEY_LIKE,
+    judged_arguments,
+    masked_arguments,
+    secrets_in_url,
+)
 from nanobot.plugins.common.tool_settings import REGISTRIES, check_hosts
 
 
@@ -76,4 +81,17 @@ class McpSettings(Settings, frozen=True, kw_only=True):
         return masked_arguments(value) if key == "args" else value
 
     def hidden_values(self) -> set[str]:
-        return {*self.env.values(), *self.headers.values(), *secrets_in_arguments(self.args)}
+        return {*self.env.values(), *self.headers.values(), *_secrets_in_arguments(self.args)}
+
+
+def _secrets_in_arguments(arguments: Sequence[str]) -> set[str]:
+    """Passwords and keys within the arguments of a program."""
+    secrets = set[str]()
+    for argument, secret in judged_arguments(arguments):
+        if secret is not None:
+            secrets.add(secret)
+        elif "://" in argument:
+            secrets |= secrets_in_url(argument)
+        else:
+            secrets |= {match[0] for match in KEY_LIKE.finditer(argument)}
+    return secrets

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
-from nanobot.providers.abilities import ListsModels
+from nanobot.plugins.models.port import ListsModels
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.clients import LEAN, Clients
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice

@@ -11,7 +11,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional, SessionArgument, for_owners
 from nanobot.operations.rendering import Now
-from nanobot.providers.abilities import ChecksModels
+from nanobot.plugins.models.port import ChecksModels
 from nanobot.text import Sentence
 
 _OWNERS = for_owners("Only owners change the model.")

@@ -17,6 +17,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.config.settings.agent import ProviderSettings
+from nanobot.plugins.common.known_models import abilities
 from nanobot.plugins.common.litellm_names import litellm_name
 from nanobot.plugins.models.details import ModelDetails, ask_details
 from nanobot.plugins.models.families import known_profile
@@ -26,7 +27,7 @@ from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.clients import LEAN
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.model_choice import ModelChoice
-from nanobot.providers.model_facts import ModelFacts, abilities, configured, profile_for
+from nanobot.providers.model_facts import ModelFacts, configured, profile_for
 from nanobot.system import SystemClock
 
 _FILE = "model_prices_and_context_window_backup.json"

@@ -13,6 +13,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
+from nanobot.plugins.common.known_models import NEWEST_MODEL
 from nanobot.plugins.common.model_lists import chat_models, http_probe, local_addresses
 from nanobot.plugins.setup.model_names import (
     completed_address,
@@ -24,7 +25,6 @@ from nanobot.plugins.setup.model_names import (
 from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED, choose
-from nanobot.providers.model_facts import NEWEST_MODEL
 from nanobot.seam.faces import EMBEDDED_INSTALLED
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence

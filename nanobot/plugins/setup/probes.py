@@ -15,12 +15,12 @@ from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable, StoreUnwritable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.known_models import abilities
 from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import EMBEDDED
-from nanobot.providers.model_facts import abilities
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.faces import Http
 from nanobot.system import SystemClock

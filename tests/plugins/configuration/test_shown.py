@@ -11,13 +11,10 @@ import pytest
 
 from nanobot.config.file import as_toml
 from nanobot.config.loader import AgentSettings, Config
-from nanobot.plugins.common.hearing_settings import HearingKeys
 from nanobot.plugins.configuration.from_shell import set_key
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import chosen, values
-from nanobot.plugins.memory.settings import RecallKeys
-from nanobot.plugins.titles.settings import TitleKeys
-from nanobot.plugins.triage.settings import TriageKeys
+from nanobot.seam.installed import installed
 from tests.cli.running import Ran, run
 from tests.config.written import WRITTEN, environ, text
 from tests.config.written import home as home
@@ -125,8 +122,9 @@ async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
 
 def test_the_schema_names_every_key_and_lets_references_pass() -> None:
     definitions = schema()["$defs"]
-    of_plugins = {*HearingKeys.__struct_fields__, *RecallKeys.__struct_fields__}
-    of_plugins |= {*TitleKeys.__struct_fields__, *TriageKeys.__struct_fields__}
+    keys = [key for each in installed().found.values() for key in each.shared_keys]
+    of_plugins = [key.removeprefix("agent.") for key in keys if key.startswith("agent.")]
+    assert {"recall", "titles", "triage"} <= {*of_plugins}
     assert set(definitions["AgentSettings"]["properties"]) == {
         *AgentSettings.__struct_fields__,
         *of_plugins,

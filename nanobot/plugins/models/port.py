@@ -1,17 +1,8 @@
-"""What a provider, or the registry of providers, may be able to do besides answering."""
+"""What a provider, or the source of models, may be able to do for checks of names."""
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
-
-
-@runtime_checkable
-class WarmingUp(Protocol):
-    """A provider that needs preparation before its first answer."""
-
-    async def warm_up(self) -> None:
-        """Prepare now. Raises ModelError."""
-        ...
 
 
 @runtime_checkable
