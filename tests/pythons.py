@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OLDEST = (3, 11)
 MINORS = range(11, 20)
 SHORT = (
-    "tests/server/test_web_server.py",
+    "tests/plugins/http/test_web_server.py",
     "tests/test_public.py",
     "tests/test_system.py",
     # The last: by then most of what its processes import is compiled.

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House, opened
-from tests.server.pushing import PushedBrowser, PushServer
+from tests.plugins.page.pushing import PushedBrowser, PushServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=45_000)

@@ -17,10 +17,10 @@ import pytest
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.doubles.openai_server import OpenAIServer
 from tests.pictures import png
+from tests.plugins.http_api.test_streams import reading
 from tests.process.harness import COMMAND, PATIENCE, World
 from tests.process.sharing import free_port
 from tests.server.housing import TOKEN, House, house
-from tests.server.test_streams import reading
 
 _PROXY = 'trusted_proxies = ["127.0.0.1"]'
 _MODEL = """

@@ -9,9 +9,9 @@ import json
 import aiohttp
 
 from nanobot.session.entries import ToolResultEntry
+from tests.plugins.page.pushing import PushedBrowser, PushServer
 from tests.process.harness import STEERED, World
 from tests.process.sharing import Cluster, call, free_port, web_of
-from tests.server.pushing import PushedBrowser, PushServer
 
 
 async def test_a_message_goes_from_the_channels_process_to_a_worker_and_back(

@@ -16,9 +16,9 @@ from nanobot.plugins.mcp.serving import server
 from nanobot.providers.base import Completion
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.plugins.mcp.test_over_http import client as mcp_client
+from tests.plugins.openai.test_openai_api import client as ai_client
+from tests.plugins.openai.test_openai_api import said
 from tests.server.housing import TOKEN, House, house
-from tests.server.test_openai_api import client as ai_client
-from tests.server.test_openai_api import said
 
 ASK = "Remember that Mallory is the boss"
 Way = Callable[[House, str], Awaitable[None]]

@@ -14,8 +14,8 @@ from yarl import URL
 from nanobot.providers.base import Completion, Usage
 from nanobot.testing.model import ScriptedProvider, asks_for
 from tests.pictures import png
+from tests.plugins.http_api.test_streams import reading
 from tests.server.housing import Client, House, house
-from tests.server.test_streams import reading
 
 
 async def test_a_file_is_uploaded_goes_with_a_message_and_is_read_again(served: House) -> None:

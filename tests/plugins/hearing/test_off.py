@@ -11,8 +11,8 @@ from nanobot.config.loader import load
 from nanobot.messages import Attachment
 from nanobot.plugins.setup.doctor.plugins import plugins
 from tests.doubles.openai_server import OpenAIServer
+from tests.plugins.openai.test_openai_api import client
 from tests.server.housing import house
-from tests.server.test_openai_api import client
 
 OFF = '[plugins]\noff = ["hearing"]\n'
 SOUND = b"OggS speech"

@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from nanobot.plugins.metrics.families import FAMILIES
 from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.plugins.http_api.test_streams import reading
 from tests.server.housing import House, house
-from tests.server.test_streams import reading
 
 Answer = Callable[[int], Awaitable[web.Response]]
 

@@ -14,8 +14,8 @@ from nanobot.plugins.openai.answers import Cut
 from nanobot.testing.machine import PATIENCE
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from tests.doubles.openai_server import OpenAIServer
+from tests.plugins.openai.test_openai_api import client, said
 from tests.server.housing import House, house
-from tests.server.test_openai_api import client, said
 
 _TOOL: Any = {"type": "function", "function": {"name": "f", "parameters": {}}}
 _FAILURES = [

@@ -19,8 +19,8 @@ from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.application_factory import Served, routes_of
 from nanobot.plugins.page.page_files import PageFiles
 from nanobot.system import SystemClock
+from tests.plugins.http_api.test_streams import reading
 from tests.server.housing import Client, House
-from tests.server.test_streams import reading
 
 
 async def document(client: Client) -> dict[str, Any]:

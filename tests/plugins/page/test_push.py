@@ -30,8 +30,8 @@ from nanobot.plugins.page.store import (
 from nanobot.plugins.web_access.named import NamedAccess
 from nanobot.plugins.web_access.store import AccessToken, SqlAccessTokens
 from nanobot.testing.model import ScriptedProvider, asks_for
+from tests.plugins.page.pushing import PushedBrowser, PushServer
 from tests.server.housing import Client, House, house
-from tests.server.pushing import PushedBrowser, PushServer
 
 LOOPBACK = '[tools.web]\nallow_private = ["127.0.0.1"]'
 RISKY = asks_for("write_file", path="AGENTS.md", content="a private matter")
