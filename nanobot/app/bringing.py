@@ -30,6 +30,8 @@ from nanobot.store.unit import (
     EndHook,
     EraseHook,
     HumanWaits,
+    NoLimiter,
+    NoTaskEnds,
     NotificationLimiter,
     StoreContext,
     StoreHooks,
@@ -194,12 +196,12 @@ def brought_hooks(plugged: Plugged, context: StoreContext) -> StoreHooks:
     plugged.each("store_hooks", use, {StoreContext: context})
     return StoreHooks(
         ledger=ledger_of(plugged, context),
-        tasks=next(iter(brought[TaskEnds]), None),
+        tasks=next(iter(brought[TaskEnds]), NoTaskEnds()),
         waits=next(iter(brought[HumanWaits]), None),
         ends=tuple(brought[EndHook]),
         arrives=tuple(brought[ArrivalHook]),
         erases=tuple(brought[EraseHook]),
-        notifications=next(iter(brought[NotificationLimiter]), None),
+        notifications=next(iter(brought[NotificationLimiter]), NoLimiter()),
     )
 
 

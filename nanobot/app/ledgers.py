@@ -13,12 +13,12 @@ from nanobot.operations.home import Finding
 from nanobot.seam.given import able
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import Contributions
-from nanobot.store.unit import CallLedger, StoreContext
+from nanobot.store.unit import CallLedger, NoLedger, StoreContext
 
 
-def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
-    """The ledger of the plugin that brings one. Raises PluginBroken if it fails: calls would have
-    no limit."""
+def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger:
+    """The ledger of the plugin that brings one, or one without limits. Raises PluginBroken if that
+    plugin fails: calls would have no limit."""
     ledgers: list[CallLedger] = []
 
     def use(_: FoundPlugin, given: Any) -> None:
@@ -34,7 +34,7 @@ def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger | None:
                 f"the plugin {name} limits model calls, and failed: {failed['ledger']}. "
                 f"`nanobot plugins off {name}` starts without its limits."
             )
-    return next(iter(ledgers), None)
+    return next(iter(ledgers), NoLedger())
 
 
 def unlimited(config: Config, plugged: Contributions) -> Finding | None:

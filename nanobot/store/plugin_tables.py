@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 
 from nanobot.errors import PluginBroken
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 
 Revisions: TypeAlias = Sequence[Callable[..., Any] | str]
@@ -44,7 +45,7 @@ async def migrate_plugin(database: Database, name: str, revisions: Revisions) ->
     function of a connection. Raises PluginBroken, StoreError, and whatever a function raises.
     """
 
-    def migrate(connection: sa.Connection) -> None:
+    def migrate(connection: Connection) -> None:
         number = numbers(connection).get(name, 0)
         if number > len(revisions):
             raise PluginBroken(
@@ -62,7 +63,7 @@ async def migrate_plugin(database: Database, name: str, revisions: Revisions) ->
     await database.transact(migrate)
 
 
-def numbers(connection: sa.Connection) -> dict[str, int]:
+def numbers(connection: Connection) -> dict[str, int]:
     """How many revisions each plugin has applied."""
     if not sa.inspect(connection).has_table(REVISIONS):
         return {}
@@ -70,7 +71,7 @@ def numbers(connection: sa.Connection) -> dict[str, int]:
     return {row.name: int(row.number) for row in connection.execute(query)}
 
 
-def upgrade(connection: sa.Connection, name: str, revisions: Revisions) -> None:
+def upgrade(connection: Connection, name: str, revisions: Revisions) -> None:
     """Apply those of the revisions that are new here, and note how many there are."""
     create = f"CREATE TABLE IF NOT EXISTS {REVISIONS} (name TEXT PRIMARY KEY, number INTEGER)"
     connection.exec_driver_sql(create)
@@ -83,5 +84,5 @@ def upgrade(connection: sa.Connection, name: str, revisions: Revisions) -> None:
     connection.execute(sa.insert(_r), {"name": name, "number": len(revisions)})
 
 
-def _tables(connection: sa.Connection) -> set[str]:
+def _tables(connection: Connection) -> set[str]:
     return set(sa.inspect(connection).get_table_names())

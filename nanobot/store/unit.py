@@ -1,10 +1,9 @@
-"""The context of every verb: the connection, the time, and the writer."""
+"""A unit of work, its writer, and who else takes part in its transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
 
 import msgspec
 import sqlalchemy as sa
@@ -15,11 +14,14 @@ from nanobot.providers.base import Usage
 from nanobot.session.approvals import Approval, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
+from nanobot.session.keys import TASKS
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Lane, Run
+from nanobot.store.database.connection import Connection, Rows
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
+from nanobot.store.held_lanes import HeldLanes
 
 _NOW = Prepared(sa.select(SERVER_CLOCK))
 
@@ -27,95 +29,139 @@ _NOW = Prepared(sa.select(SERVER_CLOCK))
 class CallLedger(Protocol):
     """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
 
-    def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
+    def reserve(self, unit: Unit, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """The call with its allowance: its longest answer fits every budget. Raises OverBudget."""
         ...
 
-    def aside(
-        self, connection: sa.Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
-    ) -> Reservation:
+    def aside(self, unit: Unit, lane: Lane | None, run: Run, call: AuxiliaryCall) -> Reservation:
         """A call alongside those of a run, with its allowance. Without a lane, it is outside any
         conversation, and no row of the run has to exist. Raises OverBudget, Fenced.
         """
         ...
 
-    def retry(
-        self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
-    ) -> None:
+    def retry(self, unit: Unit, lane: Lane | None, run: Run, discarded: Usage) -> None:
         """Allow one more request of the run's open call. The previous request failed after it had
         produced what is in `discarded`. Raises OverBudget, Fenced.
         """
         ...
 
-    def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
+    def settle(self, unit: Unit, run: Run, bodies: Sequence[Body]) -> None:
         """Settle the calls that these entries end."""
         ...
 
-    def fold(self, connection: sa.Connection) -> None:
+    def fold(self, unit: Unit) -> None:
         """Sum up the counted amounts, if several processes count; called from time to time."""
         ...
 
-    def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
+    def open_calls(self, unit: Unit, run: Run) -> PreparedResult:
         """The run's open calls, to pass to `close` later."""
         ...
 
-    def close(
-        self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
-    ) -> Ending:
+    def close(self, unit: Unit, run: Run, ending: Ending, calls: PreparedResult | None) -> Ending:
         """Settle all open calls of the run (None: look them up). Returns the answer, with a warning
         added if necessary.
         """
         ...
 
 
+class NoLedger:
+    """Counts and limits nothing."""
+
+    def reserve(self, _unit: Unit, _run: Run, call: ModelCallEntry) -> ModelCallEntry:
+        """See CallLedger."""
+        return call
+
+    def aside(self, _unit: Unit, _lane: Lane | None, _run: Run, call: AuxiliaryCall) -> Reservation:
+        """See CallLedger."""
+        return NoReservation(call.max_tokens)
+
+    def retry(self, unit: Unit, lane: Lane | None, run: Run, discarded: Usage) -> None:
+        """See CallLedger."""
+
+    def settle(self, unit: Unit, run: Run, bodies: Sequence[Body]) -> None:
+        """See CallLedger."""
+
+    def fold(self, unit: Unit) -> None:
+        """See CallLedger."""
+
+    def open_calls(self, _unit: Unit, _run: Run) -> PreparedResult:
+        """See CallLedger."""
+        return PreparedResult([], 0)
+
+    def close(
+        self, _unit: Unit, _run: Run, ending: Ending, _calls: PreparedResult | None
+    ) -> Ending:
+        """See CallLedger."""
+        return ending
+
+
 class NotificationLimiter(Protocol):
     """Holds back unrequested messages beyond their limits, in the transactions that queue them."""
 
-    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+    def posted(self, unit: Unit, message: OutboundMessage) -> None:
         """This unrequested message was just put into the outbox."""
         ...
 
-    def release(
-        self, connection: sa.Connection, after: Address | None
-    ) -> tuple[list[Address], Address | None]:
+    def release(self, unit: Unit, after: Address | None) -> tuple[list[Address], Address | None]:
         """Send some held-back messages, as far as limits allow, from the given chat on. Returns the
         chats they go to, and where to continue (None: that was all).
         """
         ...
 
 
+class NoLimiter:
+    """Holds nothing back, and releases nothing."""
+
+    def posted(self, unit: Unit, message: OutboundMessage) -> None:
+        """See NotificationLimiter."""
+
+    def release(self, _unit: Unit, _after: Address | None) -> tuple[list[Address], Address | None]:
+        """See NotificationLimiter."""
+        return [], None
+
+
 class TaskEnds(Protocol):
     """How background runs are delayed and ended, within transactions of the store."""
 
-    def waits(self, connection: sa.Connection, run: Run) -> float:
-        """Seconds until a queued run may begin."""
+    def waits(self, unit: Unit, run: Run) -> float:
+        """Seconds until a run may begin, or go on."""
         ...
 
-    def stop_below(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
-    ) -> None:
+    def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
         """End the live runs started from a session (by that sender), and all runs they started."""
         ...
 
-    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+    def report(self, unit: Unit, run: Run, ending: Ending) -> None:
         """Tell the parent that the run ends like this."""
         ...
+
+
+class NoTaskEnds:
+    """Background runs wait: nothing could report how they end."""
+
+    def waits(self, _unit: Unit, run: Run) -> float:
+        """See TaskEnds."""
+        return 60.0 if run.session_key == TASKS.of(run.id) else 0.0
+
+    def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
+        """See TaskEnds."""
+
+    def report(self, unit: Unit, run: Run, ending: Ending) -> None:
+        """See TaskEnds."""
 
 
 class HumanWaits(Protocol):
     """How runs wait for people and continue, within transactions of the store."""
 
-    def park(
-        self, connection: sa.Connection, lane: Lane, run: Run, approval: Approval
-    ) -> ParkResult:
+    def park(self, unit: Unit, lane: Lane, run: Run, approval: Approval) -> ParkResult:
         """Ask people about a call, and free the lane; see Journal.park."""
         ...
 
-    def waits(self, connection: sa.Connection, run: Run) -> float:
+    def waits(self, unit: Unit, run: Run) -> float:
         """Seconds that a parked run still waits if nothing happens."""
         ...
 
-    def go_on(self, connection: sa.Connection, lane: Lane, run: Run) -> None:
+    def go_on(self, unit: Unit, lane: Lane, run: Run) -> None:
         """Resume a parked run whose wait has ended, and log what ended it."""
         ...
 
@@ -123,7 +169,7 @@ class HumanWaits(Protocol):
 class EndHook(Protocol):
     """Participates in the transactions that end runs."""
 
-    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+    def ends(self, unit: Unit, run: Run, ending: Ending) -> None:
         """The run ends in this way; its answer is not settled yet."""
         ...
 
@@ -131,7 +177,7 @@ class EndHook(Protocol):
 class ArrivalHook(Protocol):
     """Participates in the transactions that record that a message has arrived in its chat."""
 
-    def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
+    def arrives(self, unit: Unit, row: OutboundRow) -> None:
         """All parts of the message were sent."""
         ...
 
@@ -139,113 +185,20 @@ class ArrivalHook(Protocol):
 class EraseHook(Protocol):
     """Participates in the transactions that begin to remove conversations."""
 
-    def erases(self, connection: sa.Connection, session_key: str) -> None:
+    def erases(self, unit: Unit, session_key: str) -> None:
         """The conversation is about to be removed. Its runs and entries are still there, unless an
         earlier call failed."""
         ...
 
 
-class Head(NamedTuple):
-    """The end of a session's log, as the holder of its lane left it."""
-
-    head_seq: int
-    head_hash: bytes
-
-
-class Hold:
-    """A caller's hold on a lane, from its call until it releases the lane."""
-
-    __slots__ = ("_lanes", "ended", "head", "lane")
-
-    def __init__(self, lanes: HeldLanes) -> None:
-        self.lane: Lane | None = None
-        self.head: Head | None = None
-        self.ended = False
-        self._lanes = lanes
-
-    def release(self) -> None:
-        """Release what the caller took, if anything."""
-        if self.lane is not None:
-            self._lanes.let_go(self.lane)
-
-
-class HeldLanes:
-    """The lanes that callers in this process hold.
-
-    A lane that is ours by its row but missing here is free: its claimant was cancelled before it
-    received the result, or failed, or the commit was reported as failed. `take` is called on the
-    store's threads, everything else on the event loop. In whatever order they come, a hold that has
-    ended leaves nothing behind.
-    """
-
-    def __init__(self) -> None:
-        self._holds: dict[str, Hold] = {}
-
-    @contextmanager
-    def taking(self) -> Iterator[Hold]:
-        """Wraps the verb that takes a lane: a call that fails or is cancelled holds nothing."""
-        hold = Hold(self)
-        try:
-            yield hold
-        except BaseException:
-            hold.ended = True
-            self._drop(hold)
-            raise
-
-    def take(self, hold: Hold, lane: Lane) -> None:
-        """Record that the caller holds the lane, if it is still waiting for it."""
-        hold.lane = lane
-        self._holds[lane.session_key] = hold
-        if hold.ended:
-            self._drop(hold)
-
-    def let_go(self, lane: Lane) -> None:
-        """No caller here holds it any more."""
-        hold = self._holds.get(lane.session_key)
-        if hold is not None and hold.lane == lane:
-            self._drop(hold)
-
-    def has(self, session_key: str, token: int) -> bool:
-        """Whether a caller here holds the lane with that token."""
-        hold = self._holds.get(session_key)
-        return hold is not None and hold.lane == Lane(session_key, token)
-
-    def head(self, lane: Lane) -> Head | None:
-        """The head noted for a lane where processes share the store. It may have moved on."""
-        hold = self._holds.get(lane.session_key)
-        return hold.head if hold is not None and hold.lane == lane else None
-
-    def note(self, lane: Lane, head: Head | None) -> None:
-        """Note the head of the lane's log, if a caller here holds the lane; None: unknown."""
-        hold = self._holds.get(lane.session_key)
-        if hold is not None and hold.lane == lane:
-            hold.head = head
-
-    def drives(self, session_key: str) -> bool:
-        """Whether a caller here holds the session's lane."""
-        return session_key in self._holds
-
-    def all(self) -> list[Lane]:
-        """Every lane that callers here hold."""
-        return [hold.lane for hold in list(self._holds.values()) if hold.lane is not None]
-
-    def _drop(self, hold: Hold) -> None:
-        lane = hold.lane
-        if lane is not None and self._holds.get(lane.session_key) is hold:
-            del self._holds[lane.session_key]
-
-
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
     """The participants in the transactions of the verbs."""
 
-    ledger: CallLedger | None = None
-    """Without it nothing is counted or limited."""
-    tasks: TaskEnds | None = None
-    """Without it no background run can start."""
+    ledger: CallLedger = NoLedger()
+    tasks: TaskEnds = NoTaskEnds()
     waits: HumanWaits | None = None
     """Without it no person is asked."""
-    notifications: NotificationLimiter | None = None
-    """Without it unrequested messages are not held back."""
+    notifications: NotificationLimiter = NoLimiter()
     ends: tuple[EndHook, ...] = ()
     """They take part when a run ends."""
     arrives: tuple[ArrivalHook, ...] = ()
@@ -260,16 +213,14 @@ class ChatClaims:
     without it, so a process that lost a chat writes nothing about its messages.
     """
 
-    def fence(self, connection: sa.Connection, address: Address) -> None:
+    def fence(self, unit: Unit, address: Address) -> None:
         """Renew the claim and keep it until the transaction ends. Raises Fenced."""
 
-    def renewed(self, connection: sa.Connection, address: Address) -> Callable[[], bool]:
+    def renewed(self, unit: Unit, address: Address) -> Callable[[], bool]:
         """As `fence`, but the returned function, called after the queries ran, tells the result."""
         return lambda: True
 
-    def others(
-        self, connection: sa.Connection, addresses: Sequence[Address]
-    ) -> Collection[Address]:
+    def others(self, unit: Unit, addresses: Sequence[Address]) -> Collection[Address]:
         """The chats among these that other processes have."""
         return ()
 
@@ -312,23 +263,60 @@ class StoreContext:
         self.erases = parts.erases
 
 
-def start_auxiliary(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, call: AuxiliaryCall
-) -> Reservation:
-    if writer.ledger is None:
-        return NoReservation(call.max_tokens)
-    return writer.ledger.aside(connection, lane, run, call)
+class Unit:
+    """A unit of work: one transaction of a writer. It executes statements as its connection does,
+    and has the writer's time, ids and participants.
+    """
+
+    __slots__ = ("_connection", "dialect", "writer")
+
+    def __init__(self, connection: Connection, writer: StoreContext) -> None:
+        self._connection = connection
+        self.dialect = connection.dialect
+        self.writer = writer
+
+    @property
+    def now(self) -> float:
+        """The writer's time."""
+        return self.writer.clock.now()
+
+    @property
+    def info(self) -> dict[Any, Any]:
+        """See Connection."""
+        return self._connection.info
+
+    @property
+    def connection(self) -> sa.PoolProxiedConnection:
+        """See Connection."""
+        return self._connection.connection
+
+    def execute(self, statement: sa.Executable, parameters: Any = None) -> Rows:
+        """See Connection."""
+        return self._connection.execute(statement, parameters)
+
+    def scalar(self, statement: sa.Executable, parameters: Any = None) -> Any:
+        """See Connection."""
+        return self._connection.scalar(statement, parameters)
+
+    def scalars(self, statement: sa.Executable, parameters: Any = None) -> sa.ScalarResult[Any]:
+        """See Connection."""
+        return self._connection.scalars(statement, parameters)
+
+    def exec_driver_sql(self, statement: str, parameters: Any = None) -> Rows:
+        """See Connection."""
+        return self._connection.exec_driver_sql(statement, parameters)
 
 
-def start_retry(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, discarded: Usage
-) -> None:
-    if writer.ledger is not None:
-        writer.ledger.retry(connection, lane, run, discarded)
+def start_auxiliary(unit: Unit, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:
+    return unit.writer.ledger.aside(unit, lane, run, call)
 
 
-def store_now(connection: sa.Connection, writer: StoreContext) -> float:
+def start_retry(unit: Unit, lane: Lane, run: Run, discarded: Usage) -> None:
+    unit.writer.ledger.retry(unit, lane, run, discarded)
+
+
+def store_now(unit: Unit) -> float:
     """The time by which leases are measured: PostgreSQL's clock if several processes share it."""
-    if writer.lease is None:
-        return writer.clock.now()
-    return float(_NOW.scalar(connection))
+    if unit.writer.lease is None:
+        return unit.now
+    return float(_NOW.scalar(unit))

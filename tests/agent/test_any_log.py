@@ -26,6 +26,7 @@ from nanobot.session.runs import Lane, PromptSnapshot
 from nanobot.session.usage import run_usage
 from nanobot.store.journal import lanes
 from nanobot.store.journal import log as stored
+from nanobot.store.unit import Unit
 from nanobot.testing import gateway
 from tests.agent.building import RUN, asking
 from tests.agent.tooling import answered
@@ -129,7 +130,7 @@ async def _goes_on(rows: list[Body]) -> None:
         await bot.channel.push("first")
         await answered(bot)
         lane = Lane(KEY, bot.home.do(lambda c: lanes.lock(c, KEY).token))
-        bot.home.do(lambda c: stored.append(c, bot.process.writer, lane, "past", rows))
+        bot.home.do(lambda c: stored.append(Unit(c, bot.process.writer), lane, "past", rows))
         assert bot.home.verify(KEY) > len(rows)
         operations = Dispatcher(
             bot.engine, [*OPERATIONS, *of_context(), *of_conversations()], bot.offers

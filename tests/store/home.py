@@ -29,10 +29,11 @@ from nanobot.session.entries import Body, Entry
 from nanobot.store.database import schema
 from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
+from nanobot.store.held_lanes import HeldLanes
 from nanobot.store.journal import log
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
-from nanobot.store.unit import HeldLanes, StoreContext
+from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs
 from tests.plugins.budgets.ledgers import ledger_of

@@ -19,7 +19,7 @@ from nanobot.store.database.database import Work
 from nanobot.store.journal import log
 from nanobot.store.journal.claiming import MOST_READ
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home, in_memory
 from tests.store.making import (
     ANN,
@@ -416,7 +416,7 @@ async def test_a_conversation_of_posts_alone_is_read_as_far_as_any_model_could_s
         lane = log.lane_of(connection, KEY)
         posts = [PostEntry(text="news", key=f"p{n}") for n in range(2 * MOST_READ)]
         writer = StoreContext(new_home.clock, new_home.ids, "us")
-        log.append(connection, writer, lane, "", posts)
+        log.append(Unit(connection, writer), lane, "", posts)
 
     await new_home.do(posted)
     await admit(journal, said("what is new?"))

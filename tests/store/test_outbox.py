@@ -10,7 +10,7 @@ from nanobot.plugins.common.store import outbox
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, answered, begun, following, rendered, said, told
 
@@ -234,7 +234,7 @@ async def test_a_dead_message_can_be_retried_with_its_whole_time_before_it(home:
     await journal.receipt(row, 0, "m1", begin=1)
     await journal.bury(row, "too old", scope="message")
     home.clock.advance(90_000)
-    assert await home.do(lambda c: outbox.retry(c, writer(home), row.id))
+    assert await home.do(lambda c: outbox.retry(Unit(c, writer(home)), row.id))
     row = await following(journal)
     assert (row.state, row.not_before, row.created_at) == ("pending", 0, home.clock.now())
     assert [part.state for part in row.parts] == ["sent", "pending"]
@@ -243,19 +243,19 @@ async def test_a_dead_message_can_be_retried_with_its_whole_time_before_it(home:
 async def test_only_what_is_dead_is_retried(home: Home) -> None:
     journal = await owed(home, "a")
     row = await following(journal)
-    assert not await home.do(lambda c: outbox.retry(c, writer(home), row.id))
+    assert not await home.do(lambda c: outbox.retry(Unit(c, writer(home)), row.id))
     await sent(journal, row)
-    assert not await home.do(lambda c: outbox.retry(c, writer(home), row.id))
+    assert not await home.do(lambda c: outbox.retry(Unit(c, writer(home)), row.id))
     assert await states(home) == ["sent"]
 
 
 async def test_a_message_given_up_is_not_sent(home: Home) -> None:
     journal = await owed(home, "a", "b", "c")
     row = await following(journal)
-    assert await home.do(lambda c: outbox.drop(c, writer(home), row.id))
+    assert await home.do(lambda c: outbox.drop(Unit(c, writer(home)), row.id))
     row = await following(journal)
     await journal.bury(row, "refused", scope="message")
-    assert await home.do(lambda c: outbox.drop(c, writer(home), row.id))
+    assert await home.do(lambda c: outbox.drop(Unit(c, writer(home)), row.id))
     assert await states(home) == ["dropped", "dropped", "pending"]
 
 
@@ -263,9 +263,9 @@ async def test_what_is_being_sent_or_was_sent_is_not_given_up(home: Home) -> Non
     journal = await owed(home, "a")
     row = await following(journal)
     await journal.begin_send(row, rendered("x"), 0, duplicate=False)
-    assert not await home.do(lambda c: outbox.drop(c, writer(home), row.id))
+    assert not await home.do(lambda c: outbox.drop(Unit(c, writer(home)), row.id))
     await journal.receipt(row, 0, "m", begin=None)
-    assert not await home.do(lambda c: outbox.drop(c, writer(home), row.id))
+    assert not await home.do(lambda c: outbox.drop(Unit(c, writer(home)), row.id))
 
 
 async def test_messages_are_listed_by_state_the_newest_first(home: Home) -> None:

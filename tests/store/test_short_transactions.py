@@ -158,7 +158,7 @@ class Crowded:
         asked = [
             each
             for each in inspect.signature(inspect.unwrap(method)).parameters.values()
-            if each.name not in {"self", "connection", "writer", "_"}
+            if each.name not in {"self", "connection", "unit", "_"}
         ]
         given = GIVEN | APART.get(name, {})
         unknown = [each.name for each in asked if each.name not in given]

@@ -37,7 +37,7 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.store.database.database import Work
-from nanobot.store.unit import Hold
+from nanobot.store.held_lanes import Hold
 from tests.store.crowding import LONG, Cost, MeteredDatabase, crowd
 from tests.store.empty import create_tables
 from tests.store.home import Home
@@ -300,7 +300,7 @@ class Crowded:
         asked_for = [
             each
             for each in inspect.signature(inspect.unwrap(method)).parameters.values()
-            if each.name not in {"self", "connection", "writer", "_"}
+            if each.name not in {"self", "connection", "unit", "_"}
         ]
         given = self.given(name)
         unknown = [each.name for each in asked_for if each.name not in given]

@@ -13,7 +13,7 @@ from nanobot.plugins.common.store import chain
 from nanobot.store.database.database import Work
 from nanobot.store.journal import claiming
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home, on_postgres
 from tests.store.making import KEY, admit, answered, asked, begun, claim, said, told
 
@@ -61,7 +61,7 @@ async def test_a_message_that_is_claimed_during_the_look_is_in_neither_of_two_st
 
     monkeypatch.setattr(claiming, "_LIVE", Interrupted())
     reader = StoreContext(home.clock, home.ids, "us", 600.0)
-    lanes = await home.do(lambda connection: claiming.ready(connection, reader))
+    lanes = await home.do(lambda connection: claiming.ready(Unit(connection, reader)))
     assert not claims
     assert [lane.session_key for lane in lanes] == [KEY]
 

@@ -11,6 +11,7 @@ from nanobot.session.entries import CancelEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
+from nanobot.store.unit import Unit
 from tests.store.home import Home
 from tests.store.making import ANN, BEN, RESULT, admit, begun, claim, stop_order
 from tests.store.test_tasks import Desk, task
@@ -84,7 +85,7 @@ async def test_a_run_that_was_stopped_starts_nothing_more(home: Home, desk: Desk
     with pytest.raises(Fenced):
         await desk.tasks.create(of(parent))
     with pytest.raises(Fenced):
-        await home.do(write)
+        await home.do(lambda c: write(Unit(c, desk.tasks.writer)))
     assert await states(home) == {"run": str(RunState.ABORTED)}
 
 

@@ -26,7 +26,7 @@ def called_with(method: Any) -> list[tuple[str, Any, Any]]:
     return [
         (value.name, value.kind, value.default)
         for value in inspect.signature(method).parameters.values()
-        if value.name not in {"self", "connection", "writer"}
+        if value.name not in {"self", "connection", "unit"}
     ]
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.voice.settings import VoiceSettings
-from nanobot.plugins.voice.store import SqlVoiceAnswers, hook
+from nanobot.plugins.voice.store import SqlVoiceAnswers, SqlVoiceHook
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunState
@@ -28,7 +28,7 @@ def voiced(home: Home, answers: Literal["on", "always"] = "always") -> SqlJourna
     """A process that has answers spoken."""
     settings = VoiceSettings(answers=answers, model="m")
     lease = 600.0 if home.shared else None
-    hooks = store_hooks(brought=lambda context: StoreHooks(ends=(hook(context, settings),)))
+    hooks = store_hooks(brought=lambda _: StoreHooks(ends=(SqlVoiceHook(settings),)))
     return SqlJournal(home.database, StoreContext(home.clock, home.ids, "us", lease, hooks))
 
 

@@ -8,14 +8,12 @@ from typing import Any
 from nanobot.plugins.approvals.decisions import ChatDecisions
 from nanobot.plugins.approvals.port import Approvals
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
-from nanobot.plugins.approvals.store.waits import SqlWaits
 from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.ports import Clock
 from nanobot.session.decisions import Decisions
 from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.store.unit import StoreContext
 
 
 def objects(store: Store, journal: Journal, records: Records, clock: Clock) -> Mapping[Any, Any]:
@@ -23,8 +21,3 @@ def objects(store: Store, journal: Journal, records: Records, clock: Clock) -> M
     approvals = SqlApprovals(store.database, store.writer)
     decisions = ChatDecisions(approvals, journal, records, clock)
     return {Approvals: approvals, ApprovalRecords: approvals, Decisions: decisions}
-
-
-def store_hooks(context: StoreContext) -> SqlWaits:
-    """What takes part where runs wait for people."""
-    return SqlWaits(context)

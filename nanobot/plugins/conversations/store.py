@@ -20,8 +20,10 @@ from nanobot.plugins.common.store.session_views import (
 from nanobot.plugins.common.views import SessionView
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import transaction
 from nanobot.text import title_of
 
@@ -70,7 +72,7 @@ class SqlConversationList(SessionLists):
     @transaction()
     def _listed_names(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         which: Filter,
         wanted: Sequence[str],
         limit: int,
@@ -97,7 +99,7 @@ class SqlConversationList(SessionLists):
 
     @transaction()
     def _with_words(
-        self, connection: sa.Connection, words: str, skip: int
+        self, connection: Connection, words: str, skip: int
     ) -> tuple[list[str], int | None]:
         """Which of some sessions contain the words in name or title, the newest first, and how many
         to skip next, None at the end.
@@ -112,46 +114,46 @@ class SqlConversationList(SessionLists):
         return found, None if reached is None or following >= _LOOKED_THROUGH else following
 
     @transaction("rename")
-    def rename(self, connection: sa.Connection, key: str, title: str) -> bool:
+    def rename(self, connection: Connection, key: str, title: str) -> bool:
         by = "person" if title else ""
         if not title:
             title = _first_words(connection, key)
         return _mark(connection, key, title_by=by) and _set_title(connection, key, title)
 
     @transaction("pin")
-    def pin(self, connection: sa.Connection, key: str, *, pinned: bool) -> bool:
+    def pin(self, connection: Connection, key: str, *, pinned: bool) -> bool:
         return _mark(connection, key, pinned=pinned)
 
     @transaction("set_archived")
-    def archive(self, connection: sa.Connection, key: str, *, archived: bool) -> bool:
+    def archive(self, connection: Connection, key: str, *, archived: bool) -> bool:
         log.HEAD.execute(connection, k=key)  # locked: no message can arrive meanwhile
         at = connection.scalar(sa.select(_s.c.updated_at).where(_s.c.key == key))
         return at is not None and _mark(connection, key, archived_at=at if archived else None)
 
     @transaction("mark_read")
-    def mark_read(self, connection: sa.Connection, key: str, entry: int | None = None) -> bool:
-        session = connection.execute(_READ_SO_FAR, {"k": key}).first()
+    def mark_read(self, unit: Unit, key: str, entry: int | None = None) -> bool:
+        session = unit.execute(_READ_SO_FAR, {"k": key}).first()
         if session is None:
             return False
         if entry is None or session.head_seq <= entry:
-            for number in _unshown(connection, key):
-                drop(connection, self.writer, number)
+            for number in _unshown(unit, key):
+                drop(unit, number)
             until = session.updated_at
         else:
-            until = connection.scalar(_SAID_AT, {"k": key, "n": entry}) or 0.0
+            until = unit.scalar(_SAID_AT, {"k": key, "n": entry}) or 0.0
         if session.last_read_at is None or session.last_read_at < until:
             seen = sa.update(_s).where(_s.c.key == key).values(last_read_at=until)
-            connection.execute(seen)
+            unit.execute(seen)
         return True
 
 
-def _first_words(connection: sa.Connection, key: str) -> str:
+def _first_words(connection: Connection, key: str) -> str:
     """The default title of a session."""
     first = next(iter(log.read(connection, key, 1, 2)), None)
     return title_of(getattr(first.body, "text", "")) if first is not None else ""
 
 
-def _mark(connection: sa.Connection, key: str, **values: object) -> bool:
+def _mark(connection: Connection, key: str, **values: object) -> bool:
     """Returns False if there is no such session."""
     if not log.exists(connection, key):
         return False
@@ -160,12 +162,12 @@ def _mark(connection: sa.Connection, key: str, **values: object) -> bool:
     return True
 
 
-def _set_title(connection: sa.Connection, key: str, title: str) -> bool:
+def _set_title(connection: Connection, key: str, title: str) -> bool:
     changed = sa.update(_s).where(_s.c.key == key).values(title=title)
     return bool(connection.execute(changed).rowcount)
 
 
-def _unshown(connection: sa.Connection, session_key: str) -> list[int]:
+def _unshown(connection: Connection, session_key: str) -> list[int]:
     """The messages that a session shows in a terminal as soon as one attaches, except questions."""
     waits = sa.select(_o.c.id, _o.c.body).where(
         schema.OUTBOUND_OPEN,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-
 from nanobot.messages import Address, Origin, Role
 from nanobot.providers.base import Usage
-from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
+from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Entry
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.store_write import StoreWrite
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 CHANNEL = "eval"
@@ -42,26 +42,23 @@ class SqlEvals(SqlStore):
 
     @transaction()
     def window(
-        self, connection: sa.Connection, session: str, first: int, end: int
+        self, connection: Connection, session: str, first: int, end: int
     ) -> tuple[Entry, ...]:
         """Entries of a log from `first` up to, but not including, `end`."""
         return log.read(connection, session, first, end)
 
     @transaction("eval_reserve")
-    def reserve(self, connection: sa.Connection, run: Run, call: AuxiliaryCall) -> Reservation:
+    def reserve(self, unit: Unit, run: Run, call: AuxiliaryCall) -> Reservation:
         """Reserve the budget for a call. Raises OverBudget."""
-        if self.writer.ledger is None:
-            return NoReservation(call.max_tokens)
-        return self.writer.ledger.aside(connection, None, run, call)
+        return unit.writer.ledger.aside(unit, None, run, call)
 
     @transaction("eval_retry")
-    def retry(self, connection: sa.Connection, run: Run, discarded: Usage) -> None:
+    def retry(self, unit: Unit, run: Run, discarded: Usage) -> None:
         """Reserve the budget for one more request of a call. Raises OverBudget."""
-        if self.writer.ledger is not None:
-            self.writer.ledger.retry(connection, None, run, discarded)
+        unit.writer.ledger.retry(unit, None, run, discarded)
 
     @transaction("eval_settle")
-    def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
+    def settle(self, connection: Connection, call: StoreWrite) -> None:
         """Settle a call that ended."""
         call.write(connection)
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, Role
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, transaction
 
 _i = schema.inbound
@@ -27,7 +28,7 @@ class SqlChatReaders(SqlStore):
     """The readers of a chat, as far as the store knows."""
 
     @transaction()
-    def alone(self, connection: sa.Connection, address: Address) -> bool:
+    def alone(self, connection: Connection, address: Address) -> bool:
         """Whether the last speaker is an owner and the chat has no other readers."""
         chat = {"c": address.channel, "chat": address.chat_id}
         row = connection.execute(_LAST, chat).first()

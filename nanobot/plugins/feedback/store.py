@@ -10,7 +10,9 @@ from nanobot.errors import UnknownId
 from nanobot.plugins.common.ratings import FeedbackView, rating_of
 from nanobot.session.entries import FeedbackEntry
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _e = schema.entries
@@ -23,19 +25,19 @@ class SqlRatings(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
     @transaction("judge")
-    def judge(self, connection: sa.Connection, run_id: str, entry: FeedbackEntry) -> None:
+    def judge(self, unit: Unit, run_id: str, entry: FeedbackEntry) -> None:
         """Add a rating to the log of the run's session. Repeating it changes nothing. Raises
         UnknownId."""
-        session_key = connection.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
+        session_key = unit.scalar(sa.select(_r.c.session_key).where(_r.c.id == run_id))
         if session_key is None:
             raise UnknownId(f"there is no run {run_id}")
-        lane = log.lane_of(connection, session_key)  # two presses at once: one by one
-        last = next((former for former in _of(connection, [run_id]) if former.by == entry.by), None)
+        lane = log.lane_of(unit, session_key)  # two presses at once: one by one
+        last = next((former for former in _of(unit, [run_id]) if former.by == entry.by), None)
         if last is None or (last.verdict, last.text) != (entry.verdict, entry.text):
-            log.append(connection, self.writer, lane, run_id, [entry])
+            log.append(unit, lane, run_id, [entry])
 
     @transaction()
-    def listed(self, connection: sa.Connection, run_id: str, limit: int) -> list[FeedbackView]:
+    def listed(self, connection: Connection, run_id: str, limit: int) -> list[FeedbackView]:
         """The ratings of a run that count ("": of all runs, newest first)."""
         runs = [run_id]
         if not run_id:
@@ -44,7 +46,7 @@ class SqlRatings(SqlStore):
         return _of(connection, runs)[:limit]
 
 
-def _of(connection: sa.Connection, runs: Sequence[str]) -> list[FeedbackView]:
+def _of(connection: Connection, runs: Sequence[str]) -> list[FeedbackView]:
     """The latest rating of each person on each of the runs, the latest first."""
     query = (
         sa.select(_e.c.session_key, _e.c.run_id, _e.c.seq, _e.c.at, _e.c.payload)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _t = schema.tainted_files
@@ -32,14 +34,14 @@ class SqlTaintMarks(SqlStore):
             await self._remove(part)
 
     @transaction()
-    def any_of(self, connection: sa.Connection, marks: Sequence[str]) -> bool:
+    def any_of(self, connection: Connection, marks: Sequence[str]) -> bool:
         """Whether one of these exists."""
         return _any_of(connection, marks)
 
     @transaction()
     def look(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         marks: Sequence[str],
         prefix: str,
         of: Callable[[str], Sequence[str]],
@@ -50,32 +52,29 @@ class SqlTaintMarks(SqlStore):
         return _any_of(connection, marks), found
 
     @transaction()
-    def beginning_with(self, connection: sa.Connection, prefix: str) -> list[str]:
+    def beginning_with(self, connection: Connection, prefix: str) -> list[str]:
         """The marks of a kind (with a trailing colon), sorted."""
         rows = _OF_KIND.execute(connection, k=prefix.rstrip(":"))
         return sorted([prefix + name for (name,) in rows])
 
     @transaction("taint_marked")
-    def _add(self, connection: sa.Connection, marks: Sequence[str]) -> None:
-        alone(connection, "taint marks")  # two at once would each find that the mark is missing
+    def _add(self, unit: Unit, marks: Sequence[str]) -> None:
+        alone(unit, "taint marks")  # two at once would each find that the mark is missing
         query = sa.select(_t.c.kind, _t.c.name).where(_among(marks))
-        existing = {(row.kind, row.name) for row in connection.execute(query)}
+        existing = {(row.kind, row.name) for row in unit.execute(query)}
         names = [name for name in map(_split, marks) if name not in existing]
         if names:
-            connection.execute(
+            unit.execute(
                 sa.insert(_t),
-                [
-                    {"kind": kind, "name": name, "at": self.writer.clock.now()}
-                    for kind, name in names
-                ],
+                [{"kind": kind, "name": name, "at": unit.now} for kind, name in names],
             )
 
     @transaction("taint_cleared")
-    def _remove(self, connection: sa.Connection, marks: Sequence[str]) -> None:
+    def _remove(self, connection: Connection, marks: Sequence[str]) -> None:
         connection.execute(sa.delete(_t).where(_among(marks)))
 
 
-def _any_of(connection: sa.Connection, marks: Sequence[str]) -> bool:
+def _any_of(connection: Connection, marks: Sequence[str]) -> bool:
     if len(marks) <= _FEW:  # those of a file
         found = [_MARK.execute(connection, k=k, n=n) for k, n in map(_split, marks)]
         return any(rows.first() for rows in found)

@@ -14,8 +14,9 @@ from nanobot.session import keys
 from nanobot.session.keys import GREETINGS
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _i = schema.inbound
@@ -51,16 +52,16 @@ class SqlChatHistory(SqlStore):
         self._channels = channels
 
     @transaction()
-    def home(self, connection: sa.Connection) -> Address | None:
+    def home(self, connection: Connection) -> Address | None:
         chats = (_home(connection, group) for group in self._channels)
         return next((address for address in chats if address is not None), None)
 
     @transaction()
-    def around(self, connection: sa.Connection, address: Address, count: int) -> ChatSituation:
-        now, chat = self.writer.clock.now(), {"c": address.channel, "chat": address.chat_id}
-        spoke = connection.execute(_SPOKE, chat).first()
-        owed = connection.execute(_OWED, chat).first()
-        recent = _spoken(connection, chat, count)
+    def around(self, unit: Unit, address: Address, count: int) -> ChatSituation:
+        now, chat = unit.now, {"c": address.channel, "chat": address.chat_id}
+        spoke = unit.execute(_SPOKE, chat).first()
+        owed = unit.execute(_OWED, chat).first()
+        recent = _spoken(unit, chat, count)
         heard_at = 0.0 if spoke is None else spoke.at
         gone = ""
         if owed is not None and owed.state == "dead" and heard_at < owed.settled_at:
@@ -69,14 +70,14 @@ class SqlChatHistory(SqlStore):
             session_key=str(address) if spoke is None else spoke.session_key,
             person="" if spoke is None else keys.person(address.channel, spoke.sender_id),
             spoke_at=None if spoke is None else spoke.at,
-            active=_active(connection, chat, now),
+            active=_active(unit, chat, now),
             said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
             tainted=any(message.tainted for _, message in recent),
             gone=gone or "",
         )
 
     @transaction()
-    def greeted(self, connection: sa.Connection, person: str) -> float | None:
+    def greeted(self, connection: Connection, person: str) -> float | None:
         begin = f"{NAME}:{GREETINGS.of(person)}:"
         heartbeat = sa.select(_j.c.id).where(_j.c.name == NAME, _j.c.state == "system")
         query = sa.select(sa.func.max(_occurrences.c.fired_at)).where(
@@ -87,13 +88,13 @@ class SqlChatHistory(SqlStore):
         return at
 
     @transaction()
-    def busy(self, connection: sa.Connection, session_key: str) -> bool:
+    def busy(self, connection: Connection, session_key: str) -> bool:
         waits = sa.select(_i.c.id).where(_i.c.session_key == session_key, schema.INBOUND_OPEN)
         runs = sa.select(_r.c.id).where(_r.c.session_key == session_key, schema.RUN_LIVE)
         return any(connection.execute(query.limit(1)).first() for query in (waits, runs))
 
 
-def _home(connection: sa.Connection, channels: Sequence[str]) -> Address | None:
+def _home(connection: Connection, channels: Sequence[str]) -> Address | None:
     latest: dict[int, Address] = {}
     for channel in channels:
         for identity, body in connection.execute(_SPOKEN_BY_OWNERS, {"c": channel}):
@@ -108,7 +109,7 @@ def _in(table: sa.Table) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.channel == sa.bindparam("c"), table.c.chat_id == sa.bindparam("chat"))
 
 
-def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> float | None:
+def _active(connection: Connection, chat: dict[str, str], now: float) -> float | None:
     """When a run last worked; a run that waits for a person does not count. Neither does a
     heartbeat.
     """
@@ -119,7 +120,7 @@ def _active(connection: sa.Connection, chat: dict[str, str], now: float) -> floa
 
 
 def _spoken(
-    connection: sa.Connection, chat: dict[str, str], most: int
+    connection: Connection, chat: dict[str, str], most: int
 ) -> list[tuple[float, OutboundMessage]]:
     """The assistant's messages, oldest first."""
     rows = connection.execute(_MESSAGES, {**chat, "n": 3 * most})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 
 _c = sa.table("language_chats", sa.column("chat", sa.Text))
 _s = schema.sessions
@@ -13,7 +14,7 @@ _s = schema.sessions
 class ForgottenChats:
     """See nanobot.store.unit.EraseHook."""
 
-    def erases(self, connection: sa.Connection, session_key: str) -> None:
+    def erases(self, connection: Connection, session_key: str) -> None:
         """Remove the row of the conversation's chat, unless others of that chat remain."""
         others = sa.exists().where(_s.c.key != session_key, _is_of(_s.c.key))
         connection.execute(sa.delete(_c).where(_is_of(sa.literal(session_key)), ~others))

@@ -10,8 +10,10 @@ from nanobot.messages import InboundMessage
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
+from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import lanes, log, outbox, runs
-from nanobot.store.unit import Hold, StoreContext
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _i, _o = schema.inbound, schema.outbound
@@ -26,16 +28,14 @@ class Consumed(msgspec.Struct, frozen=True):
     message: InboundMessage
 
 
-def take_inbound(
-    connection: sa.Connection, writer: StoreContext, hold: Hold, done: Consumed | None
-) -> Consumed | None:
+def take_inbound(unit: Unit, hold: Hold, done: Consumed | None) -> Consumed | None:
     """See Consuming."""
     hold.release()  # as in `claim`
     if done is not None:
-        log.fence(connection, done.lane)
-        connection.execute(sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled"))
-        lanes.free(connection, done.lane)
-    due = (_i.c.state == "pending", _i.c.not_before <= writer.clock.now())
+        log.fence(unit, done.lane)
+        unit.execute(sa.update(_i).where(_i.c.id == done.inbound_id).values(state="settled"))
+        lanes.free(unit, done.lane)
+    due = (_i.c.state == "pending", _i.c.not_before <= unit.now)
     query = (
         sa.select(_i.c.session_key, sa.func.min(_i.c.id))
         .where(schema.INBOUND_OPEN, *due)
@@ -43,28 +43,28 @@ def take_inbound(
         .order_by(sa.func.min(_i.c.id))
     )
     bodies = sa.select(_i.c.body)
-    for key, identity in connection.execute(query).all():
-        lane = _own(connection, writer, hold, key)
+    for key, identity in unit.execute(query).all():
+        lane = _own(unit, hold, key)
         if lane is not None:
-            body = connection.execute(bodies.where(_i.c.id == identity)).scalar_one()
+            body = unit.execute(bodies.where(_i.c.id == identity)).scalar_one()
             return Consumed(identity, lane, _decoder.decode(body))
     return None
 
 
-def _own(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> Lane | None:
+def _own(unit: Unit, hold: Hold, key: str) -> Lane | None:
     """Hold a lane without a run; None if it is held or has a live run."""
-    session = lanes.lock(connection, key)
-    now = lanes.now_of(writer, session)
-    if lanes.in_use(writer, key, session, now):
+    session = lanes.lock(unit, key)
+    now = lanes.now_of(unit, session)
+    if lanes.in_use(unit, key, session, now):
         return None
-    if runs.live(connection, key) is not None:
+    if runs.live(unit, key) is not None:
         return None
     lane = Lane(key, session.token + 1)
-    lanes.own(connection, writer, hold, lane, now)
+    lanes.own(unit, hold, lane, now)
     return lane
 
 
-def oldest_owed(connection: sa.Connection) -> OutboundRow | None:
+def oldest_owed(connection: Connection) -> OutboundRow | None:
     """The oldest unsent message of all chats, with its parts."""
     # By id + 0, to use the index of open ones instead of reading all messages ever stored.
     query = sa.select(*outbox.COLUMNS).where(schema.OUTBOUND_OPEN).order_by(_o.c.id + 0).limit(1)

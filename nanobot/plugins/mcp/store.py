@@ -8,8 +8,10 @@ import sqlalchemy as sa
 
 from nanobot.plugins.mcp.pins import FIRST, Pin, Said, never_accepted, read
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.migrate import OURS
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _t = schema.mcp_tools
@@ -32,43 +34,41 @@ class SqlPins(SqlStore):
         return {pin.tool: pin.accepted.digest for pin in pins if pin.accepted is not None}
 
     @transaction()
-    def listed(self, connection: sa.Connection, server: str) -> list[Pin]:
+    def listed(self, connection: Connection, server: str) -> list[Pin]:
         return _listed(connection, server)
 
     @transaction("mcp_tools_noted")
     def _note(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         server: str,
         news: Mapping[str, Said],
         gone: Sequence[str],
         *,
         trusting: bool,
     ) -> None:
-        alone(connection, "mcp tools")  # two at once would each find that a tool is not there
+        alone(unit, "mcp tools")  # two at once would each find that a tool is not there
         own = _t.c.server == server
-        connection.execute(sa.delete(_t).where(own, _t.c.tool.in_(gone), _t.c.accepted == ""))
+        unit.execute(sa.delete(_t).where(own, _t.c.tool.in_(gone), _t.c.accepted == ""))
         for tool, words in news.items():
-            values = {"said": words.encoded, "at": self.writer.clock.now()}
+            values = {"said": words.encoded, "at": unit.now}
             known = sa.update(_t).where(own, _t.c.tool == tool).values(values)
-            if not connection.execute(known).rowcount:
+            if not unit.execute(known).rowcount:
                 row = {"server": server, "tool": tool, "accepted": "", "by": "", **values}
-                connection.execute(sa.insert(_t), row)
-        if trusting and never_accepted(_listed(connection, server)):  # no other process was first
-            values = {"accepted": _t.c.said, "by": FIRST, "at": self.writer.clock.now()}
-            connection.execute(sa.update(_t).where(own).values(values))
+                unit.execute(sa.insert(_t), row)
+        if trusting and never_accepted(_listed(unit, server)):  # no other process was first
+            values = {"accepted": _t.c.said, "by": FIRST, "at": unit.now}
+            unit.execute(sa.update(_t).where(own).values(values))
 
     @transaction("mcp_tools_accepted")
-    def accept(
-        self, connection: sa.Connection, server: str, digests: Mapping[str, str], by: str
-    ) -> int:
-        alone(connection, "mcp tools")
-        rows = connection.execute(sa.select(_t).where(_t.c.server == server)).all()
+    def accept(self, unit: Unit, server: str, digests: Mapping[str, str], by: str) -> int:
+        alone(unit, "mcp tools")
+        rows = unit.execute(sa.select(_t).where(_t.c.server == server)).all()
         fit = [row for row in rows if digests.get(row.tool) == read(row.said).digest]
         for row in fit:
             where = (_t.c.server == server, _t.c.tool == row.tool)
-            values = {"accepted": row.said, "by": by, "at": self.writer.clock.now()}
-            connection.execute(sa.update(_t).where(*where).values(values))
+            values = {"accepted": row.said, "by": by, "at": unit.now}
+            unit.execute(sa.update(_t).where(*where).values(values))
         return len(fit)
 
 
@@ -84,7 +84,7 @@ def kept_at(url: str) -> list[Pin]:
         return _listed(connection, "")
 
 
-def _listed(connection: sa.Connection, server: str) -> list[Pin]:
+def _listed(connection: Connection, server: str) -> list[Pin]:
     query = sa.select(_t).order_by(_t.c.server, _t.c.tool)
     if server:
         query = query.where(_t.c.server == server)

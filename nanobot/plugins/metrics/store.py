@@ -9,7 +9,9 @@ import sqlalchemy as sa
 
 from nanobot.plugins.metrics.meter import Ended
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import runs
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _i, _o, _r, _s = schema.inbound, schema.outbound, schema.runs, schema.sessions
@@ -46,15 +48,15 @@ class MetricsStore(SqlStore):
     """Queries of the store, one transaction each."""
 
     @transaction()
-    def standing(self, connection: sa.Connection) -> Standing:
+    def standing(self, unit: Unit) -> Standing:
         """The current state."""
-        now = self.writer.clock.now()
+        now = unit.now
 
         def by_channel(
             value: sa.ColumnElement[Any], of: sa.Table, where: sa.ColumnElement[bool]
         ) -> dict[str, float]:
             query = sa.select(of.c.channel, value).where(where).group_by(of.c.channel)
-            return {channel: float(found) for channel, found in connection.execute(query)}
+            return {channel: float(found) for channel, found in unit.execute(query)}
 
         def ages(
             at: sa.Column[float], of: sa.Table, where: sa.ColumnElement[bool]
@@ -72,13 +74,13 @@ class MetricsStore(SqlStore):
             oldest_waiting=ages(_i.c.at, _i, due),
             oldest_unsent=ages(_o.c.created_at, _o, sa.and_(schema.OUTBOUND_OPEN)),
             dead=by_channel(sa.func.count(), _o, sa.and_(schema.OUTBOUND_DEAD)),
-            lanes=connection.scalar(held.where(schema.RUN_LIVE, _s.c.owner.is_not(None))) or 0,
-            channels=connection.scalar(channels) or 0,
-            size=connection.scalar(sa.text(_SIZES[self.database.dialect])) or 0,
+            lanes=unit.scalar(held.where(schema.RUN_LIVE, _s.c.owner.is_not(None))) or 0,
+            channels=unit.scalar(channels) or 0,
+            size=unit.scalar(sa.text(_SIZES[self.database.dialect])) or 0,
         )
 
     @transaction()
-    def times(self, connection: sa.Connection, ended: list[Ended]) -> list[RunTimes]:
+    def times(self, connection: Connection, ended: list[Ended]) -> list[RunTimes]:
         """The times of these runs, in the same order; each is looked up by its key."""
         messages = sorted({number for run in ended for number in run.inbound_ids[:1]})
         query = sa.select(_i.c.id, _i.c.at).where(_i.c.id.in_(messages))

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.results import as_struct
-from nanobot.store.verbs import transaction
+from nanobot.store.verbs import bare_transaction
 
 _s = schema.push_subscriptions
 _k = schema.push_keys
@@ -54,8 +55,8 @@ class SqlPushSubscriptions:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    @transaction()
-    def living(self, connection: sa.Connection, now: float) -> list[PushSubscription]:
+    @bare_transaction()
+    def living(self, connection: Connection, now: float) -> list[PushSubscription]:
         """The subscriptions whose login has not expired."""
         query = (
             sa.select(_s, _a.c.role)
@@ -65,14 +66,15 @@ class SqlPushSubscriptions:
         )
         return [as_struct(row, PushSubscription) for row in connection.execute(query)]
 
-    @transaction()
-    def login(self, connection: sa.Connection, name: str) -> str | None:
+    @bare_transaction()
+    def login(self, connection: Connection, name: str) -> str | None:
         """The digest of the cookie of the browser with that name."""
         query = sa.select(_a.c.digest).where(_a.c.name == name, _a.c.kind == "browser")
-        return connection.scalar(query)
+        digest: str | None = connection.scalar(query)
+        return digest
 
-    @transaction("keep_push_subscription")
-    def keep(self, connection: sa.Connection, new: PushSubscription) -> None:
+    @bare_transaction("keep_push_subscription")
+    def keep(self, connection: Connection, new: PushSubscription) -> None:
         """Store it, replacing the subscription of this login or this endpoint. What the same person
         was already told in the same browser stays marked as told, and nothing else. Raises
         UsageError if there are too many.
@@ -80,33 +82,32 @@ class SqlPushSubscriptions:
         alone(connection, "push_subscriptions")
         _keep(connection, new)
 
-    @transaction()
-    def drop(self, connection: sa.Connection, endpoint: str, by: str | None = None) -> None:
+    @bare_transaction()
+    def drop(self, connection: Connection, endpoint: str, by: str | None = None) -> None:
         """Stop pushing to it; with `by`, only if it belongs to that login."""
         query = sa.delete(_s).where(_s.c.endpoint == endpoint)
         connection.execute(query if by is None else query.where(_s.c.by == by))
 
-    @transaction()
-    def told(self, connection: sa.Connection, endpoint: str, number: int) -> None:
+    @bare_transaction()
+    def told(self, connection: Connection, endpoint: str, number: int) -> None:
         """It has been told of the approvals up to this one."""
         query = sa.update(_s).where(_s.c.endpoint == endpoint, _s.c.told < number)
         connection.execute(query.values(told=number))
 
-    @transaction()
-    def key(self, connection: sa.Connection) -> str | None:
+    @bare_transaction()
+    def key(self, connection: Connection) -> str | None:
         """The key as PEM; None if there is none yet."""
-        return connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY))
+        pem: str | None = connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY))
+        return pem
 
-    @transaction("offer_push_key")
-    def offer_key(self, connection: sa.Connection, pem: str) -> str:
+    @bare_transaction("offer_push_key")
+    def offer_key(self, connection: Connection, pem: str) -> str:
         """The key in force: this one, unless one exists already."""
         insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
         return str(connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)))
 
-    @transaction("bring_push_subscriptions")
-    def bring(
-        self, connection: sa.Connection, pem: str, former: Sequence[FormerSubscription]
-    ) -> int:
+    @bare_transaction("bring_push_subscriptions")
+    def bring(self, connection: Connection, pem: str, former: Sequence[FormerSubscription]) -> int:
         """Import a key with its subscriptions, and return their number. They work with that key
         only: they are skipped if another key is in use, and so are those whose login no longer
         exists.
@@ -126,7 +127,7 @@ class SqlPushSubscriptions:
         return count
 
 
-def _keep(connection: sa.Connection, new: PushSubscription) -> None:
+def _keep(connection: Connection, new: PushSubscription) -> None:
     same = sa.or_(_s.c.login == new.login, _s.c.endpoint == new.endpoint)
     told = connection.scalar(
         sa.select(_s.c.told).where(_s.c.endpoint == new.endpoint, _s.c.by == new.by).limit(1)

@@ -16,4 +16,4 @@ from nanobot.store.quarantine.guard import Care
 def objects(store: Store) -> Mapping[Any, Any]:
     """The rows for operations and lists, and the notices."""
     rows = SqlQuarantine(store.database, store.writer)
-    return {Quarantine: rows, UnreadableRows: rows, Care: Telling(store.writer)}
+    return {Quarantine: rows, UnreadableRows: rows, Care: Telling()}

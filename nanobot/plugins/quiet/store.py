@@ -22,10 +22,11 @@ from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.seam.works import Follow
 from nanobot.session import keys
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.system import Zone
 
 _i = schema.inbound
@@ -96,60 +97,55 @@ _OF_PERSON = Prepared(
 class SqlNotificationLimiter:
     """See store.unit.NotificationLimiter."""
 
-    def __init__(self, writer: StoreContext, quiet_hours: QuietHours) -> None:
-        self._writer = writer
+    def __init__(self, quiet_hours: QuietHours) -> None:
         self._quiet_hours = quiet_hours
 
-    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+    def posted(self, unit: Unit, message: OutboundMessage) -> None:
         """Count the message, or hold it back. While messages are held back, further ones are held
         back too.
         """
         there = _chat(message.address)
-        person = _person(connection, message.address)
-        waits = _WAITS.execute(connection, there).first() is not None
-        if waits or not self._may(connection, message.address, person):
-            _HOLD.execute(connection, k=message.key)
+        person = _person(unit, message.address)
+        waits = _WAITS.execute(unit, there).first() is not None
+        if waits or not self._may(unit, message.address, person):
+            _HOLD.execute(unit, k=message.key)
         else:
-            self._count(connection, message, person)
+            self._count(unit, message, person)
 
-    def release(
-        self, connection: sa.Connection, after: Address | None
-    ) -> tuple[list[Address], Address | None]:
+    def release(self, unit: Unit, after: Address | None) -> tuple[list[Address], Address | None]:
         """One message for each chat (and thread) that may receive one now."""
-        now, slice_ = self._writer.clock.now(), Slice(self._writer.clock)
-        _FORGET.execute(connection, old=now - 2 * DAY)
+        now, slice_ = unit.now, Slice(unit.writer.clock)
+        _FORGET.execute(unit, old=now - 2 * DAY)
         freed: list[Address] = []
         if self._quiet_hours.asleep(now):
             return freed, None
         place = {"c": "", "chat": ""} if after is None else _chat(after)
-        while (row := _NEXT_HELD.execute(connection, place).first()) is not None:
+        while (row := _NEXT_HELD.execute(unit, place).first()) is not None:
             if not slice_.step():
                 return freed, Address(place["c"], place["chat"])
             place = {"c": row.channel, "chat": row.chat_id}
-            freed += self._released(connection, Address(row.channel, row.chat_id))
+            freed += self._released(unit, Address(row.channel, row.chat_id))
         return freed, None
 
-    def _released(self, connection: sa.Connection, chat: Address) -> list[Address]:
+    def _released(self, unit: Unit, chat: Address) -> list[Address]:
         """The threads of one chat that may receive a message now."""
-        person = _person(connection, chat)
-        if not self._may(connection, chat, person):
+        person = _person(unit, chat)
+        if not self._may(unit, chat, person):
             return []
         held: dict[Address, list[Any]] = {}
-        for row in _HELD.execute(connection, _chat(chat)).all():
+        for row in _HELD.execute(unit, _chat(chat)).all():
             message = msgspec.json.decode(row.body, type=OutboundMessage)
             held.setdefault(message.address, []).append((row, message))
         freed = []
         for address, waiting in held.items():
-            if self._may(connection, address, person):
-                self._count(connection, self._freed(connection, waiting), person)
+            if self._may(unit, address, person):
+                self._count(unit, self._freed(unit, waiting), person)
                 freed.append(address)
         return freed
 
-    def _freed(
-        self, connection: sa.Connection, waiting: Sequence[tuple[Any, OutboundMessage]]
-    ) -> OutboundMessage:
+    def _freed(self, unit: Unit, waiting: Sequence[tuple[Any, OutboundMessage]]) -> OutboundMessage:
         """Release messages for sending; returns the messages to send."""
-        now = self._writer.clock.now()
+        now = unit.now
         ids = [row.id for row, _ in waiting]
         alone = len(ids) == 1
         values: dict[str, Any] = {"state": "digested", "settled_at": now}
@@ -158,7 +154,7 @@ class SqlNotificationLimiter:
             values = {"state": "pending", "created_at": now}
         # One by one: every database limits the number of parameters of a statement.
         each = sa.update(_o).where(_o.c.id == sa.bindparam("i")).values(**values)
-        connection.execute(each, [{"i": number} for number in ids])
+        unit.execute(each, [{"i": number} for number in ids])
         row, latest = waiting[-1]
         if alone:
             return latest
@@ -175,12 +171,12 @@ class SqlNotificationLimiter:
             tainted=label.tainted,
             label=label.encoded(),
         )
-        outbox.owe(connection, self._writer, row.session_key, "", [combined])
+        outbox.owe(unit, row.session_key, "", [combined])
         return combined
 
-    def _may(self, connection: sa.Connection, address: Address, person: str) -> bool:
+    def _may(self, unit: Unit, address: Address, person: str) -> bool:
         """Whether one more message may be sent there now."""
-        now = self._writer.clock.now()
+        now = unit.now
         if self._quiet_hours.asleep(now):
             return False
         name = keys.chat(address)
@@ -190,43 +186,41 @@ class SqlNotificationLimiter:
         if person:
             counted.append((_OF_PERSON, {"p": person}, self._quiet_hours.person(person)))
         return all(
-            (query.scalar(connection, **who, now=now, since=now - limit.seconds) or 0) < limit.most
+            (query.scalar(unit, **who, now=now, since=now - limit.seconds) or 0) < limit.most
             for query, who, limits in counted
             for limit in limits
         )
 
-    def _count(self, connection: sa.Connection, message: OutboundMessage, person: str) -> None:
+    def _count(self, unit: Unit, message: OutboundMessage, person: str) -> None:
         row = {
             "key": message.key,
             "channel": message.address.channel,
             "chat_id": message.address.chat_id,
             "person": person,
-            "at": self._writer.clock.now(),
+            "at": unit.now,
         }
-        insert_ignore(connection, _u, row)
+        insert_ignore(unit, _u, row)
 
 
-def hook(
-    writer: StoreContext, settings: QuietSettings, zone: Zone, follow: Follow
-) -> SqlNotificationLimiter:
+def hook(settings: QuietSettings, zone: Zone, follow: Follow) -> SqlNotificationLimiter:
     """The hook that holds messages back in the transactions that create them. It follows changes of
     the configuration.
     """
     quiet_hours = QuietHours(settings, zone)
     follow.add(quiet_hours.configure)
-    return SqlNotificationLimiter(writer, quiet_hours)
+    return SqlNotificationLimiter(quiet_hours)
 
 
 def limiter(quiet_hours: QuietHours) -> Callable[[StoreContext], SqlNotificationLimiter]:
     """The same with fixed hours."""
-    return lambda writer: SqlNotificationLimiter(writer, quiet_hours)
+    return lambda _: SqlNotificationLimiter(quiet_hours)
 
 
 def _chat(address: Address) -> dict[str, str]:
     return {"c": address.channel, "chat": address.chat_id}
 
 
-def _person(connection: sa.Connection, address: Address) -> str:
+def _person(connection: Connection, address: Address) -> str:
     """The only reader of the chat (CHANNEL:ID); "" if there are several, or nobody has written."""
     spoke = _SPOKE.execute(connection, _chat(address)).first()
     if spoke is None or msgspec.json.decode(spoke.body, type=InboundMessage).group:

@@ -14,6 +14,7 @@ from nanobot.plugins.runs.views import ToolCallView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs
@@ -39,7 +40,7 @@ class ToolCalls(SqlStore):
 
     @transaction()
     def _some(
-        self, connection: sa.Connection, session: str, name: str, before: str
+        self, connection: Connection, session: str, name: str, before: str
     ) -> tuple[list[ToolCallView], str | None]:
         """Calls of a page of runs, the latest first, before a given run ("": from the latest), and
         the last of these runs, None at the end.

@@ -14,7 +14,6 @@ from nanobot.plugins.common.run_types import AnyRunType, RunType, installed, tro
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.spawn import spawn_tool
-from nanobot.plugins.tasks.store.ends import SqlTaskEnds
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.ports import Clock
 from nanobot.seam.entry_points import Plugins
@@ -26,7 +25,6 @@ from nanobot.session.journal import Journal
 from nanobot.session.run_types import RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
-from nanobot.store.unit import StoreContext
 from nanobot.system import Zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
@@ -53,11 +51,6 @@ def objects(  # noqa: PLR0913 - each is a part of the gateway
         TaskStarter: background.starter,
         TaskRecords: stored,
     }
-
-
-def store_hooks(context: StoreContext) -> SqlTaskEnds:
-    """What delays and reports them."""
-    return SqlTaskEnds(context)
 
 
 def tools(background: BackgroundRuns) -> list[AnyTool]:

@@ -12,6 +12,7 @@ from nanobot.session.entries import Entry, ReplyEntry, UserEntry
 from nanobot.session.keys import ONCE, is_fork
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.journal import log
 from nanobot.store.verbs import transaction
@@ -28,7 +29,7 @@ class SqlTitles(SqlAfterRuns):
     """See titling.Titles: the same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def untitled(self, connection: sa.Connection, session_key: str) -> Untitled | None:
+    def untitled(self, connection: Connection, session_key: str) -> Untitled | None:
         query = sa.select(_s.c.model, _s.c.head_seq, _m.c.title_by).where(_s.c.key == session_key)
         row = connection.execute(query.outerjoin(_m, _m.c.session_key == _s.c.key)).first()
         if row is None or row.title_by or session_key in SILENT or _once(session_key):
@@ -52,7 +53,7 @@ class SqlTitles(SqlAfterRuns):
 
     @transaction("title")
     def keep(
-        self, connection: sa.Connection, untitled: Untitled, title: str, call: StoreWrite
+        self, connection: Connection, untitled: Untitled, title: str, call: StoreWrite
     ) -> None:
         key = untitled.session_key
         call.write(connection)

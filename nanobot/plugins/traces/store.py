@@ -15,8 +15,10 @@ from nanobot.session import keys
 from nanobot.session.entries import ApprovalEntry, Entry, ToolResultEntry, decode
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import runs
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _r, _e, _o = schema.runs, schema.entries, schema.outbound
@@ -61,38 +63,38 @@ class TracedRuns(SqlStore):
     """Reads a gateway's runs for their traces."""
 
     @transaction()
-    def newest(self, connection: sa.Connection) -> str:
+    def newest(self, connection: Connection) -> str:
         """The run that began last; "" if there is none."""
         return connection.scalar(sa.select(sa.func.max(_r.c.id))) or ""
 
     @transaction()
-    def following(self, connection: sa.Connection, progress: Progress) -> list[str]:
+    def following(self, connection: Connection, progress: Progress) -> list[str]:
         """The ids of the next runs, in order."""
         query = sa.select(_r.c.id).where(_r.c.id > progress.after).order_by(_r.c.id).limit(_RUNS)
         return list(connection.scalars(query))
 
     @transaction()
-    def ended(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
+    def ended(self, unit: Unit, among: tuple[str, ...]) -> list[str]:
         """Those of these runs that can be sent now: they and their deliveries have ended."""
-        now = self.writer.clock.now()
+        now = unit.now
         unsent = sa.select(_o.c.run_id).where(schema.OUTBOUND_OPEN, _o.c.run_id.in_(among))
-        owed = set(connection.scalars(unsent))
+        owed = set(unit.scalars(unsent))
         query = sa.select(_r.c.id, _r.c.ended_at).where(
             _r.c.id.in_(among), _r.c.ended_at.is_not(None)
         )
         return [
             identity
-            for identity, ended_at in connection.execute(query.order_by(_r.c.id))
+            for identity, ended_at in unit.execute(query.order_by(_r.c.id))
             if identity not in owed or not now - _SETTLE_SECONDS <= ended_at <= now
         ]
 
     @transaction()
-    def there(self, connection: sa.Connection, among: tuple[str, ...]) -> list[str]:
+    def there(self, connection: Connection, among: tuple[str, ...]) -> list[str]:
         """Those of these runs that still exist."""
         return list(connection.scalars(sa.select(_r.c.id).where(_r.c.id.in_(among))))
 
     @transaction()
-    def read(self, connection: sa.Connection, run_id: str) -> TracedRun | None:
+    def read(self, connection: Connection, run_id: str) -> TracedRun | None:
         """One run; None if it was removed."""
         row = _RUN.execute(connection, r=run_id).first()
         if row is None:

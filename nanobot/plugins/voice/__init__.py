@@ -18,6 +18,6 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=VoiceSettings,
     idle=_idle,
-    store_hooks="nanobot.plugins.voice.store:hook",
+    store_hooks="nanobot.plugins.voice.store:SqlVoiceHook",
     start="nanobot.plugins.voice.service:start",
 )

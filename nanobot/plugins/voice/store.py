@@ -17,10 +17,11 @@ from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log, outbox, runs
-from nanobot.store.unit import StoreContext, start_auxiliary
+from nanobot.store.unit import Unit, start_auxiliary
 from nanobot.store.verbs import SqlStore, transaction
 
 _v = schema.voice_answers
@@ -60,28 +61,22 @@ _DUE = (
 class SqlVoiceHook:
     """See store.unit.EndHook: queues spoken answers to voice messages."""
 
-    def __init__(self, writer: StoreContext, settings: VoiceSettings) -> None:
-        self._writer = writer
+    def __init__(self, settings: VoiceSettings) -> None:
         self._always = settings.answers == "always"
 
-    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+    def ends(self, unit: Unit, run: Run, ending: Ending) -> None:
         answered = run.kind is RunKind.CHAT and run.origin is Origin.USER
         if not answered or ending.state is not RunState.COMPLETED:
             return
         answer = next((reply for reply in ending.outbound if reply.key == run.reply_key), None)
         if answer is None or not _for_all_ears(answer):
             return
-        if self._always or _was_spoken_to(connection, run):
-            row = {"key": answer.key, "run_id": run.id, "at": self._writer.clock.now()}
-            insert_ignore(connection, _v, row)
+        if self._always or _was_spoken_to(unit, run):
+            row = {"key": answer.key, "run_id": run.id, "at": unit.now}
+            insert_ignore(unit, _v, row)
 
 
-def hook(writer: StoreContext, settings: VoiceSettings) -> SqlVoiceHook:
-    """The hook for the transactions that end runs."""
-    return SqlVoiceHook(writer, settings)
-
-
-def _taken(connection: sa.Connection, row: Any, now: float) -> VoiceAnswer | None:
+def _taken(connection: Connection, row: Any, now: float) -> VoiceAnswer | None:
     """Take the answer; None if its conversation was deleted."""
     answer = outbox.find(connection, row.key)
     run = connection.execute(sa.select(_r.c.id).where(_r.c.id == row.run_id)).first()
@@ -104,7 +99,7 @@ def _for_all_ears(answer: OutboundMessage) -> bool:
     return answer.kind is OutboundKind.REPLY and bool(answer.text.strip()) and not hidden
 
 
-def _was_spoken_to(connection: sa.Connection, run: Run) -> bool:
+def _was_spoken_to(connection: Connection, run: Run) -> bool:
     """Whether the run answers a recording that could be transcribed."""
     return any(
         file.kind == "audio" and file.text
@@ -130,78 +125,76 @@ class SqlVoiceAnswers(SqlStore):
         return None
 
     @transaction()
-    def _any_due(self, connection: sa.Connection) -> bool:
-        due = sa.select(_v.c.key).where(_is_due(sa.literal(self.writer.clock.now()))).limit(1)
-        return connection.scalar(due) is not None
+    def _any_due(self, unit: Unit) -> bool:
+        due = sa.select(_v.c.key).where(_is_due(sa.literal(unit.now))).limit(1)
+        return unit.scalar(due) is not None
 
     @transaction("voice_take")
-    def _take(self, connection: sa.Connection) -> tuple[VoiceAnswer | None, bool]:
+    def _take(self, unit: Unit) -> tuple[VoiceAnswer | None, bool]:
         """The next answer, if it is among the oldest few; and whether there may be more."""
-        now = self.writer.clock.now()
-        rows = connection.execute(_DUE, {"now": now}).all()
+        now = unit.now
+        rows = unit.execute(_DUE, {"now": now}).all()
         for row in rows:
             taken = None
             with boundary(f"speaking {row.key}") as caught:
-                taken = _taken(connection, row, now)
+                taken = _taken(unit, row, now)
             if taken is not None:
                 return taken, True
             if caught.error is not None:  # the next ones do not wait for it
                 later = sa.update(_v).where(_v.c.key == row.key)
-                connection.execute(later.values(not_before=now + _UNREADABLE_SECONDS))
+                unit.execute(later.values(not_before=now + _UNREADABLE_SECONDS))
         return None, len(rows) == _AT_ONCE
 
     @transaction("voice_reserve")
-    def reserve(
-        self, connection: sa.Connection, owed: VoiceAnswer, call: AuxiliaryCall
-    ) -> Reservation:
-        run = connection.execute(sa.select(_r).where(_r.c.id == owed.run_id)).first()
+    def reserve(self, unit: Unit, owed: VoiceAnswer, call: AuxiliaryCall) -> Reservation:
+        run = unit.execute(sa.select(_r).where(_r.c.id == owed.run_id)).first()
         if run is None:
             return NoReservation(call.max_tokens)
-        lane = log.lane_of(connection, run.session_key)
-        return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
+        lane = log.lane_of(unit, run.session_key)
+        return start_auxiliary(unit, lane, runs.as_run(run), call)
 
     @transaction("voice_made")
     def made(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         owed: VoiceAnswer,
         message: OutboundMessage,
         call: StoreWrite,
     ) -> None:
-        call.write(connection)
-        if self._owe(connection, owed, message):
-            connection.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
+        call.write(unit)
+        if self._owe(unit, owed, message):
+            unit.execute(sa.delete(_k).where(_k.c.name == _failing(message.address)))
 
     @transaction("voice_failed")
     def failed(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         owed: VoiceAnswer,
         notice: OutboundMessage | None,
         call: StoreWrite | None,
     ) -> bool:
         if call is not None:
-            call.write(connection)
+            call.write(unit)
         if notice is None:
-            return _settle(connection, owed.answer.key) and False
-        now = self.writer.clock.now()
+            return _settle(unit, owed.answer.key) and False
+        now = unit.now
         row = {"name": _failing(notice.address), "body": b"", "changed_at": now}
-        if insert_ignore(connection, _k, row, _k.c.name) is None:
-            return _settle(connection, owed.answer.key) and False
-        return self._owe(connection, owed, notice)
+        if insert_ignore(unit, _k, row, _k.c.name) is None:
+            return _settle(unit, owed.answer.key) and False
+        return self._owe(unit, owed, notice)
 
-    def _owe(self, connection: sa.Connection, owed: VoiceAnswer, message: OutboundMessage) -> bool:
+    def _owe(self, unit: Unit, owed: VoiceAnswer, message: OutboundMessage) -> bool:
         """Settle the answer by queueing a message; False if it was settled or deleted in the
         meantime.
         """
-        answer = outbox.find(connection, owed.answer.key)
-        if not _settle(connection, owed.answer.key) or answer is None or not answer.message.text:
+        answer = outbox.find(unit, owed.answer.key)
+        if not _settle(unit, owed.answer.key) or answer is None or not answer.message.text:
             return False
-        outbox.owe(connection, self.writer, answer.session_key, owed.run_id, [message])
+        outbox.owe(unit, answer.session_key, owed.run_id, [message])
         return True
 
 
-def _settle(connection: sa.Connection, key: str) -> bool:
+def _settle(connection: Connection, key: str) -> bool:
     return connection.execute(sa.delete(_v).where(_v.c.key == key)).rowcount == 1
 
 

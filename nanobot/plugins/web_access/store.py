@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
-from nanobot.store.verbs import transaction
+from nanobot.store.verbs import bare_transaction
 
 BROWSER_OF = " (browser"
 """The suffix of a token's name in the name of a browser that logged in with it."""
@@ -46,8 +47,8 @@ class SqlAccessTokens:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    @transaction("add_access_token")
-    def add(self, connection: sa.Connection, token: AccessToken) -> AccessToken:
+    @bare_transaction("add_access_token")
+    def add(self, connection: Connection, token: AccessToken) -> AccessToken:
         """Store it, and remove expired tokens. If a browser's name is in use, append a number.
         Raises UsageError if the name of a token is in use.
         """
@@ -71,14 +72,14 @@ class SqlAccessTokens:
         connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
         return token
 
-    @transaction()
-    def of(self, connection: sa.Connection, digest: str) -> AccessToken | None:
+    @bare_transaction()
+    def of(self, connection: Connection, digest: str) -> AccessToken | None:
         """The token with that digest, expired or not."""
         row = connection.execute(sa.select(_a).where(_a.c.digest == digest)).first()
         return None if row is None else as_struct(row, AccessToken)
 
-    @transaction()
-    def used(self, connection: sa.Connection, digest: str, at: float) -> None:
+    @bare_transaction()
+    def used(self, connection: Connection, digest: str, at: float) -> None:
         connection.execute(sa.update(_a).where(_a.c.digest == digest).values(used_at=at))
 
     async def listed(self) -> list[AccessToken]:
@@ -90,15 +91,15 @@ class SqlAccessTokens:
             tokens += some
         return sorted(tokens, key=lambda token: (-token.made_at, token.name))
 
-    @transaction()
-    def _some(self, connection: sa.Connection, after: str | None) -> list[AccessToken]:
+    @bare_transaction()
+    def _some(self, connection: Connection, after: str | None) -> list[AccessToken]:
         query = sa.select(_a).order_by(_a.c.digest).limit(_AT_ONCE)
         if after is not None:
             query = query.where(_a.c.digest > after)
         return [as_struct(row, AccessToken) for row in connection.execute(query)]
 
-    @transaction("remove_access_token")
-    def remove(self, connection: sa.Connection, name: str) -> list[AccessToken]:
+    @bare_transaction("remove_access_token")
+    def remove(self, connection: Connection, name: str) -> list[AccessToken]:
         """Revoke it, together with the browsers that logged in with it; these follow it in the
         result. Raises UnknownId.
         """
@@ -117,11 +118,11 @@ class SqlAccessTokens:
         return removed
 
 
-def _is_taken(connection: sa.Connection, name: str) -> bool:
+def _is_taken(connection: Connection, name: str) -> bool:
     return connection.execute(sa.select(_a.c.name).where(_a.c.name == name)).first() is not None
 
 
-def _remove(connection: sa.Connection, digests: Sequence[str]) -> None:
+def _remove(connection: Connection, digests: Sequence[str]) -> None:
     """Remove these, and the push subscriptions of the browsers among them."""
     if digests:
         connection.execute(sa.delete(_s).where(_s.c.login.in_(digests)))

@@ -11,6 +11,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
 
@@ -33,16 +34,16 @@ class Dialect:
         """Wraps the making of the statements that create the tables."""
         return nullcontext()
 
-    def alone(self, connection: sa.Connection, name: str) -> None:
+    def alone(self, connection: Connection, name: str) -> None:
         """See the function `alone`."""
 
-    def one_snapshot(self, connection: sa.Connection) -> None:
+    def one_snapshot(self, connection: Connection) -> None:
         """See the function `one_snapshot`."""
 
-    def nothing_follows(self, connection: sa.Connection) -> None:
+    def nothing_follows(self, connection: Connection) -> None:
         """See the function `nothing_follows`."""
 
-    def reserved_id(self, connection: sa.Connection, table: sa.Table) -> PreparedResult | None:
+    def reserved_id(self, connection: Connection, table: sa.Table) -> PreparedResult | None:
         """Ask for the id of a row that will be inserted; None: the insert tells it at once."""
         return None
 
@@ -51,22 +52,22 @@ DIALECTS: dict[str, Dialect] = {"sqlite": Dialect()}
 """By SQLAlchemy's names; the plugin of a database adds its own."""
 
 
-def dialect_of(connection: sa.Connection) -> Dialect:
+def dialect_of(connection: Connection) -> Dialect:
     """That of the database of a connection."""
     return DIALECTS[connection.dialect.name]
 
 
-def alone(connection: sa.Connection, name: str) -> None:
+def alone(connection: Connection, name: str) -> None:
     """Wait until no other transaction holds this lock."""
     dialect_of(connection).alone(connection, name)
 
 
-def one_snapshot(connection: sa.Connection) -> None:
+def one_snapshot(connection: Connection) -> None:
     """Make all reads of this transaction see one snapshot. Call it before the first read."""
     dialect_of(connection).one_snapshot(connection)
 
 
-def nothing_follows(connection: sa.Connection) -> None:
+def nothing_follows(connection: Connection) -> None:
     """Declare that this transaction makes no further changes, so that it can be committed together
     with the last statement executed. The results can still be read afterwards.
     """
@@ -103,7 +104,7 @@ def _insert_or_set(
 
 
 def insert_or_set(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     columns: tuple[str, ...],
     values: Values,
@@ -129,7 +130,7 @@ def _insert_ignore(
 
 
 def insert_ignore(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     values: Values,
     returned: sa.Column[Any] | None = None,
@@ -146,7 +147,7 @@ class NumberedInsert:
     the reads before it, so that nobody waits for the insert.
     """
 
-    def __init__(self, connection: sa.Connection, table: sa.Table) -> None:
+    def __init__(self, connection: Connection, table: sa.Table) -> None:
         self._connection, self._table = connection, table
         self._reserved = dialect_of(connection).reserved_id(connection, table)
 

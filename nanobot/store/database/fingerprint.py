@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import sqlalchemy as sa
-
 from nanobot.errors import StoreForeign
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import dialect_of
 
 _NAMED = 3
@@ -44,14 +43,14 @@ def expected(revision: str) -> frozenset[str]:
     )
 
 
-def missing(connection: sa.Connection, revision: str) -> list[str]:
+def missing(connection: Connection, revision: str) -> list[str]:
     """The columns of that revision that the database lacks, sorted."""
     found = connection.exec_driver_sql(dialect_of(connection).columns)
     there = {f"{table}.{column}" for table, column in found}
     return sorted(expected(revision) - there)
 
 
-def verify(connection: sa.Connection, revision: str) -> None:
+def verify(connection: Connection, revision: str) -> None:
     """Raises StoreForeign if the database lacks columns of its revision."""
     lacking = missing(connection, revision)
     if lacking:

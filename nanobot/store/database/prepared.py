@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.results import PreparedResult, row_maker
 from nanobot.store.database.strict_types import RowCheck
 
@@ -58,7 +59,7 @@ class Prepared:
         self.queued: Any = None
 
     def execute(
-        self, connection: sa.Connection, values: Values | None = None, /, **named: Any
+        self, connection: Connection, values: Values | None = None, /, **named: Any
     ) -> PreparedResult:
         """Execute with the parameters in `values`, or given by name."""
         parameters = named if values is None else values
@@ -72,15 +73,13 @@ class Prepared:
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
 
-    def scalar(
-        self, connection: sa.Connection, values: Values | None = None, /, **named: Any
-    ) -> Any:
+    def scalar(self, connection: Connection, values: Values | None = None, /, **named: Any) -> Any:
         """The first column of the first row, or None."""
         return self.execute(connection, values, **named).scalar()
 
     def change_one(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         refusal: Exception,
         values: Values | None = None,
         /,
@@ -95,7 +94,7 @@ class Prepared:
         elif self.execute(connection, parameters).rowcount != 1:
             raise refusal
 
-    def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
+    def many(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Execute once per set of parameters (at least one)."""
         if connection.dialect.name != "sqlite":
             _queue(connection).many(self, rows)
@@ -106,17 +105,17 @@ class Prepared:
         except sqlite3.Error as error:
             raise DBAPIError(compiled.sql, None, error) from error
 
-    def _compile(self, connection: sa.Connection, parameters: Values) -> _Compiled:
+    def _compile(self, connection: Connection, parameters: Values) -> _Compiled:
         self._compiled = _Compiled(self.statement, connection.dialect, list(parameters))
         return self._compiled
 
 
-def _queue(connection: sa.Connection) -> Queue:
+def _queue(connection: Connection) -> Queue:
     queue: Queue = connection.info[PIPELINE]
     return queue
 
 
-def _driver(connection: sa.Connection) -> Any:
+def _driver(connection: Connection) -> Any:
     return connection.connection.dbapi_connection  # sqlite3's own, which no dialect wraps
 
 

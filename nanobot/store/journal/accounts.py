@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from nanobot.messages import Origin, OutboundMessage
 from nanobot.session.inbox import Admission
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
@@ -21,12 +22,12 @@ CURRENT = sa.func.coalesce(_ACCOUNT_OF.scalar_subquery(), sa.literal_column("0")
 """The number of the current account of the channel `n`."""
 
 
-def current(connection: sa.Connection, channel: str) -> PreparedResult:
+def current(connection: Connection, channel: str) -> PreparedResult:
     """Ask for the number of the channel's current account (none: 0)."""
     return _ACCOUNT.execute(connection, n=channel)
 
 
-def use(connection: sa.Connection, channel: str, identity: str) -> None:
+def use(connection: Connection, channel: str, identity: str) -> None:
     """See Journal.account. A channel's first identity applies to its earlier messages too."""
     alone(connection, f"account {channel}")
     rows = connection.execute(sa.select(_a).where(_a.c.channel == channel)).all()

@@ -14,12 +14,14 @@ from nanobot.session import keys
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.runs import NewRun, Run, kind_for
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
+from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import accounts, chats, inbox, log, outbox, runs, titles, versions
 from nanobot.store.journal.starting import LaneAtHand, Start
-from nanobot.store.unit import Hold, StoreContext
+from nanobot.store.unit import Unit
 
 _c = schema.channels
 _i = schema.inbound
@@ -39,13 +41,13 @@ _SHARED = Prepared(
 _CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
 
 
-def cursor(connection: sa.Connection, channel: str) -> str | None:
+def cursor(connection: Connection, channel: str) -> str | None:
     """The stored cursor of a channel's intake."""
     value: str | None = _CURSOR.scalar(connection, n=channel)
     return value
 
 
-def set_cursor(connection: sa.Connection, channel: str, value: str) -> None:
+def set_cursor(connection: Connection, channel: str, value: str) -> None:
     """Move a channel's cursor."""
     insert_or_set(connection, _c, ("cursor",), {"name": channel, "cursor": value})
 
@@ -62,9 +64,8 @@ class _Limits(msgspec.Struct, frozen=True):
     """If it may begin its run at once."""
 
 
-def admit(  # noqa: PLR0913 - the parameters of the port
-    connection: sa.Connection,
-    writer: StoreContext,
+def admit(
+    unit: Unit,
     channel: str,
     admissions: Sequence[Admission],
     cursor: str | None,
@@ -73,17 +74,16 @@ def admit(  # noqa: PLR0913 - the parameters of the port
 ) -> list[Admitted]:
     if len(admissions) > 1:
         # Sorted, because two batches with the same messages in another order would deadlock.
-        alone(connection, f"admit {channel}")
+        alone(unit, f"admit {channel}")
     if cursor is not None:
-        set_cursor(connection, channel, cursor)
+        set_cursor(unit, channel, cursor)
     limits = _Limits(channel, lane_limit, busy, len(admissions) == 1)
-    account = accounts.current(connection, channel)
-    return [_admit_one(connection, writer, admission, limits, account) for admission in admissions]
+    account = accounts.current(unit, channel)
+    return [_admit_one(unit, admission, limits, account) for admission in admissions]
 
 
 def admit_claiming(  # noqa: PLR0913 - the parameters of the port
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     hold: Hold,
     channel: str,
     admission: Admission,
@@ -94,33 +94,31 @@ def admit_claiming(  # noqa: PLR0913 - the parameters of the port
 ) -> Admitted:
     hold.release()  # as in `claim`
     if cursor is not None:
-        set_cursor(connection, channel, cursor)
+        set_cursor(unit, channel, cursor)
     limits = _Limits(channel, lane_limit, busy, only=True, start=Start(hold, new))
-    account = accounts.current(connection, channel)
-    return _admit_one(connection, writer, admission, limits, account)
+    account = accounts.current(unit, channel)
+    return _admit_one(unit, admission, limits, account)
 
 
 class _Asked:
     """What an admission has to know, asked at once. `lane`: the lane that its message may take."""
 
-    def __init__(
-        self, connection: sa.Connection, writer: StoreContext, admission: Admission, limits: _Limits
-    ) -> None:
+    def __init__(self, unit: Unit, admission: Admission, limits: _Limits) -> None:
         message, key = admission.message, admission.session_key
         address = message.address
         self.that: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
         self.that["d"] = message.dedupe_key
         if message.origin is Origin.USER:  # its account is not known yet
             query = {**self.that, "n": limits.channel}
-            self.seen = _SEEN_OF_PERSON.execute(connection, query)
+            self.seen = _SEEN_OF_PERSON.execute(unit, query)
         else:
-            self.seen = _SEEN.execute(connection, {**self.that, "a": 0})
+            self.seen = _SEEN.execute(unit, {**self.that, "a": 0})
         refusal = {"c": address.channel, "chat": address.chat_id}
-        self.refusal = chats.REFUSAL.execute(connection, refusal)
-        self.session = log.EXISTS.execute(connection, k=key)
-        self.others = runs.WAITING.execute(connection, k=key)
+        self.refusal = chats.REFUSAL.execute(unit, refusal)
+        self.session = log.EXISTS.execute(unit, k=key)
+        self.others = runs.WAITING.execute(unit, k=key)
         start = limits.start
-        self.lane = None if start is None else LaneAtHand(connection, writer, key, start)
+        self.lane = None if start is None else LaneAtHand(unit, key, start)
 
 
 class _Verdict(NamedTuple):
@@ -137,30 +135,29 @@ class _Verdict(NamedTuple):
 
 
 def _admit_one(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     admission: Admission,
     limits: _Limits,
     current: PreparedResult,
 ) -> Admitted:
-    message = plausible(admission.message, writer.clock.now())
+    message = plausible(admission.message, unit.now)
     admission = msgspec.structs.replace(admission, message=message)
     kind = kind_for(message.origin)
     again = Admitted(inbound_id=0, session_key=admission.session_key, kind=kind, fresh=False)
-    asked = _Asked(connection, writer, admission, limits)
+    asked = _Asked(unit, admission, limits)
     if asked.seen.first() is not None:
         return again
     if message.deleted:
-        versions.withdraw(connection, message, current.scalar() or 0)
+        versions.withdraw(unit, message, current.scalar() or 0)
         return again
     admission, account = accounts.of(admission, current.scalar() or 0)
     if message.origin is Origin.USER and asked.refusal.first() is not None:
-        chats.reached(connection, message.address)
-    titles.begin(connection, writer, admission, asked.session.first())
+        chats.reached(unit, message.address)
+    titles.begin(unit, admission, asked.session.first())
     if message.group:
-        _SHARED.execute(connection, k=admission.session_key)
-    verdict = _verdict(connection, admission, asked, limits, account)
-    row = inbox.row_of(writer, admission, waits=verdict.waits, held=verdict.held, account=account)
+        _SHARED.execute(unit, k=admission.session_key)
+    verdict = _verdict(unit, admission, asked, limits, account)
+    row = inbox.row_of(admission, unit.now, waits=verdict.waits, held=verdict.held, account=account)
     row["dedupe_key"] = verdict.stands_for or message.dedupe_key
     if verdict.first and asked.lane is not None and asked.lane.is_free():
         identity, claim = asked.lane.begin(admission, row)
@@ -168,12 +165,12 @@ def _admit_one(
     orders = admission.stop is not None
     interrupts = verdict.waits and limits.busy.mode == "interrupt"
     if limits.only and verdict.answer is None and not orders and not interrupts:
-        nothing_follows(connection)
-    new = inbox.insert_row(connection, row)
+        nothing_follows(unit)
+    new = inbox.insert_row(unit, row)
     if new is None:
         return again  # another process admitted it at this moment
     if verdict.answer is not None:
-        outbox.owe(connection, writer, admission.session_key, "", [verdict.answer])
+        outbox.owe(unit, admission.session_key, "", [verdict.answer])
     return Admitted(
         inbound_id=new,
         session_key=admission.session_key,
@@ -181,13 +178,13 @@ def _admit_one(
         fresh=True,
         refused=verdict.refused,
         owes=None if verdict.answer is None and not orders else message.address,
-        stopped=_ended(connection, writer, admission, limits.busy, waits=verdict.waits),
+        stopped=_ended(unit, admission, limits.busy, waits=verdict.waits),
         held=verdict.held,
     )
 
 
 def _verdict(
-    connection: sa.Connection,
+    connection: Connection,
     admission: Admission,
     asked: _Asked,
     limits: _Limits,
@@ -210,7 +207,7 @@ def _verdict(
     return _Verdict(waits=True, held=held, first=first, stands_for=stands_for)
 
 
-def _edit(connection: sa.Connection, admission: Admission, account: int) -> _Verdict:
+def _edit(connection: Connection, admission: Admission, account: int) -> _Verdict:
     """Handle a new version of a message: whether it waits, and the notice to its sender. It waits
     like any other while a run answers the original, or if a group's original was not admitted (it
     did not mention the assistant) and is known by this version from now on. It replaces a version
@@ -235,7 +232,7 @@ def _edit(connection: sa.Connection, admission: Admission, account: int) -> _Ver
     return _Verdict(waits=not waiting)
 
 
-def _hold(connection: sa.Connection, admission: Admission, busy: Busy) -> float:
+def _hold(connection: Connection, admission: Admission, busy: Busy) -> float:
     """Seconds to hold a message back, so that related messages are taken together."""
     if admission.message.origin is not Origin.USER:
         return 0.0
@@ -245,8 +242,7 @@ def _hold(connection: sa.Connection, admission: Admission, busy: Busy) -> float:
 
 
 def _ended(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     admission: Admission,
     busy: Busy,
     *,
@@ -254,9 +250,9 @@ def _ended(
 ) -> Run | None:
     """The run that this message ends, by an order to stop or by an interrupt."""
     if admission.stop is not None:
-        return runs.stop(connection, writer, admission)
+        return runs.stop(unit, admission)
     if waits and busy.mode == "interrupt" and admission.message.origin is Origin.USER:
-        return runs.interrupt(connection, writer, admission)
+        return runs.interrupt(unit, admission)
     return None
 
 

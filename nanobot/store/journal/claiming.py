@@ -10,14 +10,16 @@ import sqlalchemy as sa
 
 from nanobot.messages import InboundMessage, Origin, Role
 from nanobot.session.entries import Body, Entry, UserEntry
-from nanobot.session.keys import REPORTS, TASKS
+from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Claim, Lane, Ready, Run, kind_for
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import nothing_follows, one_snapshot
 from nanobot.store.database.prepared import Prepared
+from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import inbox, lanes, log, runs, waiting
-from nanobot.store.unit import Hold, StoreContext, store_now
+from nanobot.store.unit import Unit, store_now
 
 _r = schema.runs
 _i = schema.inbound
@@ -45,87 +47,85 @@ MOST_READ = 5_000
 """Maximum number of entries before a run that it sees; models have far smaller windows."""
 
 
-def ready(connection: sa.Connection, writer: StoreContext) -> list[Ready]:
-    one_snapshot(connection)  # a message claimed meanwhile is either pending or in a run
-    now = store_now(connection, writer)
+def ready(unit: Unit) -> list[Ready]:
+    one_snapshot(unit)  # a message claimed meanwhile is either pending or in a run
+    now = store_now(unit)
     lanes_by_key: dict[str, Ready | None] = {}
-    for row in _LIVE.execute(connection):
-        if _in_use(writer, row, now):
+    for row in _LIVE.execute(unit):
+        if _in_use(unit, row, now):
             lanes_by_key[row.session_key] = None
             continue
         waits = row.state == RunState.AWAITING_HUMAN or row.kind == RunKind.TASK
-        held_yet = _waits(connection, writer, row.session_key) if waits else 0.0
+        held_yet = _waits(unit, row.session_key) if waits else 0.0
         lanes_by_key[row.session_key] = Ready(
             row.session_key, RunKind(row.kind), row.attempts, held_yet, row.role == Role.OWNER
         )
-    for row in _WAITING.execute(connection):
+    for row in _WAITING.execute(unit):
         key = row.session_key
         if key not in lanes_by_key:
-            held = _in_use(writer, row, now)
-            lanes_by_key[key] = None if held else _with_message(writer, row)
+            held = _in_use(unit, row, now)
+            lanes_by_key[key] = None if held else _with_message(row, unit.now)
         lane = lanes_by_key[key]
         if lane is not None and lane.held and row.not_before:
             # The last message of a burst decides when it may be taken.
-            held_yet = inbox.held_yet(row.not_before, row.at, writer.clock.now())
+            held_yet = inbox.held_yet(row.not_before, row.at, unit.now)
             later = max(lane.held, held_yet)
             lanes_by_key[key] = msgspec.structs.replace(lane, held=later)
     return [lane for lane in lanes_by_key.values() if lane is not None]
 
 
-def _with_message(writer: StoreContext, row: Any) -> Ready:
+def _with_message(row: Any, now: float) -> Ready:
     """A lane with its first waiting message."""
     until = max(row.not_before, inbox.files_until(row.awaiting_files, row.at))
     kind = kind_for(Origin(row.origin))
-    held = inbox.held_yet(until, row.at, writer.clock.now())
+    held = inbox.held_yet(until, row.at, now)
     return Ready(row.session_key, kind, held=held, owner=row.role == Role.OWNER)
 
 
-def _in_use(writer: StoreContext, row: Any, now: float) -> bool:
+def _in_use(unit: Unit, row: Any, now: float) -> bool:
     """Whether the lane is held, from a row with its session's lease."""
-    return row.token is not None and lanes.in_use(writer, row.session_key, row, now)
+    return row.token is not None and lanes.in_use(unit, row.session_key, row, now)
 
 
-def claim(
-    connection: sa.Connection, writer: StoreContext, hold: Hold, key: str, run_id: str, zone: str
-) -> Claim | None:
+def claim(unit: Unit, hold: Hold, key: str, run_id: str, zone: str) -> Claim | None:
     hold.release()  # Guard may repeat the unit of work
     session, (live_row, waiting_rows) = lanes.lock_at_hand(
-        connection,
+        unit,
         key,
-        lambda: (runs.LIVE.execute(connection, k=key), inbox.NEXT.execute(connection, k=key)),
+        lambda: (runs.LIVE.execute(unit, k=key), inbox.NEXT.execute(unit, k=key)),
     )
     if session is None:
         return None  # a thread that waited here could not serve another lane
-    now, row = lanes.now_of(writer, session), live_row.first()
-    if lanes.in_use(writer, key, session, now):
+    now, row = lanes.now_of(unit, session), live_row.first()
+    if lanes.in_use(unit, key, session, now):
         return None
     lane = Lane(key, session.token + 1)
     live = None if row is None else runs.as_run(row)
     parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
-    if parked is not None and waiting.waits(connection, writer, parked) > 0:
+    if parked is not None and waiting.waits(unit, parked) > 0:
         return None
-    if live is not None and _begins(connection, writer, live) > 0:
+    if live is not None and _begins(unit, live) > 0:
         return None
     own: tuple[Entry, ...] | None = None
     if live is not None:
-        lanes.own(connection, writer, hold, lane, now)
+        lanes.own(unit, hold, lane, now)
         if parked is not None:
-            waiting.go_on(connection, writer, lane, parked)
-        run = _again(connection, live)
+            waiting.go_on(unit, lane, parked)
+        run = _again(unit, live)
     else:
         turn = inbox.one_turn(inbox.as_pending(waiting_rows))
-        taken = inbox.here(turn, writer.clock.now())
-        if not taken or inbox.hold(writer, taken):
+        taken = inbox.here(turn, unit.now)
+        if not taken or inbox.hold(taken, unit.now):
             return None
-        lanes.own(connection, writer, hold, lane, now)
-        run_id = own_id(connection, taken[0].message, run_id)
-        inbox.take(connection, run_id, taken)
-        run, own = begin(connection, writer, lane, run_id, taken, zone, session)
-    return claimed(connection, lane, run, session, own)
+        lanes.own(unit, hold, lane, now)
+        run_id = own_id(unit, taken[0].message, run_id)
+        inbox.take(unit, run_id, taken)
+        run, own = begin(unit, lane, run_id, taken, zone, session)
+    return claimed(unit, lane, run, session, own)
 
 
 def claimed(
-    connection: sa.Connection,
+    connection: Connection,
     lane: Lane,
     run: Run,
     session: Any,
@@ -148,7 +148,7 @@ def claimed(
     )
 
 
-def _window(connection: sa.Connection, session: Any, run: Run) -> int:
+def _window(connection: Connection, session: Any, run: Run) -> int:
     """The start of the window for the run. If many posts came and no model call has moved the
     window for long, it moves here."""
     begin = int(session.window_from)
@@ -160,7 +160,7 @@ def _window(connection: sa.Connection, session: Any, run: Run) -> int:
 
 
 def _seen(
-    connection: sa.Connection, run: Run, window_from: int, own: tuple[Entry, ...] | None
+    connection: Connection, run: Run, window_from: int, own: tuple[Entry, ...] | None
 ) -> tuple[Entry, ...]:
     """The part of the log that the run sees (`own`: the entries of a new run). Jobs bring their
     history: their sessions grow with every run, and a run does not read it."""
@@ -173,7 +173,7 @@ def _seen(
     return log.read(connection, run.session_key, window_from, run.first_seq) + own
 
 
-def _again(connection: sa.Connection, run: Run) -> Run:
+def _again(connection: Connection, run: Run) -> Run:
     """A live run without a driver: count its last attempt as an unclean end."""
     runs.attempted(connection, run, 1)
     run = msgspec.structs.replace(run, attempts=run.attempts + 1)
@@ -183,21 +183,18 @@ def _again(connection: sa.Connection, run: Run) -> Run:
     return run
 
 
-def _begins(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
-    if writer.tasks is None:  # nothing could report the end of a background run
-        return 60.0 if run.session_key == TASKS.of(run.id) else 0.0
-    return writer.tasks.waits(connection, run) if run.state is RunState.QUEUED else 0.0
+def _begins(unit: Unit, run: Run) -> float:
+    return unit.writer.tasks.waits(unit, run)
 
 
-def own_id(connection: sa.Connection, message: InboundMessage, run_id: str) -> str:
+def own_id(connection: Connection, message: InboundMessage, run_id: str) -> str:
     """The id of a message's run: the requested one, unless there was such a run before."""
     requested = "" if message.options is None else message.options.run_id
     return requested if requested and not runs.is_known(connection, requested) else run_id
 
 
-def begin(  # noqa: PLR0913 - what a run begins with
-    connection: sa.Connection,
-    writer: StoreContext,
+def begin(
+    unit: Unit,
     lane: Lane,
     run_id: str,
     taken: Sequence[inbox.Pending],
@@ -207,11 +204,11 @@ def begin(  # noqa: PLR0913 - what a run begins with
     """Create the run of messages that it has taken, in a lane of ours; returns its entries, too."""
     first = taken[0]
     message = first.message
-    bodies: list[Body] = [inbox.as_entry(connection, p, zone) for p in taken]
+    bodies: list[Body] = [inbox.as_entry(unit, p, zone) for p in taken]
     approved = message.origin is Origin.APPROVAL
     if approved:
-        bodies += waiting.approved_call(connection, message)
-    entries = log.append(connection, writer, lane, run_id, bodies, head)
+        bodies += waiting.approved_call(unit, message)
+    entries = log.append(unit, lane, run_id, bodies, head)
     run = Run(
         id=run_id,
         session_key=lane.session_key,
@@ -224,44 +221,42 @@ def begin(  # noqa: PLR0913 - what a run begins with
         reply_to=message.message_id,
         first_seq=entries[0].seq,
         attempts=1,
-        created_at=writer.clock.now(),
+        created_at=unit.now,
     )
     of_report = REPORTS.id_of(message.dedupe_key) if message.origin is Origin.RUN else None
-    runs.insert(connection, run, of_report)
+    runs.insert(unit, run, of_report)
     return run, entries
 
 
-def take_pending(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, zone: str
-) -> tuple[Entry, ...]:
-    log.fence(connection, lane)
+def take_pending(unit: Unit, lane: Lane, run: Run, zone: str) -> tuple[Entry, ...]:
+    log.fence(unit, lane)
     steering = []
-    for pending in inbox.pending(connection, lane.session_key):
+    for pending in inbox.pending(unit, lane.session_key):
         message = pending.message
         if pending.alone and message.sender.id == run.sender_id:
             break
         own = message.sender.id == run.sender_id and message.address == run.address
         if own and message.origin in (Origin.USER, Origin.RUN):
             steering.append(pending)
-    taken = inbox.here(steering, writer.clock.now())
+    taken = inbox.here(steering, unit.now)
     if not taken:
         return ()
-    inbox.take(connection, run.id, taken)
-    bodies = [inbox.as_entry(connection, pending, zone, steered=True) for pending in taken]
-    return log.append(connection, writer, lane, run.id, bodies)
+    inbox.take(unit, run.id, taken)
+    bodies = [inbox.as_entry(unit, pending, zone, steered=True) for pending in taken]
+    return log.append(unit, lane, run.id, bodies)
 
 
-def held(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
-    exists = lanes.look(connection, session_key) is not None
-    if exists and lanes.lock_at_hand(connection, session_key, lambda: None)[0] is None:
+def held(unit: Unit, session_key: str) -> float:
+    exists = lanes.look(unit, session_key) is not None
+    if exists and lanes.lock_at_hand(unit, session_key, lambda: None)[0] is None:
         return _BUSY_SECONDS
-    return _waits(connection, writer, session_key)
+    return _waits(unit, session_key)
 
 
-def _waits(connection: sa.Connection, writer: StoreContext, session_key: str) -> float:
-    live = runs.live(connection, session_key)
+def _waits(unit: Unit, session_key: str) -> float:
+    live = runs.live(unit, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:
-        return max(waiting.waits(connection, writer, live), 0.001)
+        return max(waiting.waits(unit, live), 0.001)
     if live is not None:
-        return _begins(connection, writer, live)
-    return inbox.hold(writer, inbox.one_turn(inbox.pending(connection, session_key)))
+        return _begins(unit, live)
+    return inbox.hold(inbox.one_turn(inbox.pending(unit, session_key)), unit.now)

@@ -12,9 +12,10 @@ from nanobot.session.inbox import BegunCommand
 from nanobot.session.runs import Ending, Run, RunOutcome, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, lanes, log, outbox, runs
 from nanobot.store.journal.claiming import MOST_READ
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _i = schema.inbound
 _o = schema.outbound
@@ -22,7 +23,7 @@ _r = schema.runs
 _message = msgspec.json.Decoder(InboundMessage)
 
 
-def begun_commands(connection: sa.Connection, channel: str) -> list[BegunCommand]:
+def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:
     query = sa.select(_i.c.id, _i.c.body).where(
         schema.INBOUND_OPEN,
         _i.c.state == "performing",
@@ -34,12 +35,11 @@ def begun_commands(connection: sa.Connection, channel: str) -> list[BegunCommand
 
 
 def performed(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     inbound_id: int,
     answer: OutboundMessage | None,
 ) -> bool:
-    settled = connection.execute(
+    settled = unit.execute(
         sa.update(_i)
         .where(_i.c.id == inbound_id, _i.c.state == "performing")
         .values(state="settled")
@@ -48,18 +48,18 @@ def performed(
     if settled is None:
         return False
     if answer is not None:
-        outbox.owe(connection, writer, settled.session_key, "", [answer])
+        outbox.owe(unit, settled.session_key, "", [answer])
     return True
 
 
-def history(connection: sa.Connection, session_key: str) -> tuple[Entry, ...]:
+def history(connection: Connection, session_key: str) -> tuple[Entry, ...]:
     session = lanes.look(connection, session_key)
     if session is None:
         return ()
     return log.read(connection, session_key, max(session.window_from, session.head_seq - MOST_READ))
 
 
-def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutcome | None:
+def outcome(connection: Connection, address: Address, run_id: str) -> RunOutcome | None:
     request = connection.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
@@ -83,16 +83,14 @@ def outcome(connection: sa.Connection, address: Address, run_id: str) -> RunOutc
     )
 
 
-def abort(
-    connection: sa.Connection, writer: StoreContext, address: Address, run_id: str, ending: Ending
-) -> Run | None:
-    request = connection.execute(_taken_as(address, run_id)).first()
+def abort(unit: Unit, address: Address, run_id: str, ending: Ending) -> Run | None:
+    request = unit.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
-    if request.state == "pending" and not runs.is_known(connection, run_id):
-        inbox.settle_one(connection, request.id)
+    if request.state == "pending" and not runs.is_known(unit, run_id):
+        inbox.settle_one(unit, request.id)
         return None
-    return runs.cancel(connection, writer, run_id, ending, "caller")
+    return runs.cancel(unit, run_id, ending, "caller")
 
 
 def _taken_as(address: Address, run_id: str) -> sa.Select[tuple[int, str, str, bytes]]:

@@ -15,11 +15,12 @@ from nanobot.session.labelling import of_message
 from nanobot.session.runs import kind_for
 from nanobot.session.states import RunKind
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal.quotes import quoted
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _i = schema.inbound
 _decoder = msgspec.json.Decoder(InboundMessage)
@@ -69,7 +70,7 @@ class Pending(msgspec.Struct, frozen=True):
         return self.message.command is not None or (options is not None and bool(options.run_id))
 
 
-def pending(connection: sa.Connection, key: str) -> list[Pending]:
+def pending(connection: Connection, key: str) -> list[Pending]:
     """The waiting messages of a lane, in order of arrival."""
     return as_pending(NEXT.execute(connection, k=key))
 
@@ -94,7 +95,7 @@ def held_yet(until: float, at: float, now: float) -> float:
     return left if 0 < left <= until - at else 0.0
 
 
-def any_waiting(connection: sa.Connection, key: str) -> bool:
+def any_waiting(connection: Connection, key: str) -> bool:
     """Whether messages wait in the lane."""
     return _ANY.execute(connection, k=key).first() is not None
 
@@ -145,9 +146,8 @@ def held_until(turn: Sequence[Pending]) -> float:
     return min(longest, first + MOST_HELD_SECONDS)
 
 
-def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
+def hold(turn: Sequence[Pending], now: float) -> float:
     """Seconds that a turn is still held. A clock that was set back does not extend it."""
-    now = writer.clock.now()
     if turn and not here(turn, now):
         left = min(pending.files_until for pending in turn if now < pending.files_until) - now
         return min(left, FETCHING_SECONDS)
@@ -159,8 +159,7 @@ def hold(writer: StoreContext, turn: Sequence[Pending]) -> float:
 
 
 def insert(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     admission: Admission,
     *,
     waits: bool,
@@ -168,22 +167,21 @@ def insert(
     account: int = 0,
 ) -> int | None:
     """Insert the message; returns its id, or None if it is known."""
-    row = row_of(writer, admission, waits=waits, held=held, account=account)
-    return insert_row(connection, row)
+    row = row_of(admission, unit.now, waits=waits, held=held, account=account)
+    return insert_row(unit, row)
 
 
-def insert_row(connection: sa.Connection, row: Values) -> int | None:
+def insert_row(connection: Connection, row: Values) -> int | None:
     """Insert a row of `row_of`; returns its id, or None if the message is known."""
     identity: int | None = insert_ignore(connection, _i, row, _i.c.id)
     return identity
 
 
 def row_of(
-    writer: StoreContext, admission: Admission, *, waits: bool, held: float, account: int
+    admission: Admission, now: float, *, waits: bool, held: float, account: int
 ) -> dict[str, Any]:
     """The row of a message that comes now and waits, or is settled already."""
     message = admission.message
-    now = writer.clock.now()
     return {
         "session_key": admission.session_key,
         "channel": message.address.channel,
@@ -201,18 +199,18 @@ def row_of(
     }
 
 
-def take(connection: sa.Connection, run_id: str, taken: Sequence[Pending]) -> None:
+def take(connection: Connection, run_id: str, taken: Sequence[Pending]) -> None:
     """Mark messages as taken by a run."""
     for pending in taken:
         _TAKE.execute(connection, i=pending.id, r=run_id)
 
 
-def settle(connection: sa.Connection, key: str, run_id: str) -> None:
+def settle(connection: Connection, key: str, run_id: str) -> None:
     """Mark the run's messages as settled: their answer is in the outbox."""
     _SETTLE.execute(connection, k=key, r=run_id)
 
 
-def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -> list[str]:
+def settle_waiting(connection: Connection, key: str, sender_id: str | None) -> list[str]:
     """Drop a sender's waiting messages (None: everyone's); returns their texts, oldest first."""
     query = sa.update(_i).where(
         _i.c.session_key == key, schema.INBOUND_OPEN, _i.c.state == "pending"
@@ -224,13 +222,13 @@ def settle_waiting(connection: sa.Connection, key: str, sender_id: str | None) -
     return [message.text for message in messages if message.origin is Origin.USER]
 
 
-def settle_one(connection: sa.Connection, identity: int) -> None:
+def settle_one(connection: Connection, identity: int) -> None:
     """Settle this message."""
     connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
 
 
 def as_entry(
-    connection: sa.Connection, pending: Pending, zone: str, *, steered: bool = False
+    connection: Connection, pending: Pending, zone: str, *, steered: bool = False
 ) -> UserEntry:
     """A message as an entry. If it quotes an answer it also gets that answer's label, because /new
     may have removed the answer from view."""
@@ -261,7 +259,7 @@ def as_entry(
     )
 
 
-def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
+def unfetched(connection: Connection, channel: str) -> list[Unfetched]:
     query = sa.select(_i.c.id, _i.c.at, _i.c.role, _i.c.body).where(
         schema.INBOUND_OPEN,
         _i.c.state == "pending",
@@ -274,7 +272,7 @@ def unfetched(connection: sa.Connection, channel: str) -> list[Unfetched]:
 
 
 def fetched(
-    connection: sa.Connection, inbound_id: int, attachments: Sequence[Attachment]
+    connection: Connection, inbound_id: int, attachments: Sequence[Attachment]
 ) -> tuple[str, RunKind] | None:
     """See Journal.fetched. An edit may have changed the files meanwhile."""
     columns = (_i.c.session_key, _i.c.origin, _i.c.state, _i.c.body)
@@ -293,7 +291,7 @@ def fetched(
 
 
 def replace(
-    connection: sa.Connection,
+    connection: Connection,
     identity: int,
     message: InboundMessage,
     attachments: Sequence[Attachment],

@@ -10,10 +10,12 @@ import sqlalchemy as sa
 
 from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.unit import Hold, StoreContext
+from nanobot.store.held_lanes import Hold
+from nanobot.store.unit import Unit
 
 T = TypeVar("T")
 
@@ -49,23 +51,23 @@ _FREE = Prepared(
 )
 
 
-def look(connection: sa.Connection, key: str) -> Any:
+def look(connection: Connection, key: str) -> Any:
     """The session's current lease and window; None when there is no such session."""
     return _SESSION.execute(connection, k=key).first()
 
 
-def lock(connection: sa.Connection, key: str) -> Any:
+def lock(connection: Connection, key: str) -> Any:
     """Like `look`, with the row locked for this transaction."""
     return _SESSION_LOCKED.execute(connection, k=key).first()
 
 
-def ask_at_hand(connection: sa.Connection, key: str) -> PreparedResult:
+def ask_at_hand(connection: Connection, key: str) -> PreparedResult:
     """Ask for the row that `lock_at_hand` returns, once: none if another transaction locks it."""
     return _SESSION_AT_HAND.execute(connection, k=key)
 
 
 def lock_at_hand(
-    connection: sa.Connection, key: str, read: Callable[[], T], tries: int = _TRIES
+    connection: Connection, key: str, read: Callable[[], T], tries: int = _TRIES
 ) -> tuple[Any, T]:
     """Like `lock`, with the result of `read` after it. None if another transaction keeps the lock
     longer than usual."""
@@ -77,14 +79,15 @@ def lock_at_hand(
     return lock_at_hand(connection, key, read, tries - 1)
 
 
-def now_of(writer: StoreContext, session: Any) -> float:
+def now_of(unit: Unit, session: Any) -> float:
     """The current time by the clock of leases, as read with the session's row."""
-    return writer.clock.now() if writer.lease is None else float(session.now)
+    return unit.now if unit.writer.lease is None else float(session.now)
 
 
-def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
+def in_use(unit: Unit, key: str, session: Any, now: float) -> bool:
     """Whether the lane is held. This process knows its own active drivers. Another process holds it
     until its lease expires; with the process lock not at all, because that process is dead."""
+    writer = unit.writer
     if session.owner == writer.owner and not writer.held.has(key, session.token):
         return False
     if writer.lease is None:
@@ -93,21 +96,19 @@ def in_use(writer: StoreContext, key: str, session: Any, now: float) -> bool:
     return session.owner is not None and 0 < left <= 2 * writer.lease
 
 
-def own(
-    connection: sa.Connection, writer: StoreContext, hold: Hold, lane: Lane, now: float
-) -> None:
+def own(unit: Unit, hold: Hold, lane: Lane, now: float) -> None:
     """Make a locked lane ours. The new token fences off all others."""
-    writer.held.take(hold, lane)
-    until = None if writer.lease is None else now + writer.lease
-    lease = {"t": lane.token, "o": writer.owner, "until": until}
-    _OWN.execute(connection, {"k": lane.session_key, "was": lane.token - 1, **lease})
+    unit.writer.held.take(hold, lane)
+    until = None if unit.writer.lease is None else now + unit.writer.lease
+    lease = {"t": lane.token, "o": unit.writer.owner, "until": until}
+    _OWN.execute(unit, {"k": lane.session_key, "was": lane.token - 1, **lease})
 
 
-def take_from(connection: sa.Connection, lane: Lane, was: int) -> None:
+def take_from(connection: Connection, lane: Lane, was: int) -> None:
     """Make the lane free and fence off its holder."""
     _OWN.execute(connection, k=lane.session_key, was=was, t=lane.token, o=None, until=None)
 
 
-def free(connection: sa.Connection, lane: Lane) -> None:
+def free(connection: Connection, lane: Lane) -> None:
     """Release the lane."""
     _FREE.execute(connection, k=lane.session_key, t=lane.token)

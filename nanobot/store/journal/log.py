@@ -14,11 +14,13 @@ from nanobot.session import entries as log
 from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.session.runs import Lane
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.forgetting import forgettable
-from nanobot.store.unit import Head, StoreContext
+from nanobot.store.held_lanes import Head
+from nanobot.store.unit import Unit
 from nanobot.text import title_of
 
 _s = schema.sessions
@@ -65,10 +67,10 @@ _RANGE = Prepared(
 )
 
 
-def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, text: str) -> None:
+def ensure_session(unit: Unit, key: str, text: str) -> None:
     """Create the session's row if it is missing; a new one is named after `text`."""
-    if not exists(connection, key):
-        now = writer.clock.now()
+    if not exists(unit, key):
+        now = unit.now
         values = {
             "key": key,
             "title": title_of(text),
@@ -76,23 +78,21 @@ def ensure_session(connection: sa.Connection, writer: StoreContext, key: str, te
             "updated_at": now,
             "head_hash": GENESIS,
         }
-        insert_ignore(connection, _s, values)
+        insert_ignore(unit, _s, values)
 
 
-def exists(connection: sa.Connection, key: str) -> bool:
+def exists(connection: Connection, key: str) -> bool:
     """Whether there is such a session."""
     return EXISTS.execute(connection, k=key).first() is not None
 
 
-def set_model(
-    connection: sa.Connection, writer: StoreContext, session_key: str, model: str | None
-) -> None:
+def set_model(unit: Unit, session_key: str, model: str | None) -> None:
     """Set the model of the session's next calls."""
-    ensure_session(connection, writer, session_key, "")
-    _SET_MODEL.execute(connection, k=session_key, m=model)
+    ensure_session(unit, session_key, "")
+    _SET_MODEL.execute(unit, k=session_key, m=model)
 
 
-def fence(connection: sa.Connection, lane: Lane, locked: PreparedResult | None = None) -> Any:
+def fence(connection: Connection, lane: Lane, locked: PreparedResult | None = None) -> Any:
     """Lock and return the head of the lane's log (from HEAD's result, if it was executed already).
     Raises Fenced when the lane has another owner."""
     head = (locked or HEAD.execute(connection, k=lane.session_key)).first()
@@ -106,8 +106,7 @@ def _fenced(lane: Lane) -> Fenced:
 
 
 def append(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     lane: Lane,
     run_id: str,
     bodies: Sequence[log.Body],
@@ -119,14 +118,14 @@ def append(
     Verbs that append nothing use it as a fence too. It comes first in a verb, so that all other
     writes happen under the session's lock.
     """
-    head = head or writer.held.head(lane) or fence(connection, lane)
-    now = writer.clock.now()
+    head = head or unit.writer.held.head(lane) or fence(unit, lane)
+    now = unit.now
     seq, chain = int(head.head_seq), bytes(head.head_hash)
     rows, entries = [], []
     for body in bodies:
         seq += 1
         payload = log.encode(body)
-        salt = writer.ids.salt()
+        salt = unit.writer.ids.salt()
         digest = payload_digest(salt, payload)
         kind = log.kind_of(body)
         link = ChainLink(
@@ -148,8 +147,10 @@ def append(
         )
         entries.append(log.Entry(seq, run_id, now, body))
     _ADVANCE.change_one(
-        connection,
-        Stale(lambda: writer.held.note(lane, None)) if isinstance(head, Head) else _fenced(lane),
+        unit,
+        Stale(lambda: unit.writer.held.note(lane, None))
+        if isinstance(head, Head)
+        else _fenced(lane),
         k=lane.session_key,
         t=lane.token,
         was=head.head_seq,
@@ -159,13 +160,13 @@ def append(
         now=now,
     )
     if rows:
-        _INSERT.many(connection, rows)
-    if writer.lease is not None:
-        writer.held.note(lane, Head(seq, chain))
+        _INSERT.many(unit, rows)
+    if unit.writer.lease is not None:
+        unit.writer.held.note(lane, Head(seq, chain))
     return tuple(entries)
 
 
-def lane_of(connection: sa.Connection, key: str) -> Lane:
+def lane_of(connection: Connection, key: str) -> Lane:
     """Lock the lane for this transaction and return it, for writers that are not its owner."""
     head = HEAD.execute(connection, k=key).first()
     if head is None:
@@ -173,9 +174,7 @@ def lane_of(connection: sa.Connection, key: str) -> Lane:
     return Lane(key, int(head.token))
 
 
-def read(
-    connection: sa.Connection, key: str, start: int, end: int = _NO_END
-) -> tuple[log.Entry, ...]:
+def read(connection: Connection, key: str, start: int, end: int = _NO_END) -> tuple[log.Entry, ...]:
     """The entries from `start` up to, but without, `end`; erased ones with body None. Raises
     RowUnreadable."""
     rows = _RANGE.execute(connection, k=key, start=start, end=end).all()

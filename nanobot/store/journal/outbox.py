@@ -16,10 +16,11 @@ from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, log
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _o = schema.outbound
 _p = schema.outbound_parts
@@ -98,22 +99,21 @@ _PARTS_GONE = Prepared(sa.delete(_p).where(*_OF_MESSAGE))
 
 
 def owe(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     session_key: str,
     run_id: str,
     messages: Sequence[OutboundMessage],
 ) -> None:
     """Create the rows, once per key. The row of a preview that is shown becomes the message's."""
     for message in messages:
-        now = writer.clock.now()
+        now = unit.now
         settled = {
             "state": "direct" if message.direct else "pending",
             "settled_at": now if message.direct else None,
         }
         row = values(message, session_key, run_id, now)
         insert_or_set(
-            connection,
+            unit,
             _o,
             ("body", "state", "created_at", "settled_at"),
             {**row, **settled},
@@ -135,34 +135,28 @@ def values(message: OutboundMessage, session_key: str, run_id: str, now: float) 
     }
 
 
-def post(
-    connection: sa.Connection, writer: StoreContext, session_key: str, message: OutboundMessage
-) -> None:
+def post(unit: Unit, session_key: str, message: OutboundMessage) -> None:
     """See Journal.post. A key is posted once."""
-    if _BY_KEY.execute(connection, key=message.key).first() is not None:
+    if _BY_KEY.execute(unit, key=message.key).first() is not None:
         return
-    log.ensure_session(connection, writer, session_key, message.text)
-    lane = log.lane_of(connection, session_key)
+    log.ensure_session(unit, session_key, message.text)
+    lane = log.lane_of(unit, session_key)
     entry = PostEntry(
         text=message.text, key=message.key, tainted=message.tainted, label=message.label
     )
-    log.append(connection, writer, lane, "", [entry])
-    owe(connection, writer, session_key, "", [message])
-    if (
-        writer.notifications is not None
-        and message.kind is OutboundKind.POST
-        and not message.requested
-    ):
-        writer.notifications.posted(connection, message)
+    log.append(unit, lane, "", [entry])
+    owe(unit, session_key, "", [message])
+    if message.kind is OutboundKind.POST and not message.requested:
+        unit.writer.notifications.posted(unit, message)
 
 
-def owed_chats(connection: sa.Connection, writer: StoreContext, channel: str) -> list[Address]:
-    owed = [Address(channel, chat) for chat, _ in _OWED.execute(connection, c=channel)]
-    others = writer.chats.others(connection, owed)
+def owed_chats(unit: Unit, channel: str) -> list[Address]:
+    owed = [Address(channel, chat) for chat, _ in _OWED.execute(unit, c=channel)]
+    others = unit.writer.chats.others(unit, owed)
     return [address for address in owed if address not in others]
 
 
-def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | None:
+def next_outbound(connection: Connection, address: Address) -> OutboundRow | None:
     row = _NEXT.execute(connection, c=address.channel, chat=address.chat_id).first()
     if row is None:
         return None
@@ -170,17 +164,17 @@ def next_outbound(connection: sa.Connection, address: Address) -> OutboundRow | 
     return _as_row(row, _parts(connection, row.id) if rendered else ())
 
 
-def find(connection: sa.Connection, key: str) -> OutboundRow | None:
+def find(connection: Connection, key: str) -> OutboundRow | None:
     """The message with that key, in any state."""
     row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
     return None if row is None else with_parts(connection, row)
 
 
-def _parts(connection: sa.Connection, outbound_id: int) -> tuple[PartRow, ...]:
+def _parts(connection: Connection, outbound_id: int) -> tuple[PartRow, ...]:
     return tuple(map(part_rows.as_part, _PARTS.execute(connection, o=outbound_id)))
 
 
-def with_parts(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
+def with_parts(connection: Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
     """Convert a row of COLUMNS."""
     return _as_row(row, _parts(connection, row.id))
 
@@ -193,28 +187,27 @@ def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> Outbou
 
 
 def begin_send(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     row: OutboundRow,
     parts: Sequence[OutboundPart],
     idx: int,
     *,
     duplicate: bool,
 ) -> None:
-    writer.chats.fence(connection, row.message.address)
+    unit.writer.chats.fence(unit, row.message.address)
     refusal = Fenced(f"message {row.id} is no longer unsent")
-    _SENDING.change_one(connection, refusal, o=row.id, dup=duplicate, n=int(duplicate))
-    now = writer.clock.now()
+    _SENDING.change_one(unit, refusal, o=row.id, dup=duplicate, n=int(duplicate))
+    now = unit.now
     if not parts:
-        _PART_BEGUN.execute(connection, o=row.id, n=idx, now=now)
+        _PART_BEGUN.execute(unit, o=row.id, n=idx, now=now)
         return
     if row.attempts:
-        _PARTS_GONE.execute(connection, o=row.id, n=idx)
-    keep_parts(connection, row.id, parts, ("sending", now), row.standing, idx)
+        _PARTS_GONE.execute(unit, o=row.id, n=idx)
+    keep_parts(unit, row.id, parts, ("sending", now), row.standing, idx)
 
 
 def keep_parts(
-    connection: sa.Connection,
+    connection: Connection,
     outbound_id: int,
     parts: Sequence[OutboundPart],
     first: tuple[str, float],
@@ -228,77 +221,74 @@ def keep_parts(
 
 
 def receipt(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     row: OutboundRow,
     idx: int,
     message_id: str,
     *,
     begin: int | None,
 ) -> OutboundRow | None:
-    writer.chats.fence(connection, row.message.address)
+    unit.writer.chats.fence(unit, row.message.address)
     state = "preview" if row.state == "preview" else "sent"
-    _PART_SENT.execute(connection, o=row.id, n=idx, s=state, r=message_id)
+    _PART_SENT.execute(unit, o=row.id, n=idx, s=state, r=message_id)
     if row.state == "preview":
         return None
     if begin is not None:
-        _PART_BEGUN.execute(connection, o=row.id, n=begin, now=writer.clock.now())
+        _PART_BEGUN.execute(unit, o=row.id, n=begin, now=unit.now)
         return None
     if row.message.address.channel != WEB:
-        _READ.execute(connection, k=row.session_key, at=row.created_at)
+        _READ.execute(unit, k=row.session_key, at=row.created_at)
     elif row.message.kind in _BESIDE_THE_LOG:
-        _NEWS.execute(connection, k=row.session_key, at=writer.clock.now())
-    for hook in writer.arrives:
-        hook.arrives(connection, row)
-    _DONE.execute(connection, o=row.id, now=writer.clock.now())
-    nothing_follows(connection)
-    return next_outbound(connection, row.message.address)
+        _NEWS.execute(unit, k=row.session_key, at=unit.now)
+    for hook in unit.writer.arrives:
+        hook.arrives(unit, row)
+    _DONE.execute(unit, o=row.id, now=unit.now)
+    nothing_follows(unit)
+    return next_outbound(unit, row.message.address)
 
 
 def defer(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     row: OutboundRow,
     idx: int,
     not_before: float,
     error: str,
 ) -> None:
-    writer.chats.fence(connection, row.message.address)
+    unit.writer.chats.fence(unit, row.message.address)
     if row.state == "preview":
-        _PARTS_GONE.execute(connection, o=row.id, n=0)
+        _PARTS_GONE.execute(unit, o=row.id, n=0)
         return
     # The doubt about earlier attempts remains: this one was not applied, but they may have been.
     if not any(part.idx == idx and part.state in ("sending", "preview") for part in row.parts):
-        _PART_STATE.execute(connection, o=row.id, n=idx, s="pending")
-    _LATER.execute(connection, o=row.id, at=not_before, e=error)
+        _PART_STATE.execute(unit, o=row.id, n=idx, s="pending")
+    _LATER.execute(unit, o=row.id, at=not_before, e=error)
 
 
 def bury(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     row: OutboundRow,
     error: str,
     *,
     scope: BuryScope,
 ) -> int:
     address = row.message.address
-    writer.chats.fence(connection, address)
+    unit.writer.chats.fence(unit, address)
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)
     if scope == "message":
         query = query.where(_o.c.id == row.id)
     else:
         query = query.where(_o.c.channel == address.channel, _o.c.chat_id == address.chat_id)
     if scope == "chat":
-        chats.refused(connection, writer, address, error)
+        chats.refused(unit, address, error)
     dead = 0
-    for identity, session_key, run_id, body in connection.execute(query.order_by(_o.c.id)).all():
+    for identity, session_key, run_id, body in unit.execute(query.order_by(_o.c.id)).all():
         message = _decoder.decode(body)
         if scope == "thread" and message.address != address:
             continue
         dead += 1
-        _DEAD.execute(connection, o=identity, e=error, now=writer.clock.now())
+        _DEAD.execute(unit, o=identity, e=error, now=unit.now)
         text = f"This was not delivered ({error}): {message.text[:200]}"
-        if log.exists(connection, session_key):
-            lane = log.lane_of(connection, session_key)
-            log.append(connection, writer, lane, run_id, [UndeliveredEntry(text=text)])
+        if log.exists(unit, session_key):
+            lane = log.lane_of(unit, session_key)
+            log.append(unit, lane, run_id, [UndeliveredEntry(text=text)])
     return dead

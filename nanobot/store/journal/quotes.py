@@ -9,6 +9,7 @@ from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 
 _o = schema.outbound
 _p = schema.outbound_parts
@@ -17,7 +18,7 @@ _QUOTABLE = 2_000
 """Quotes are looked up among this many messages, the latest of all chats."""
 
 
-def quoted(connection: sa.Connection, message: InboundMessage) -> Label:
+def quoted(connection: Connection, message: InboundMessage) -> Label:
     """The label of the answer that a message quotes, if it is one of the latest here."""
     if not message.quote or not message.reply_to:
         return NOTHING

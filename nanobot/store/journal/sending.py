@@ -15,7 +15,7 @@ from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _o = schema.outbound
 _p = schema.outbound_parts
@@ -37,23 +37,21 @@ class Sending:
 
     def __init__(
         self,
-        connection: sa.Connection,
-        writer: StoreContext,
+        unit: Unit,
         run: Run,
         message: OutboundMessage,
         parts: Sequence[OutboundPart],
     ) -> None:
-        self._connection = connection
-        self._writer = writer
+        self._unit = unit
         self._run = run
         self._message = message
         self._parts = parts
-        self._leased = writer.chats.renewed(connection, message.address)
-        if writer.lease is not None:  # a preview of the run is created under this lock
-            _LOCK.execute(connection, i=run.id)
+        self._leased = unit.writer.chats.renewed(unit, message.address)
+        if unit.writer.lease is not None:  # a preview of the run is created under this lock
+            _LOCK.execute(unit, i=run.id)
         address = message.address
         self._before = _BEFORE.execute(
-            connection, c=address.channel, chat=address.chat_id, of=message.key
+            unit, c=address.channel, chat=address.chat_id, of=message.key
         )
         self._began = 0.0
         self._identity: PreparedResult | None = None
@@ -63,13 +61,13 @@ class Sending:
         doing anything: these are not the intended message alone, or the chat has another one."""
         if tuple(messages) != (self._message,) or self._before.first() or not self._leased():
             return False
-        connection, message, now = self._connection, self._message, self._writer.clock.now()
+        unit, message, now = self._unit, self._message, self._unit.now
         row = outbox.values(message, self._run.session_key, self._run.id, now)
-        _INSERT.execute(connection, {**row, "state": "sending", "attempts": 1})
+        _INSERT.execute(unit, {**row, "state": "sending", "attempts": 1})
         for part in part_rows.values(0, self._parts, ("sending", now), None, 0):
             del part["outbound_id"]
-            _PART.execute(connection, {**part, "of": message.key})
-        self._began, self._identity = now, _BY_KEY.execute(connection, of=message.key)
+            _PART.execute(unit, {**part, "of": message.key})
+        self._began, self._identity = now, _BY_KEY.execute(unit, of=message.key)
         return True
 
     def row(self) -> OutboundRow | None:

@@ -10,7 +10,7 @@ from nanobot.session.inbox import Admission
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.text import title_of
 
 _s = schema.sessions
@@ -22,15 +22,13 @@ _NAME = Prepared(
 )
 
 
-def begin(
-    connection: sa.Connection, writer: StoreContext, admission: Admission, session: Any
-) -> None:
+def begin(unit: Unit, admission: Admission, session: Any) -> None:
     """Create the session of a message if necessary (`session` is its row, if it existed). The
     message gives it a title if it can; a command cannot.
     """
     spoken = admission.for_run and not admission.message.command
     text = admission.message.text if spoken else ""
     if session is None:
-        log.ensure_session(connection, writer, admission.session_key, text)
+        log.ensure_session(unit, admission.session_key, text)
     elif text and not session.title:
-        _NAME.execute(connection, k=admission.session_key, title=title_of(text))
+        _NAME.execute(unit, k=admission.session_key, title=title_of(text))

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.messages import Attachment, InboundMessage
 from nanobot.session.inbox import Admission
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import accounts, inbox, lanes
 
 _i = schema.inbound
@@ -40,7 +41,7 @@ def _same(one: Attachment, other: Attachment) -> bool:
     return alike or one.ref == other.ref
 
 
-def known(connection: sa.Connection, message: InboundMessage, account: int) -> list[Version]:
+def known(connection: Connection, message: InboundMessage, account: int) -> list[Version]:
     """The admitted versions of the message of which this is a new version, oldest first. Their lane
     is locked, because a claim may be reading them."""
     address = message.address
@@ -62,26 +63,26 @@ def known(connection: sa.Connection, message: InboundMessage, account: int) -> l
     return [first, *(other for other in others if other.message.edit_of == message.edit_of)]
 
 
-def unchanged(connection: sa.Connection, message: InboundMessage) -> bool:
+def unchanged(connection: Connection, message: InboundMessage) -> bool:
     """See Journal.unchanged."""
     account = accounts.current(connection, message.address.channel).scalar() or 0
     versions = known(connection, message, account)
     return bool(versions) and not versions[-1].differs_from(message)
 
 
-def withdraw(connection: sa.Connection, message: InboundMessage, account: int) -> None:
+def withdraw(connection: Connection, message: InboundMessage, account: int) -> None:
     """Drop the versions of a deleted message that no run has taken."""
     settle(connection, known(connection, message, account))
 
 
-def settle(connection: sa.Connection, versions: Iterable[Version]) -> None:
+def settle(connection: Connection, versions: Iterable[Version]) -> None:
     """Settle those that wait."""
     for version in versions:
         if version.state == "pending":
             inbox.settle_one(connection, version.id)
 
 
-def replace(connection: sa.Connection, version: Version, admission: Admission) -> None:
+def replace(connection: Connection, version: Version, admission: Admission) -> None:
     """Replace a version that waits by a new one, with the files that are here already."""
     old, message = version.message, admission.message
     fetched = {file.ref: file for file in old.attachments if file.ref}

@@ -24,8 +24,9 @@ from nanobot.session.keys import APPROVALS
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, log, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _a = schema.approvals
 
@@ -35,58 +36,52 @@ NOT_ON = (
 )
 
 
-def park(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, approval: Approval
-) -> ParkResult:
-    log.fence(connection, lane)
-    if writer.waits is None:
+def park(unit: Unit, lane: Lane, run: Run, approval: Approval) -> ParkResult:
+    log.fence(unit, lane)
+    if unit.writer.waits is None:
         return NobodyReached()
-    return writer.waits.park(connection, lane, run, approval)
+    return unit.writer.waits.park(unit, lane, run, approval)
 
 
-def waits(connection: sa.Connection, writer: StoreContext, run: Run) -> float:
+def waits(unit: Unit, run: Run) -> float:
     """Seconds that a parked run still waits if nothing happens."""
-    if writer.waits is not None:
-        return writer.waits.waits(connection, run)
-    news = _without_asking(connection, writer, run)
+    if unit.writer.waits is not None:
+        return unit.writer.waits.waits(unit, run)
+    news = _without_asking(unit, run)
     return 60.0 if news is None else news[2]
 
 
-def go_on(connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run) -> None:
+def go_on(unit: Unit, lane: Lane, run: Run) -> None:
     """Resume a parked run whose wait has ended."""
-    if writer.waits is not None:
-        writer.waits.go_on(connection, lane, run)
-    elif (news := _without_asking(connection, writer, run)) is not None:
+    if unit.writer.waits is not None:
+        unit.writer.waits.go_on(unit, lane, run)
+    elif (news := _without_asking(unit, run)) is not None:
         approval, state, _ = news
-        connection.execute(sa.update(_a).where(_a.c.id == approval.id).values(state=state))
+        unit.execute(sa.update(_a).where(_a.c.id == approval.id).values(state=state))
         done = msgspec.structs.replace(approval, state=state)
-        resume(connection, writer, lane, run, done, NOT_ON.format(number=done.id))
+        resume(unit, lane, run, done, NOT_ON.format(number=done.id))
 
 
-def _without_asking(
-    connection: sa.Connection, writer: StoreContext, run: Run
-) -> tuple[Approval, State, float] | None:
+def _without_asking(unit: Unit, run: Run) -> tuple[Approval, State, float] | None:
     """What a parked run waits for, its state once the wait ends, and how many seconds that takes.
     A detached approval can be decided once the plugin is on."""
-    approval = waited_for(connection, run)
+    approval = waited_for(unit, run)
     if approval is None:
         return None
-    left = max(approval.expires_at - writer.clock.now(), 0.0)
-    turn = inbox.one_turn(inbox.pending(connection, run.session_key))
-    if turn and (held := inbox.hold(writer, turn)) < left:
+    left = max(approval.expires_at - unit.now, 0.0)
+    turn = inbox.one_turn(inbox.pending(unit, run.session_key))
+    if turn and (held := inbox.hold(turn, unit.now)) < left:
         return approval, "detached", held
     return approval, "expired", left
 
 
-def waited_for(connection: sa.Connection, run: Run) -> Approval | None:
+def waited_for(connection: Connection, run: Run) -> Approval | None:
     """What a parked run waits for; None if its row was removed from outside."""
     mine = (schema.APPROVAL_OPEN, _a.c.run_id == run.id, _a.c.state == "waiting")
     return load(connection, *mine)
 
 
-def load(
-    connection: sa.Connection, *where: sa.ColumnElement[bool] | sa.TextClause
-) -> Approval | None:
+def load(connection: Connection, *where: sa.ColumnElement[bool] | sa.TextClause) -> Approval | None:
     """The first approval of which this is true."""
     row = connection.execute(sa.select(_a.c.id, _a.c.state, _a.c.body).where(*where)).first()
     return None if row is None else as_approval(row)
@@ -100,8 +95,7 @@ def as_approval(row: Any) -> Approval:
 
 
 def resume(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     lane: Lane,
     run: Run,
     done: Approval,
@@ -118,11 +112,11 @@ def resume(
             ok=done.state == "answered",
         )
         bodies.append(outcome)
-    log.append(connection, writer, lane, run.id, bodies)
-    runs.transition(connection, run, RunState.TOOL_RUNNING)
+    log.append(unit, lane, run.id, bodies)
+    runs.transition(unit, run, RunState.TOOL_RUNNING)
 
 
-def approved_call(connection: sa.Connection, answer: InboundMessage) -> list[Body]:
+def approved_call(connection: Connection, answer: InboundMessage) -> list[Body]:
     """The run for a late approval begins with the call, as if the model had just made it."""
     approval = load(connection, _a.c.id == int(APPROVALS.id_of(answer.dedupe_key)))
     if approval is None:

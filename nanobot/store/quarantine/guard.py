@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import msgspec
-import sqlalchemy as sa
 
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
@@ -23,7 +22,7 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine.raw import table_of
 from nanobot.store.quarantine.sweeping import Sweeper
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 
 T = TypeVar("T")
 
@@ -50,7 +49,7 @@ able to cause errors with different texts.
 class Care(Protocol):
     """Tells people about rows in quarantine. A plugin may offer it."""
 
-    def tell(self, connection: sa.Connection) -> list[Address]:
+    def tell(self, unit: Unit) -> list[Address]:
         """Tell people about rows of which they do not know yet. Returns the chats with unsent
         notices about rows. Repeating it has no effect.
         """
@@ -147,9 +146,12 @@ class Guard:
         return count or await self._sweeper.all(logs=isinstance(error, RowUnreadable))
 
     async def _tell(self) -> None:
-        if self.care is None:
+        care = self.care
+        if care is None:
             return
-        told = await self.inner.transact(self.care.tell, "quarantine_told")
+        told = await self.inner.transact(
+            lambda connection: care.tell(Unit(connection, self._writer)), "quarantine_told"
+        )
         for address in dict.fromkeys(told):
             for call in self.owed:
                 call(address)

@@ -8,10 +8,11 @@ import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.store.database import schema
-from nanobot.store.quarantine import raw, repairs, units
+from nanobot.store.database.connection import Connection
+from nanobot.store.quarantine import groups, raw, repairs
 from nanobot.store.quarantine.raw import KeptRow, RawRow
 from nanobot.store.quarantine.readable import Flaw
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _q = schema.quarantine
 NEVER_MOVED = frozenset({"meta", "quarantine"})
@@ -25,8 +26,7 @@ row refuse it.
 
 
 def put_aside(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     table: sa.Table,
     row: RawRow,
     found: Sequence[Flaw],
@@ -36,26 +36,26 @@ def put_aside(
     if table.name in NEVER_MOVED or not left:
         return False
     names = tuple(dict.fromkeys(f.column for f in left))
-    unit = [KeptRow(str(table.name), dict(row))]
-    repaired = repairs.repair(connection, writer, table, row, names)
+    group = [KeptRow(str(table.name), dict(row))]
+    repaired = repairs.repair(unit, table, row, names)
     if repaired and table is schema.entries and "payload" in names:
-        unit += _its_run(connection, row)
+        group += _its_run(unit, row)
     elif not repaired:
-        unit = units.together(connection, table, row)
-    gone = unit[1:] if repaired else unit
+        group = groups.together(unit, table, row)
+    gone = group[1:] if repaired else group
     for kept in gone:
-        _remove(connection, kept)
+        _remove(unit, kept)
     values = {
         "of_table": table.name,
         "row_key": _plain(raw.shown_key(raw.key_of(table, row))),
-        "session_key": _plain(units.session_of(unit)),
+        "session_key": _plain(groups.session_of(group)),
         "of_column": ", ".join(names),
         "reason": _plain(left[0].reason),
-        "content": raw.encode(unit),
+        "content": raw.encode(group),
         "state": "repaired" if repaired else "moved",
-        "at": writer.clock.now(),
+        "at": unit.now,
     }
-    connection.execute(sa.insert(_q).values(values))
+    unit.execute(sa.insert(_q).values(values))
     logger.error(
         "{} {} cannot be read ({}): it is in the table quarantine now",
         table.name,
@@ -69,16 +69,16 @@ def _read_all_the_same(table: sa.Table, row: RawRow, column: str) -> bool:
     return (table.name, column) in _READ_ALL_THE_SAME and row[column].kind == "blob"
 
 
-def _its_run(connection: sa.Connection, entry: RawRow) -> list[KeptRow]:
+def _its_run(connection: Connection, entry: RawRow) -> list[KeptRow]:
     """The live run of an entry: with a gap in its own log it might repeat an action."""
-    of_session = units.live_run(connection, {"session_key": entry["session_key"]})
+    of_session = groups.live_run(connection, {"session_key": entry["session_key"]})
     seq = int(entry["seq"].data)
     run = next((kept for kept in of_session if kept.table == "runs"), None)
     begins = run is not None and run.columns["first_seq"]
     return of_session if begins and begins.kind == "integer" and int(begins.data) <= seq else []
 
 
-def _remove(connection: sa.Connection, kept: KeptRow) -> None:
+def _remove(connection: Connection, kept: KeptRow) -> None:
     table = schema.metadata.tables[kept.table]
     this = raw.where(connection, raw.key_of(table, kept.columns))
     connection.execute(sa.delete(table).where(this))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.strict_types import RowCheck
 
 Kind: TypeAlias = Literal["null", "integer", "real", "text", "blob"]
@@ -57,7 +58,7 @@ def shown_key(key: Mapping[str, Raw]) -> str:
     return " ".join(value.shown() for value in key.values())
 
 
-def where(connection: sa.Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
+def where(connection: Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
     """The rows with exactly these values."""
     literal = FORMS[connection.dialect.name].literal
     each = (
@@ -68,7 +69,7 @@ def where(connection: sa.Connection, values: Mapping[str, Raw]) -> sa.ColumnElem
 
 
 def read(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     *conditions: sa.ColumnElement[bool] | sa.TextClause,
     after: Mapping[str, Raw] | None = None,
@@ -84,7 +85,7 @@ def read(
 
 
 def read_plain(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     *conditions: sa.TextClause,
     after: Mapping[str, Raw] | None = None,
@@ -100,7 +101,7 @@ def read_plain(
 
 
 def _read_plain_sqlite(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     conditions: Sequence[sa.TextClause],
     after: Mapping[str, Raw] | None,
@@ -139,7 +140,7 @@ def _as_bytes(value: Any) -> Any:
 
 
 def _ordered(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     columns: Sequence[Any],
     conditions: Sequence[sa.ColumnElement[bool] | sa.TextClause],

@@ -12,18 +12,18 @@ import sqlalchemy as sa
 from nanobot.session import entries as log_entries
 from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.journal import log
 from nanobot.store.quarantine import raw
 from nanobot.store.quarantine.raw import Raw, RawRow
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _s, _e = schema.sessions, schema.entries
 
 
 def repair(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     table: sa.Table,
     row: RawRow,
     columns: Collection[str],
@@ -33,26 +33,26 @@ def repair(
     if any(column in key for column in columns):
         return False
     if table is _s:
-        values = _of_session(connection, writer, row)
+        values = _of_session(unit, row)
     elif table is _e:
         values = _of_entry()
     elif table is schema.tainted_files:  # without its row a file would count as trusted
-        values = {"at": writer.clock.now()}
+        values = {"at": unit.now}
     else:
         return False
     changed = {name: values[name] for name in columns}
-    connection.execute(sa.update(table).where(raw.where(connection, key)).values(changed))
+    unit.execute(sa.update(table).where(raw.where(unit, key)).values(changed))
     if table is _e and "payload" in columns:
-        _say_erased(connection, writer, row)
+        _say_erased(unit, row)
     return True
 
 
-def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) -> dict[str, Any]:
+def _of_session(unit: Unit, row: RawRow) -> dict[str, Any]:
     """Default values for a conversation. Its log shows where it ends, its token is one that was
     never used, and it counts as read by several people.
     """
-    now = writer.clock.now()
-    seq, head = _end_of(connection, row["key"])
+    now = unit.now
+    seq, head = _end_of(unit, row["key"])
     return {
         "title": "",
         "model": None,
@@ -72,7 +72,7 @@ def _of_session(connection: sa.Connection, writer: StoreContext, row: RawRow) ->
     }
 
 
-def _end_of(connection: sa.Connection, key: Raw) -> tuple[int, bytes]:
+def _end_of(connection: Connection, key: Raw) -> tuple[int, bytes]:
     """The last number in a log, and its hash. Entries may be unreadable, too: one without a number
     is passed over, and an unreadable hash counts as zeros.
     """
@@ -103,12 +103,12 @@ def _of_entry() -> dict[str, Any]:
     }
 
 
-def _say_erased(connection: sa.Connection, writer: StoreContext, row: RawRow) -> None:
+def _say_erased(unit: Unit, row: RawRow) -> None:
     """The log records that the entry is empty, like one that a person erased. The lost content may
     have come from an untrusted source, so the entry taints.
     """
     key, seq = row["session_key"].data.decode(), int(row["seq"].data)
-    if log.exists(connection, key):
-        lane = log.lane_of(connection, key)
+    if log.exists(unit, key):
+        lane = log.lane_of(unit, key)
         erased = log_entries.ErasedEntry(seq=seq, by=log_entries.QUARANTINE)
-        log.append(connection, writer, lane, "", [erased])
+        log.append(unit, lane, "", [erased])

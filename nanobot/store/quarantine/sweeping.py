@@ -11,12 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.quarantine import keeping, raw
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 
 _PAGE = 200
 """Rows read in one transaction, so that other units get a turn."""
@@ -56,7 +57,9 @@ class Sweeper:
 
     async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
         """The row that a reader failed on."""
-        return await self._database.transact(lambda c: self._named(c, table, key, reason))
+        return await self._database.transact(
+            lambda c: self._named(Unit(c, self._writer), table, key, reason)
+        )
 
     async def working(self) -> int:
         """The rows in use: active and pending ones, and the small tables."""
@@ -91,62 +94,59 @@ class Sweeper:
 
     def _step(
         self, table: sa.Table, where: tuple[sa.TextClause, ...], after: Mapping[str, Raw] | None
-    ) -> Callable[[sa.Connection], tuple[int, Mapping[str, Raw] | None]]:
-        def step(connection: sa.Connection) -> tuple[int, Mapping[str, Raw] | None]:
-            plain = self._plain(connection, table, where, after)
+    ) -> Callable[[Connection], tuple[int, Mapping[str, Raw] | None]]:
+        def step(connection: Connection) -> tuple[int, Mapping[str, Raw] | None]:
+            unit = Unit(connection, self._writer)
+            plain = self._plain(unit, table, where, after)
             if plain is not None:
                 return 0, raw.plain_key(table, plain[-1]) if len(plain) == _PAGE else None
-            rows = raw.read(connection, table, *where, after=after, limit=_PAGE)
-            count = sum(self._judged(connection, table, row) for row in rows)
+            rows = raw.read(unit, table, *where, after=after, limit=_PAGE)
+            count = sum(self._judged(unit, table, row) for row in rows)
             return count, raw.key_of(table, rows[-1]) if len(rows) == _PAGE else None
 
         return step
 
     def _plain(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         table: sa.Table,
         where: tuple[sa.TextClause, ...],
         after: Mapping[str, Raw] | None,
     ) -> Sequence[Sequence[Any]] | None:
         """A page of a table if all its rows are readable; None: read it row by row."""
         check = self._checks.setdefault(table.name, PlainCheck(table))
-        now = self._writer.clock.now()
+        now = unit.now
         try:
-            rows = raw.read_plain(connection, table, *where, after=after, limit=_PAGE)
+            rows = raw.read_plain(unit, table, *where, after=after, limit=_PAGE)
         except (RowUnreadable, DBAPIError):
             return None
         return rows if all(check(row, now) for row in rows) else None
 
-    def _judged(self, connection: sa.Connection, table: sa.Table, row: RawRow) -> bool:
-        found = flaws(table, row, self._writer.clock.now())
-        return bool(found) and self._put_aside(connection, table, row, found)
+    def _judged(self, unit: Unit, table: sa.Table, row: RawRow) -> bool:
+        found = flaws(table, row, unit.now)
+        return bool(found) and self._put_aside(unit, table, row, found)
 
-    def _named(
-        self, connection: sa.Connection, table: sa.Table, key: tuple[object, ...], reason: str
-    ) -> int:
+    def _named(self, unit: Unit, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
         columns = list(table.primary_key)
         conditions: list[sa.ColumnElement[bool]] = [
             column == value for column, value in zip(columns, key, strict=True)
         ]
         count = 0
-        for row in raw.read(connection, table, *conditions):
-            found = flaws(table, row, self._writer.clock.now())
+        for row in raw.read(unit, table, *conditions):
+            found = flaws(table, row, unit.now)
             found = found or [Flaw(_content(table), reason)]
-            count += self._put_aside(connection, table, row, found)
+            count += self._put_aside(unit, table, row, found)
         return count
 
-    def _put_aside(
-        self, connection: sa.Connection, table: sa.Table, row: RawRow, found: Sequence[Flaw]
-    ) -> bool:
+    def _put_aside(self, unit: Unit, table: sa.Table, row: RawRow, found: Sequence[Flaw]) -> bool:
         """Move the row aside; if that fails, leave it, and go on with the others."""
-        connection.exec_driver_sql("SAVEPOINT aside")
+        unit.exec_driver_sql("SAVEPOINT aside")
         moved = False
         with boundary(f"moving an unreadable row of {table.name} aside") as caught:
-            moved = keeping.put_aside(connection, self._writer, table, row, found)
+            moved = keeping.put_aside(unit, table, row, found)
         if caught.error is not None:
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
-        connection.exec_driver_sql("RELEASE SAVEPOINT aside")
+            unit.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
+        unit.exec_driver_sql("RELEASE SAVEPOINT aside")
         return moved
 
 

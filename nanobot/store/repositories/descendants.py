@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 
 _r = schema.runs
 
 
-def below(connection: sa.Connection, session_key: str, sender_id: str | None) -> list[str]:
+def below(connection: Connection, session_key: str, sender_id: str | None) -> list[str]:
     """The live runs that were started in a session, and their descendants, even of runs that have
     ended.
     """

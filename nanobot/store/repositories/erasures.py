@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 
 _x = schema.erasures
@@ -38,12 +39,12 @@ class InPlugin(msgspec.Struct, frozen=True, array_like=True):
 _DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
 
 
-def note(connection: sa.Connection, kind: str, name: str) -> None:
+def note(connection: Connection, kind: str, name: str) -> None:
     """Record that it must be erased, whatever happens from now on."""
     insert_ignore(connection, _x, {"kind": kind, "name": name})
 
 
-def done(connection: sa.Connection, kind: str, names: Sequence[str]) -> int:
+def done(connection: Connection, kind: str, names: Sequence[str]) -> int:
     """Mark these as erased; returns how many were pending."""
     rows = [{"k": kind, "n": name} for name in names]
     return connection.execute(_DONE, rows).rowcount if rows else 0

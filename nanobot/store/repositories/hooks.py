@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from nanobot.messages import Address, OutboundMessage
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Run
+from nanobot.store.database.connection import Connection
 from nanobot.store.repositories.erasures import PLUGIN, InPlugin, done, note
 
 
@@ -26,17 +26,17 @@ class ContainedHooks:
         self._hook = hook
         self._failing = failing
 
-    def ends(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+    def ends(self, connection: Connection, run: Run, ending: Ending) -> None:
         """See EndHook. The run has ended, and its answer must not wait."""
         with self._undone(connection):
             self._hook.ends(connection, run, ending)
 
-    def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
+    def arrives(self, connection: Connection, row: OutboundRow) -> None:
         """See ArrivalHook. The message has arrived, and must not be sent again."""
         with self._undone(connection):
             self._hook.arrives(connection, row)
 
-    def erases(self, connection: sa.Connection, session_key: str) -> None:
+    def erases(self, connection: Connection, session_key: str) -> None:
         """See EraseHook. The conversation is removed; what the plugin keeps of it is recorded as
         not erased yet."""
         erased = False
@@ -49,18 +49,18 @@ class ContainedHooks:
         else:
             note(connection, PLUGIN, place)
 
-    def erases_again(self, connection: sa.Connection, session_key: str) -> None:
+    def erases_again(self, connection: Connection, session_key: str) -> None:
         """After it failed, maybe when nothing else of the conversation is left. Raises what the
         plugin raises."""
         self._hook.erases(connection, session_key)
 
-    def posted(self, connection: sa.Connection, message: OutboundMessage) -> None:
+    def posted(self, connection: Connection, message: OutboundMessage) -> None:
         """See NotificationLimiter. The message is sent without a limit."""
         with self._undone(connection):
             self._hook.posted(connection, message)
 
     def release(
-        self, connection: sa.Connection, after: Address | None
+        self, connection: Connection, after: Address | None
     ) -> tuple[list[Address], Address | None]:
         """See NotificationLimiter. What is held back stays so."""
         owes: list[Address] = []
@@ -71,7 +71,7 @@ class ContainedHooks:
         return owes, position
 
     @contextmanager
-    def _undone(self, connection: sa.Connection) -> Iterator[None]:
+    def _undone(self, connection: Connection) -> Iterator[None]:
         connection.exec_driver_sql("SAVEPOINT hook")
         done = False
         with self._failing():

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import runs
 
 _r = schema.runs
@@ -32,13 +33,13 @@ COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
 """The fields of Counts: the rows of a table for which that holds."""
 
 
-def counted(connection: sa.Connection, name: str) -> int:
+def counted(connection: Connection, name: str) -> int:
     """One of the fields of Counts."""
     table, where = COUNTED[name]
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
-def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
+def chats(connection: Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
     """The chats from which some runs of a channel were requested, the latest first, before a given
     run ("": from the latest), and the last run read, None at the end.
     """
@@ -49,7 +50,7 @@ def chats(connection: sa.Connection, channel: str, before: str) -> tuple[list[Ad
     return addresses, rows[-1].id if len(rows) == _CHATS_AT_ONCE else None
 
 
-def arrived(connection: sa.Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
+def arrived(connection: Connection, channel: str, message_ids: tuple[str, ...]) -> list[str]:
     """Those of these ids of a platform that are parts of a recently sent message of ours."""
     latest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
     query = (

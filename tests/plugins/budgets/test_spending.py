@@ -24,6 +24,7 @@ from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal import runs
 from nanobot.store.journal.journal import SqlJournal
+from nanobot.store.unit import Unit
 from tests.store.home import Home, leases_of, on_postgres
 from tests.store.making import (
     ANN,
@@ -631,7 +632,7 @@ async def test_two_chats_that_are_answered_at_once_do_not_wait_for_each_other(ho
 
     def first(connection: sa.Connection) -> None:
         runs.finish(
-            connection, journal.writer, held_up.lane, held_up.run, replied(held_up, answer())
+            Unit(connection, journal.writer), held_up.lane, held_up.run, replied(held_up, answer())
         )
         written.set()
         assert go_on.wait(10)
@@ -658,7 +659,9 @@ async def test_calls_are_checked_side_by_side_only_far_from_a_limit(
     checked, go_on = threading.Event(), threading.Event()
 
     def first(connection: sa.Connection) -> None:
-        runs.start_model(connection, journal.writer, held_up.lane, held_up.run, [priced()], None)
+        runs.start_model(
+            Unit(connection, journal.writer), held_up.lane, held_up.run, [priced()], None
+        )
         checked.set()
         assert go_on.wait(10)
 

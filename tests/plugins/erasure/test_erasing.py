@@ -17,7 +17,7 @@ from nanobot.plugins.maintenance.store import maintenance
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import ReplyEntry, UndeliveredEntry, UserEntry
 from nanobot.store.database import schema
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.workspace.blobs import Blobs
 from tests.sampling import few
 from tests.store.home import Home
@@ -397,7 +397,7 @@ async def test_a_deletion_that_a_crash_interrupts_is_finished_at_the_next_start(
     await plant(new_home, blobs, word)
     context = StoreContext(new_home.clock, new_home.ids, "us")
     with context.held.taking() as hold:
-        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+        await new_home.do(lambda c: session_removal.begin_session(Unit(c, context), hold, KEY))
     await new_home.reopen()
     assert word.left(tmp_path)
     await new_home.eraser(blobs).finish()
@@ -410,7 +410,7 @@ async def test_what_is_said_while_a_session_is_deleted_begins_it_anew(new_home: 
     await answered(journal, await begun(journal, "r1"), "hi")
     context = StoreContext(new_home.clock, new_home.ids, "us")
     with context.held.taking() as hold:
-        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+        await new_home.do(lambda c: session_removal.begin_session(Unit(c, context), hold, KEY))
     await admit(journal, said("meanwhile"))
     await new_home.eraser().finish()
     claimed = await claim(journal, "r2")
@@ -424,7 +424,7 @@ async def test_a_run_that_began_since_its_removal_stopped_ends_before_its_conver
     await answered(journal, await begun(journal, "r1"), "hi")
     context = StoreContext(new_home.clock, new_home.ids, "us")
     with context.held.taking() as hold:
-        await new_home.do(lambda c: session_removal.begin_session(c, context, hold, KEY))
+        await new_home.do(lambda c: session_removal.begin_session(Unit(c, context), hold, KEY))
         hold.release()
     later = new_home.journal("them")
     await admit(later, said("meanwhile"))

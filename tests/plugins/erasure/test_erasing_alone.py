@@ -16,6 +16,7 @@ from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.store.database import schema
 from nanobot.store.repositories import erasures
+from nanobot.store.unit import Unit
 from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
 from tests.plugins.erasure.test_retention import DAY, grown, keeper, lines
@@ -164,17 +165,17 @@ async def test_what_arrives_during_a_removal_goes_with_the_next_one(home: Home) 
     await answered(journal, await begun(journal), "done")
     writer = eraser.writer
     with writer.held.taking() as hold:
-        await home.do(lambda c: session_removal.begin_session(c, writer, hold, KEY))
-        lane = await home.do(lambda c: session_removal.resume_session(c, writer, hold, KEY))
+        await home.do(lambda c: session_removal.begin_session(Unit(c, writer), hold, KEY))
+        lane = await home.do(lambda c: session_removal.resume_session(Unit(c, writer), hold, KEY))
         place: session_removal.Place | None = session_removal.Place()
         while place is not None:
             remove = partial(session_removal.session_slice, key=KEY, place=place)
             place = await home.do(remove)
         await admit(journal, said("a later secret", key="later"))
         with writer.held.taking() as other:
-            await home.do(lambda c: session_removal.begin_session(c, writer, other, KEY))
+            await home.do(lambda c: session_removal.begin_session(Unit(c, writer), other, KEY))
         assert lane is not None
-        assert not await home.do(lambda c: session_removal.end_session(c, writer, lane))
+        assert not await home.do(lambda c: session_removal.end_session(Unit(c, writer), lane))
     await eraser.finish()
     assert await home.column("SELECT key FROM sessions") == []
     bodies = await home.column("SELECT body FROM inbound")

@@ -25,6 +25,7 @@ from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
 from nanobot.store.repositories import erasures
+from nanobot.store.unit import Unit
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider
 from tests.server.housing import house
@@ -169,7 +170,7 @@ async def test_a_removal_that_a_crash_interrupted_waits_for_the_plugin(tmp_path:
         store = parts.operations.of(Store)
         with store.writer.held.taking() as hold:
             await store.database.transact(
-                lambda c: session_removal.begin_session(c, store.writer, hold, KEY)
+                lambda c: session_removal.begin_session(Unit(c, store.writer), hold, KEY)
             )
             hold.release()
     async with life(home, OFF) as parts:
@@ -190,7 +191,7 @@ async def test_doctor_names_what_is_not_erased_while_nothing_erases_it(tmp_path:
         store = parts.operations.of(Store)
         with store.writer.held.taking() as hold:
             await store.database.transact(
-                lambda c: session_removal.begin_session(c, store.writer, hold, KEY)
+                lambda c: session_removal.begin_session(Unit(c, store.writer), hold, KEY)
             )
             names = {erasures.PLUGIN: f'["mine","{KEY}"]', erasures.BLOB: "no digest"}
             for kind, name in names.items():

@@ -18,7 +18,7 @@ from nanobot.session.entries import Body, ModelCallEntry, ReplyEntry, ToolResult
 from nanobot.session.runs import Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from tests.agent.tooling import Recorder
 from tests.plugins.fork.test_fork_lives import KEY, forking, tools_of, two_rounds
@@ -56,7 +56,7 @@ def fill(bot: FakeGateway, home: MemoryHome, rounds: int) -> None:
     writer = bot.process.writer
 
     def begin(connection: sa.Connection) -> None:
-        log.ensure_session(connection, writer, KEY, "long")
+        log.ensure_session(Unit(connection, writer), KEY, "long")
         run = Run(
             id="long",
             session_key=KEY,
@@ -81,7 +81,7 @@ def fill(bot: FakeGateway, home: MemoryHome, rounds: int) -> None:
 
 
 def add(writer: StoreContext, some: Sequence[Body], connection: sa.Connection) -> None:
-    log.append(connection, writer, log.lane_of(connection, KEY), "long", some)
+    log.append(Unit(connection, writer), log.lane_of(connection, KEY), "long", some)
 
 
 @pytest.mark.timeout(900)

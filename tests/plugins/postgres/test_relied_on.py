@@ -7,8 +7,8 @@ import pytest
 from nanobot.errors import Fenced, OverBudget
 from nanobot.plugins.common.store import chain
 from nanobot.session.entries import ReplyEntry
+from nanobot.store.held_lanes import Head
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.unit import Head
 from tests.plugins.budgets.test_spending import answer, asking_for_a_tool, limits, priced, replied
 from tests.store.home import Home, on_postgres
 from tests.store.making import CHAT, KEY, begun, call, claim, told

@@ -15,6 +15,7 @@ from nanobot.plugins.proof.store.log_rows import LogPages
 from nanobot.plugins.proof.verifying import Proof, Verifier
 from nanobot.session.entries import Body, PostEntry, ReplyEntry, ToolResultEntry
 from nanobot.store.journal import log
+from nanobot.store.unit import Unit
 from nanobot.testing.gateway import MemoryHome, Process
 
 KEY = "telegram:1001"
@@ -40,13 +41,13 @@ class Log:
         self.home = MemoryHome()
         self.process = Process(self.home)
         self.pages = LogPages(self.process, self.process.writer)
-        self.home.do(lambda c: log.ensure_session(c, self.process.writer, key, "hello"))
+        self.home.do(lambda c: log.ensure_session(Unit(c, self.process.writer), key, "hello"))
         self.add(bodies)
 
     def add(self, bodies: Sequence[Body]) -> None:
         def append(connection: sa.Connection) -> None:
             lane = log.lane_of(connection, self.key)
-            log.append(connection, self.process.writer, lane, "run1", bodies)
+            log.append(Unit(connection, self.process.writer), lane, "run1", bodies)
 
         self.home.do(append)
 

@@ -16,7 +16,7 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
 
@@ -32,14 +32,16 @@ class Guarded:
         self.guard = Guard(home.database, self.writer)
         self.journal = home.journal(database=self.guard)
         self.told: list[Address] = []
-        self.guard.care = Telling(self.writer)
+        self.guard.care = Telling()
         self.guard.owed.append(self.told.append)
 
     async def listed(self) -> list[Quarantined]:
         return await self.home.do(rows.listed)
 
     async def restore(self, identity: int, **values: str) -> Quarantined:
-        return await self.guard.transact(lambda c: rows.restore(c, self.writer, identity, values))
+        return await self.guard.transact(
+            lambda c: rows.restore(Unit(c, self.writer), identity, values)
+        )
 
 
 def by_owner(session_key: str) -> Admission:

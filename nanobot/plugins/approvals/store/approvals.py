@@ -11,6 +11,7 @@ from nanobot.plugins.common.approvals import RuleView
 from nanobot.session.approvals import OPEN, Approval
 from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal.waiting import as_approval
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
@@ -24,7 +25,7 @@ _ROW = sa.select(_a.c.id, _a.c.state, _a.c.body)
 
 
 def listing(
-    connection: sa.Connection, session: str, state: str, limit: int, before: int | None
+    connection: Connection, session: str, state: str, limit: int, before: int | None
 ) -> tuple[list[Approval], int | None]:
     """A page of approvals, the newest first, before the given one (None: from the newest), and the
     last of them, None at the end.
@@ -43,13 +44,13 @@ def listing(
     return found, found[-1].id if len(found) == most else None
 
 
-def one(connection: sa.Connection, number: int) -> Approval | None:
+def one(connection: Connection, number: int) -> Approval | None:
     """One of them."""
     row = connection.execute(_ROW.where(_a.c.id == number)).first()
     return None if row is None else as_approval(row)
 
 
-def seen(connection: sa.Connection, number: int, person: str) -> None:
+def seen(connection: Connection, number: int, person: str) -> None:
     """The whole of a pending call was displayed to a person."""
     approval = one(connection, number)
     if approval is None or approval.state not in OPEN or person in approval.seen:
@@ -60,7 +61,7 @@ def seen(connection: sa.Connection, number: int, person: str) -> None:
 
 
 def asked_by(
-    connection: sa.Connection, chat: Address, message_id: str, before: int | None
+    connection: Connection, chat: Address, message_id: str, before: int | None
 ) -> tuple[Approval | None, int | None]:
     """The open approval that a message refers to, on a page before the given one (None: from the
     newest), and the last approval of that page, None at the end.
@@ -77,7 +78,7 @@ def asked_by(
     return asking.get(key or ""), following
 
 
-def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView], int | None]:
+def rules(connection: Connection, before: int | None) -> tuple[list[RuleView], int | None]:
     """A page of rules, the newest first, before the given one (None: from the newest), and the last
     of them, None at the end.
     """
@@ -89,7 +90,7 @@ def rules(connection: sa.Connection, before: int | None) -> tuple[list[RuleView]
     return found, found[-1].id if len(found) == _RULES else None
 
 
-def forget(connection: sa.Connection, number: int) -> bool:
+def forget(connection: Connection, number: int) -> bool:
     """Revoke such a permission. False: there is none with that number."""
     return connection.execute(sa.delete(_u).where(_u.c.id == number)).rowcount == 1
 

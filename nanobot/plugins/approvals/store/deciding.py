@@ -16,74 +16,70 @@ from nanobot.session.keys import APPROVALS
 from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, log, outbox, runs, waiting
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _a = schema.approvals
 _UNLABELLED = {False: "om2", True: "omgpftx2:*"}
 """The scope of a rule, by `tainted`, if its question is from before labels. Same as in r0012."""
 
 
-def answer(
-    connection: sa.Connection, writer: StoreContext, identity: int, answer: ApprovalAnswer
-) -> AnswerOutcome | None:
+def answer(unit: Unit, identity: int, answer: ApprovalAnswer) -> AnswerOutcome | None:
     """See nanobot.plugins.approvals.port.Approvals."""
-    key = connection.scalar(sa.select(_a.c.session_key).where(_a.c.id == identity))
+    key = unit.scalar(sa.select(_a.c.session_key).where(_a.c.id == identity))
     if key is None:
         return None
-    lane = log.lane_of(connection, key)
-    approval = waiting.load(connection, _a.c.id == identity)
+    lane = log.lane_of(unit, key)
+    approval = waiting.load(unit, _a.c.id == identity)
     if approval is None or approval.state not in OPEN:
         return None if approval is None else AnswerOutcome(approval, fresh=False)
-    live, now = runs.live(connection, key), writer.clock.now()
+    live, now = runs.live(unit, key), unit.now
     if approval.expires_at <= now:  # a parked run finds that out itself
         if approval.state == "detached":
-            approval = close(connection, writer, approval, "expired", "")
+            approval = close(unit, approval, "expired", "")
         return AnswerOutcome(msgspec.structs.replace(approval, state="expired"), fresh=False)
-    done = close(connection, writer, approval, answer.state, answer.by, answer.text)
+    done = close(unit, approval, answer.state, answer.by, answer.text)
     if answer.always:
-        _allow_for_good(connection, done, now)
+        _allow_for_good(unit, done, now)
     if approval.state == "waiting" and live is not None:
-        resume(connection, writer, lane, live, done)
+        resume(unit, lane, live, done)
     elif answer.state == "denied":
         note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
-        log.append(connection, writer, lane, done.run_id, [note])
+        log.append(unit, lane, done.run_id, [note])
     else:
-        inbox.insert(connection, writer, _follow_up(done, now), waits=True, held=0.0)
+        inbox.insert(unit, _follow_up(done, now), waits=True, held=0.0)
     return AnswerOutcome(done, fresh=True)
 
 
 def close(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     approval: Approval,
     state: State,
     by: str,
     text: str = "",
 ) -> Approval:
     """Record the decision, and show it in the chats that were asked."""
-    now = writer.clock.now()
+    now = unit.now
     done = msgspec.structs.replace(
         approval, state=state, decided_at=now, decided_by=by, answer=text
     )
     values = {"state": state, "body": msgspec.json.encode(done)}
-    connection.execute(sa.update(_a).where(_a.c.id == approval.id).values(values))
+    unit.execute(sa.update(_a).where(_a.c.id == approval.id).values(values))
     if state not in OPEN:
         notices = [message(done, address) for address in approval.asked_in]
-        outbox.owe(connection, writer, approval.session_key, approval.run_id, notices)
+        outbox.owe(unit, approval.session_key, approval.run_id, notices)
     return done
 
 
-def resume(
-    connection: sa.Connection, writer: StoreContext, lane: Lane, run: Run, done: Approval
-) -> None:
+def resume(unit: Unit, lane: Lane, run: Run, done: Approval) -> None:
     """Continue a parked run with the decision."""
-    waiting.resume(connection, writer, lane, run, done, result(done))
+    waiting.resume(unit, lane, run, done, result(done))
     if done.state == "detached":
-        outbox.owe(connection, writer, done.session_key, run.id, [still_waits(done)])
+        outbox.owe(unit, done.session_key, run.id, [still_waits(done)])
 
 
-def _allow_for_good(connection: sa.Connection, done: Approval, now: float) -> None:
+def _allow_for_good(connection: Connection, done: Approval, now: float) -> None:
     asked = labels.read(done.label or _UNLABELLED[done.tainted])
     row = {
         "session_key": done.session_key,

@@ -23,8 +23,9 @@ from nanobot.session.entries import ObjectionEntry, ReplyEntry
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs, waiting
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.visible import blank
 
 _a = schema.approvals
@@ -35,20 +36,15 @@ _u = schema.approval_rules
 class SqlWaits:
     """See nanobot.store.unit.HumanWaits."""
 
-    def __init__(self, context: StoreContext) -> None:
-        self._writer = context
-
-    def park(
-        self, connection: sa.Connection, lane: Lane, run: Run, approval: Approval
-    ) -> ParkResult:
+    def park(self, unit: Unit, lane: Lane, run: Run, approval: Approval) -> ParkResult:
         ruled = not approval.question and not approval.unaccepted
-        rule = _allowed_for_good(connection, approval) if ruled else None
-        reached = _reached(connection, self._writer, approval) if rule is None else ()
+        rule = _allowed_for_good(unit, approval) if ruled else None
+        reached = _reached(unit, approval) if rule is None else ()
         if rule is not None:
             bodies = waiting.entries_of(
                 msgspec.structs.replace(approval, decided_by=f"rule {rule}")
             )
-            return AllowedForGood(log.append(connection, self._writer, lane, run.id, bodies))
+            return AllowedForGood(log.append(unit, lane, run.id, bodies))
         if not reached:
             return NobodyReached()
         approval = msgspec.structs.replace(
@@ -60,53 +56,49 @@ class SqlWaits:
             "state": approval.state,
             "body": msgspec.json.encode(approval),
         }
-        identity = connection.scalar(sa.insert(_a).returning(_a.c.id), row)
+        identity = unit.scalar(sa.insert(_a).returning(_a.c.id), row)
         approval = msgspec.structs.replace(approval, id=identity)
-        entries = log.append(
-            connection, self._writer, lane, run.id, waiting.entries_of(approval)[:1]
-        )
-        runs.transition(connection, run, RunState.AWAITING_HUMAN, progress=True)
-        runs.attempted(connection, run, -1)  # its next claim is no unclean end
-        lanes.free(connection, lane)
-        aside = _set_aside(connection, self._writer, run, identity)
+        entries = log.append(unit, lane, run.id, waiting.entries_of(approval)[:1])
+        runs.transition(unit, run, RunState.AWAITING_HUMAN, progress=True)
+        runs.attempted(unit, run, -1)  # its next claim is no unclean end
+        lanes.free(unit, lane)
+        aside = _set_aside(unit, run, identity)
         asking = [message(approval, to) for to in approval.asked_in]
-        outbox.owe(connection, self._writer, approval.session_key, run.id, asking)
-        more = inbox.any_waiting(connection, approval.session_key)
+        outbox.owe(unit, approval.session_key, run.id, asking)
+        more = inbox.any_waiting(unit, approval.session_key)
         owes = {*reached, run.address} if aside else reached
         return Parked(entries=entries, owes=tuple(owes), more=more)
 
-    def waits(self, connection: sa.Connection, run: Run) -> float:
+    def waits(self, unit: Unit, run: Run) -> float:
         """Seconds that a parked run still waits if no answer comes."""
-        news = self._news(connection, run)
+        news = self._news(unit, run)
         if news is None:  # a row was removed from outside; an order to stop ends the run
             return 60.0
         if news[1] != "waiting":
             return 0.0
-        held = inbox.hold(self._writer, inbox.one_turn(inbox.pending(connection, run.session_key)))
-        left = news[0].expires_at - self._writer.clock.now()
+        held = inbox.hold(inbox.one_turn(inbox.pending(unit, run.session_key)), unit.now)
+        left = news[0].expires_at - unit.now
         return min(left, held) if held else left
 
-    def go_on(self, connection: sa.Connection, lane: Lane, run: Run) -> None:
+    def go_on(self, unit: Unit, lane: Lane, run: Run) -> None:
         """Resume a parked run, and log the answer that ended its wait."""
-        news = self._news(connection, run)
+        news = self._news(unit, run)
         if news is None:
             return
         approval, state, pending = news
         if pending is not None:
-            inbox.take(connection, run.id, [pending])
+            inbox.take(unit, run.id, [pending])
         text = "" if pending is None else pending.message.text
         by = run.sender_id if pending is not None else ""
-        done = close(connection, self._writer, approval, state, by, text)
-        resume(connection, self._writer, lane, run, done)
+        done = close(unit, approval, state, by, text)
+        resume(unit, lane, run, done)
 
-    def _news(
-        self, connection: sa.Connection, run: Run
-    ) -> tuple[Approval, State, inbox.Pending | None] | None:
+    def _news(self, unit: Unit, run: Run) -> tuple[Approval, State, inbox.Pending | None] | None:
         """The approval of a parked run, its current state, and the message that decided it."""
-        approval = waiting.waited_for(connection, run)
+        approval = waiting.waited_for(unit, run)
         if approval is None:
             return None
-        messages = inbox.pending(connection, run.session_key)
+        messages = inbox.pending(unit, run.session_key)
         for pending in messages:
             answer = pending.message
             if pending.at < approval.asked_at:  # it was sent before the question
@@ -117,22 +109,22 @@ class SqlWaits:
                 if pending.alone:
                     return approval, "detached", None
                 return approval, "answered", pending
-        if approval.expires_at <= self._writer.clock.now():
+        if approval.expires_at <= unit.now:
             return approval, "expired", None
         turn = inbox.one_turn(messages)
-        detached = turn and not approval.direct and not inbox.hold(self._writer, turn)
+        detached = turn and not approval.direct and not inbox.hold(turn, unit.now)
         return approval, "detached" if detached else "waiting", None
 
 
-def _set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number: int) -> bool:
+def _set_aside(unit: Unit, run: Run, number: int) -> bool:
     """The run waits for a person (approval `number`): the text shown so far becomes a separate
     message, so that the answer follows the question, where people look. False: nothing is shown."""
-    row = outbox.find(connection, run.reply_key)
+    row = outbox.find(unit, run.reply_key)
     if row is None or row.state != "preview" or row.standing is None:
         return False
     key = keys.answer(run.id, number)
-    connection.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
-    entries = log.read(connection, run.session_key, run.first_seq)
+    unit.execute(sa.update(_o).where(_o.c.id == row.id).values(key=key))
+    entries = log.read(unit, run.session_key, run.first_seq)
     own = [entry.body for entry in entries if entry.run_id == run.id]
     held = {body.call for body in own if isinstance(body, ObjectionEntry)}
     replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
@@ -140,11 +132,11 @@ def _set_aside(connection: sa.Connection, writer: StoreContext, run: Run, number
     # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
     text = texts[-1] if texts else f"{row.message.text}\n\n{previews.STOPPED_LINE}"
     message = msgspec.structs.replace(row.message, text=text, key=key)
-    outbox.owe(connection, writer, run.session_key, run.id, [message])
+    outbox.owe(unit, run.session_key, run.id, [message])
     return True
 
 
-def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | None:
+def _allowed_for_good(connection: Connection, approval: Approval) -> int | None:
     """The rule that allows such a call. A rule holds for the kinds of speakers, and up to the
     privacy, that the conversation had when the rule was made."""
     query = sa.select(_u.c.id, _u.c.label).where(
@@ -158,12 +150,12 @@ def _allowed_for_good(connection: sa.Connection, approval: Approval) -> int | No
     return next((row.id for row in rows if labels.read(row.label).serves(now)), None)
 
 
-def _reached(connection: sa.Connection, writer: StoreContext, approval: Approval) -> list[Address]:
+def _reached(unit: Unit, approval: Approval) -> list[Address]:
     """The chats to ask: the one of the call, if a person there may answer or is told who may; and
     private chats with people who may."""
     if approval.here:
         return [approval.address]
-    others = chats_of_approvers(connection, writer, approval.approvers)
+    others = chats_of_approvers(unit, approval.approvers)
     if approval.address in others:
         return [approval.address]
     return [approval.address, *others] if others else []

@@ -17,13 +17,14 @@ from nanobot.plugins.budgets.limits import Account, BudgetLimit, Level, Measure
 from nanobot.plugins.budgets.store.turns import together
 from nanobot.plugins.budgets.store.usage import everything
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared, Stale
 
 _c = schema.model_call_costs
 
 
 def check_far(
-    connection: sa.Connection,
+    connection: Connection,
     mine: Mapping[str, Any],
     who: Account,
     bounds: Mapping[BudgetLimit, float],

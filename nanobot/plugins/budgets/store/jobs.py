@@ -9,6 +9,7 @@ from nanobot.plugins.common.store.run_roots import RootRun
 from nanobot.session.entries import UserEntry
 from nanobot.session.keys import JOBS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
 from nanobot.text import pattern
@@ -29,7 +30,7 @@ _KEY = Prepared(sa.select(_i.c.dedupe_key).where(_i.c.id == sa.bindparam("i")))
 _NAME = Prepared(sa.select(_j.c.name).where(_j.c.id == sa.bindparam("i")))
 
 
-def job_of(connection: sa.Connection, root: RootRun) -> tuple[str, str]:
+def job_of(connection: Connection, root: RootRun) -> tuple[str, str]:
     """The id of the job that started a run, and its name for people; empty if none did, or if the
     message that the job sent was erased.
     """
@@ -43,11 +44,11 @@ def job_of(connection: sa.Connection, root: RootRun) -> tuple[str, str]:
     return (job, _name(connection, job)) if _JOB.fullmatch(job) else ("", "")
 
 
-def job_name(connection: sa.Connection, account: str) -> str:
+def job_name(connection: Connection, account: str) -> str:
     """The display name of an account's job; empty if the account belongs to no job."""
     match = _ACCOUNT.fullmatch(account)
     return "" if match is None else _name(connection, match[1])
 
 
-def _name(connection: sa.Connection, job: str) -> str:
+def _name(connection: Connection, job: str) -> str:
     return _NAME.scalar(connection, i=int(job)) or ""

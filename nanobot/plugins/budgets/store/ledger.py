@@ -34,6 +34,7 @@ from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
@@ -65,7 +66,7 @@ class SqlCallLedger:
         self._far: dict[str, None] = {}
         self._doubted: set[str] = set()
 
-    def reserve(self, connection: sa.Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
+    def reserve(self, connection: Connection, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """Check the limits and reserve, atomically: see BudgetTurns.
 
         An open call of the session was lost in a crash, and counts as reserved. An open call made
@@ -82,7 +83,7 @@ class SqlCallLedger:
         return call
 
     def _at_once(
-        self, connection: sa.Connection, run: Run, call: ModelCallEntry, estimate: CallEstimate
+        self, connection: Connection, run: Run, call: ModelCallEntry, estimate: CallEstimate
     ) -> dict[str, Any] | None:
         """The row of a call that is far from every limit, as the server checks in this transaction
         (see `check_far`). None: look.
@@ -107,7 +108,7 @@ class SqlCallLedger:
         return mine
 
     def aside(
-        self, connection: sa.Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
+        self, connection: Connection, lane: Lane | None, run: Run, call: AuxiliaryCall
     ) -> Reservation:
         if lane is not None:
             log.fence(connection, lane)
@@ -117,9 +118,7 @@ class SqlCallLedger:
         mine = self._fitting(connection, run, 0, call.profile, estimate, apart=apart)
         return settlement.AuxiliaryReservation(int(_RESERVE_ASIDE.scalar(connection, mine)), mine)
 
-    def retry(
-        self, connection: sa.Connection, lane: Lane | None, run: Run, discarded: Usage
-    ) -> None:
+    def retry(self, connection: Connection, lane: Lane | None, run: Run, discarded: Usage) -> None:
         """Settle the failed request in a separate row; the reservation remains for the next
         request. Raises OverBudget.
         """
@@ -145,7 +144,7 @@ class SqlCallLedger:
         _RESERVE.execute(connection, values)
         settlement.count(connection, SimpleNamespace(**values), failed, cost)
 
-    def _check(self, connection: sa.Connection, row: Any, more: UsageSum) -> None:
+    def _check(self, connection: Connection, row: Any, more: UsageSum) -> None:
         """Raises OverBudget if a limit has no room for the rest of a call."""
         budgets = self.budgets
         who = msgspec.structs.replace(
@@ -164,7 +163,7 @@ class SqlCallLedger:
 
     def _used(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         day: str,
         who: Account,
         limits: Sequence[BudgetLimit],
@@ -178,13 +177,13 @@ class SqlCallLedger:
             used["run"] = UsageSum(cost=_OF_ROOT.scalar(connection, i=root) or 0.0)
         return used
 
-    def settle(self, connection: sa.Connection, run: Run, bodies: Sequence[Body]) -> None:
+    def settle(self, connection: Connection, run: Run, bodies: Sequence[Body]) -> None:
         if any(isinstance(body, ENDING) for body in bodies):  # not of a tool call
             settlement.settle_all(connection, self.open_calls(connection, run), bodies, None)
 
     def _fitting(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         run: Run,
         number: int,
         profile: ModelProfile,
@@ -261,14 +260,14 @@ class SqlCallLedger:
             if len(self._far) > _MOST_NOTED:
                 del self._far[next(iter(self._far))]
 
-    def fold(self, connection: sa.Connection) -> None:
+    def fold(self, connection: Connection) -> None:
         totals.fold(connection)
 
-    def open_calls(self, connection: sa.Connection, run: Run) -> PreparedResult:
+    def open_calls(self, connection: Connection, run: Run) -> PreparedResult:
         return _OPEN.execute(connection, k=run.session_key, i=run.id)
 
     def close(
-        self, connection: sa.Connection, run: Run, ending: Ending, calls: PreparedResult | None
+        self, connection: Connection, run: Run, ending: Ending, calls: PreparedResult | None
     ) -> Ending:
         """Settle all open calls of the run, and add a warning to its answer if limits are near."""
         calls = calls or self.open_calls(connection, run)
@@ -288,7 +287,7 @@ class SqlCallLedger:
         )
         return msgspec.structs.replace(ending, outbound=outbound)
 
-    def _warnings(self, connection: sa.Connection, row: Any) -> list[str]:
+    def _warnings(self, connection: Connection, row: Any) -> list[str]:
         """Every limit that is near, once per day and chat."""
         budgets = self.budgets
         who = msgspec.structs.replace(
@@ -308,7 +307,7 @@ class SqlCallLedger:
 
 
 def _standing(
-    connection: sa.Connection, day: str, who: Account, limits: Sequence[BudgetLimit]
+    connection: Connection, day: str, who: Account, limits: Sequence[BudgetLimit]
 ) -> dict[Level, UsageSum]:
     return standing_at(connection, day, who, {limit.level for limit in limits})
 
@@ -321,7 +320,7 @@ def _after(run: Run) -> str:
     return f"{_AFTER}{run.id}"
 
 
-def _first_time(connection: sa.Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
+def _first_time(connection: Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
     table = schema.budget_warnings
     row = {"day": day, "chat": chat, "of": limit.key}
     return insert_ignore(connection, table, row, table.c.day) is not None

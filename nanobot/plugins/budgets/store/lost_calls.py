@@ -10,6 +10,7 @@ from nanobot.errors import OverBudget
 from nanobot.plugins.budgets.limits import shown
 from nanobot.plugins.budgets.reservations import CallOutcome
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 
 MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)
 """A call that was lost in a crash and is repeated: the lost one counts only as a request."""
@@ -22,7 +23,7 @@ _LOST = sa.select(
 ).where(_c.c.day == sa.bindparam("d"), _c.c.state == "lost")
 
 
-def with_lost(connection: sa.Connection, refused: OverBudget, day: str) -> OverBudget:
+def with_lost(connection: Connection, refused: OverBudget, day: str) -> OverBudget:
     """The refusal, with the part of the day's usage that is counted for calls lost in crashes."""
     calls, tokens, cost = connection.execute(_LOST, {"d": day}).one()
     if not calls:

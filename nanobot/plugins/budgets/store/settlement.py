@@ -18,6 +18,7 @@ from nanobot.session.runs import Run
 from nanobot.session.store_write import StoreWrite
 from nanobot.session.usage import dollars
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 
@@ -38,7 +39,7 @@ _SETTLE = Prepared(
 
 
 def settle_all(
-    connection: sa.Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
+    connection: Connection, calls: PreparedResult, bodies: Sequence[Body], ended: str | None
 ) -> Any:
     """Settle the ended calls; if the last call has no known usage, at its reservation."""
     last = None
@@ -51,7 +52,7 @@ def settle_all(
 
 
 def settle_left(
-    connection: sa.Connection, left: PreparedResult, run: Run, number: int, root: str
+    connection: Connection, left: PreparedResult, run: Run, number: int, root: str
 ) -> bool:
     """Settle the open calls that earlier runs, or this one before a crash, left."""
     rows = left.all()
@@ -91,7 +92,7 @@ def columns_of(price: Price | None) -> dict[str, float | None]:
     }
 
 
-def settle(connection: sa.Connection, row: Any, done: CallOutcome) -> None:
+def settle(connection: Connection, row: Any, done: CallOutcome) -> None:
     """Replace a call's reservation by what it used, in its row and in all totals."""
     cost = cost_of(row, done)
     amounts = {
@@ -113,7 +114,7 @@ def cost_of(row: Any, done: CallOutcome) -> float:
     return 0.0 if price is None else dollars(price.of(used))
 
 
-def count(connection: sa.Connection, row: Any, done: CallOutcome, cost: float) -> None:
+def count(connection: Connection, row: Any, done: CallOutcome, cost: float) -> None:
     """Add a call to the totals; for a call that was counted as lost, only the difference."""
     before = row if row.state in _GONE else _NOTHING_YET
     counted = [
@@ -164,7 +165,7 @@ class _Settling:
         self._row = row
         self._usage = usage
 
-    def write(self, connection: sa.Connection) -> None:
+    def write(self, connection: Connection) -> None:
         """Idempotent: does nothing if the end of the run has settled it. The usage is counted even
         if the conversation has been deleted.
         """

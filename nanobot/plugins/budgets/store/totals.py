@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared, Values
 
 _t = schema.usage_totals
@@ -43,13 +44,13 @@ _FOLD = sa.text(
 )
 
 
-def add(connection: sa.Connection, changes: Sequence[Values]) -> None:
+def add(connection: Connection, changes: Sequence[Values]) -> None:
     """Count these amounts, each with its day, level and name."""
     statement = _ADD if connection.dialect.name == "sqlite" else _APPEND
     statement.many(connection, changes)
 
 
-def fold(connection: sa.Connection) -> None:
+def fold(connection: Connection) -> None:
     """Fold the counted amounts into the totals, unless another process is doing so."""
     if connection.dialect.name != "sqlite" and connection.scalar(_ALONE):
         connection.execute(_FOLD, {"n": _FOLDED_AT_ONCE})

@@ -17,6 +17,7 @@ from nanobot.plugins.budgets.limits import BudgetLimit, Level
 from nanobot.plugins.budgets.reservations import UsageSum
 from nanobot.plugins.common.store.server_locks import LOCK
 from nanobot.ports import Clock
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 
@@ -27,7 +28,7 @@ _NOTHING = UsageSum()
 _TOGETHER = Prepared(sa.text(f"SELECT pg_advisory_xact_lock_shared({LOCK})"))
 
 
-def together(connection: sa.Connection) -> None:
+def together(connection: Connection) -> None:
     """Wait until no transaction checks a budget alone, and make later ones that do wait for this
     transaction."""
     if connection.dialect.name == "postgresql":
@@ -46,7 +47,7 @@ class BudgetTurns:
 
     def used(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         limits: Sequence[BudgetLimit],
         more: UsageSum,
         read: Callable[[], dict[Level, UsageSum]],
@@ -84,7 +85,7 @@ class BudgetTurns:
         bounds = [min(limit.amount / 2, warned(limit)) for limit in limits]
         return bounds if all(bound > 0 for bound in bounds) else None
 
-    def _most_connections(self, connection: sa.Connection) -> int:
+    def _most_connections(self, connection: Connection) -> int:
         if not self._connections:
             self._connections = int(connection.scalar(sa.text("SHOW max_connections")) or 0)
         return self._connections

@@ -11,9 +11,10 @@ import sqlalchemy as sa
 from nanobot.plugins.budgets.limits import LEVELS, Account, Level
 from nanobot.plugins.budgets.reservations import UsageRow, UsageSum
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.verbs import bare_verb, transaction
+from nanobot.store.verbs import bare_transaction, bare_verb
 
 _c = schema.model_call_costs
 _t = schema.usage_totals
@@ -64,13 +65,13 @@ def _standing(dialect: str, levels: tuple[Level, ...]) -> Prepared:
     return Prepared(everything(dialect, levels))
 
 
-def standing(connection: sa.Connection, day: str, who: Account) -> dict[Level, UsageSum]:
+def standing(connection: Connection, day: str, who: Account) -> dict[Level, UsageSum]:
     """The usage and reservations of each account on a day."""
     return standing_at(connection, day, who, LEVELS)
 
 
 def standing_at(
-    connection: sa.Connection, day: str, who: Account, levels: Collection[Level]
+    connection: Connection, day: str, who: Account, levels: Collection[Level]
 ) -> dict[Level, UsageSum]:
     """Like `standing`, only at these levels."""
     names = {level: name for level, name in who.names().items() if level in levels}
@@ -97,15 +98,15 @@ class SqlUsageStore:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    @transaction()
-    def tokens(self, connection: sa.Connection, since: float, until: float) -> int:
+    @bare_transaction()
+    def tokens(self, connection: Connection, since: float, until: float) -> int:
         last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
         calls = connection.execute(last.limit(_LATEST)).all()
         return sum(read + said for at, read, said in calls if since < at <= until)
 
-    @transaction()
+    @bare_transaction()
     def rows(
-        self, connection: sa.Connection, by: str, since: str, who: Mapping[Level, str]
+        self, connection: Connection, by: str, since: str, who: Mapping[Level, str]
     ) -> list[UsageRow]:
         level, name = next(iter(who.items()), ("all" if by == "day" else by, None))
         both = [sa.select(*(table.c[column] for column in _COUNTED)) for table in (_t, _changes)]

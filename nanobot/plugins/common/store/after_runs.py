@@ -8,8 +8,9 @@ from nanobot.providers.base import Usage
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import start_auxiliary, start_retry
+from nanobot.store.unit import Unit, start_auxiliary, start_retry
 from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs
@@ -22,23 +23,21 @@ class SqlAfterRuns(SqlStore):
 
     @transaction("remembering")
     def reserve(
-        self, connection: sa.Connection, session_key: str, run_id: str, call: AuxiliaryCall
+        self, unit: Unit, session_key: str, run_id: str, call: AuxiliaryCall
     ) -> Reservation:
-        lane = log.lane_of(connection, session_key)
-        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+        lane = log.lane_of(unit, session_key)
+        run = unit.execute(sa.select(_r).where(_r.c.id == run_id)).first()
         if run is None:
             return NoReservation(call.max_tokens)
-        return start_auxiliary(connection, self.writer, lane, runs.as_run(run), call)
+        return start_auxiliary(unit, lane, runs.as_run(run), call)
 
     @transaction("remembering")
-    def retry(
-        self, connection: sa.Connection, session_key: str, run_id: str, discarded: Usage
-    ) -> None:
-        run = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
+    def retry(self, unit: Unit, session_key: str, run_id: str, discarded: Usage) -> None:
+        run = unit.execute(sa.select(_r).where(_r.c.id == run_id)).first()
         if run is not None:
-            lane = log.lane_of(connection, session_key)
-            start_retry(connection, self.writer, lane, runs.as_run(run), discarded)
+            lane = log.lane_of(unit, session_key)
+            start_retry(unit, lane, runs.as_run(run), discarded)
 
     @transaction("forgone")
-    def settle(self, connection: sa.Connection, call: StoreWrite) -> None:
+    def settle(self, connection: Connection, call: StoreWrite) -> None:
         call.write(connection)

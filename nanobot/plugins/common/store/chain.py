@@ -11,6 +11,7 @@ from nanobot.errors import StoreCorrupt
 from nanobot.session import entries as log
 from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import one_snapshot
 
 _s = schema.sessions
@@ -44,7 +45,7 @@ class ChainState(msgspec.Struct, frozen=True):
     ended: bool = False
 
 
-def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+def verify(connection: Connection, key: str, head: bytes | None = None) -> int:
     """Verify the chain and return its length; raises StoreCorrupt, which names the first bad entry.
 
     With `head`, a hash noted earlier, it also proves that the log still contains the entry with
@@ -54,7 +55,7 @@ def verify(connection: sa.Connection, key: str, head: bytes | None = None) -> in
     return verify_within(connection, key, head)
 
 
-def verify_within(connection: sa.Connection, key: str, head: bytes | None = None) -> int:
+def verify_within(connection: Connection, key: str, head: bytes | None = None) -> int:
     """Like `verify`, in a transaction with one snapshot."""
     state = ChainState(key, head)
     while not state.ended:
@@ -64,7 +65,7 @@ def verify_within(connection: sa.Connection, key: str, head: bytes | None = None
     return state.count
 
 
-def continued(connection: sa.Connection, state: ChainState, rows: int) -> ChainState:
+def continued(connection: Connection, state: ChainState, rows: int) -> ChainState:
     """Verify up to this many further entries. At the end the chain is proven valid and complete.
     Raises StoreCorrupt, which names the first bad entry.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 
 _MERGED_PAGES_A_WRITE = 16
@@ -18,12 +19,12 @@ class FullText:
         values = {name: "merge", "rank": sa.bindparam("pages")}
         self._merge = Prepared(sa.insert(index).values(values))
 
-    def tend(self, connection: sa.Connection) -> None:
+    def tend(self, connection: Connection) -> None:
         """Rows were written: keep their index in few segments."""
         if connection.dialect.name == "sqlite":
             self.merge(connection, _MERGED_PAGES_A_WRITE)
 
-    def merge(self, connection: sa.Connection, pages: int) -> None:
+    def merge(self, connection: Connection, pages: int) -> None:
         """Merge segments, about so many pages at once; negative: begin with the whole index. See
         https://sqlite.org/fts5.html#the_merge_command
         """

@@ -20,9 +20,9 @@ from nanobot.store.unit import (
 )
 
 T = TypeVar("T")
-TASK_ENDS: Interface[Callable[[StoreContext], TaskEnds]] = Interface("task_ends")
+TASK_ENDS: Interface[Callable[[], TaskEnds]] = Interface("task_ends")
 """Makes what takes part for background runs."""
-HUMAN_WAITS: Interface[Callable[[StoreContext], HumanWaits]] = Interface("human_waits")
+HUMAN_WAITS: Interface[Callable[[], HumanWaits]] = Interface("human_waits")
 """Makes what takes part for runs that wait for people."""
 
 
@@ -39,14 +39,14 @@ def store_hooks(
         return msgspec.structs.replace(
             parts,
             ledger=parts.ledger if ledger is None else ledger(context),
-            tasks=_made(TASK_ENDS, context),
-            waits=_made(HUMAN_WAITS, context),
+            tasks=_made(TASK_ENDS) or parts.tasks,
+            waits=_made(HUMAN_WAITS),
             notifications=parts.notifications if quiet is None else quiet(context),
         )
 
     return hooks
 
 
-def _made(interface: Interface[Callable[[StoreContext], T]], context: StoreContext) -> T | None:
+def _made(interface: Interface[Callable[[], T]]) -> T | None:
     make = provided(interface)
-    return None if make is None else make(context)
+    return None if make is None else make()

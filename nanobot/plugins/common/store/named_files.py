@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import WEB
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _ROWS = 1_000
@@ -21,7 +22,7 @@ class Place(NamedTuple):
 
 
 def is_named(
-    connection: sa.Connection, key: str, chat: str, digest: str, place: Place
+    connection: Connection, key: str, chat: str, digest: str, place: Place
 ) -> tuple[bool, Place | None]:
     """Whether the next entries of a session's log, or the next messages of its page chat, name a
     file, and where to continue; None at the end. See NamedFiles.
@@ -45,7 +46,7 @@ def is_named(
 
 
 def contains(
-    connection: sa.Connection, column: sa.Column[Any], sought: bytes
+    connection: Connection, column: sa.Column[Any], sought: bytes
 ) -> sa.ColumnElement[bool]:
     """Whether a column of bytes contains these."""
     literal = sa.literal(sought, sa.LargeBinary)

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
-from nanobot.store.verbs import transaction
+from nanobot.store.verbs import bare_transaction
 
 _i = schema.inbound
 _o = schema.outbound
@@ -34,10 +35,10 @@ class SqlNotices:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    @transaction()
+    @bare_transaction()
     def latest(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         session: str,
         chats: Sequence[str],
         *,
@@ -65,7 +66,7 @@ class SqlNotices:
         ]
 
 
-def _answered(connection: sa.Connection, answer: OutboundMessage) -> InboundMessage | None:
+def _answered(connection: Connection, answer: OutboundMessage) -> InboundMessage | None:
     """The message that this answered."""
     prefix = keys.NOTICES.of(keys.message(answer.address, ""))
     if not answer.key.startswith(prefix):

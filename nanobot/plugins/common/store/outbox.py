@@ -9,8 +9,9 @@ from nanobot.plugins.common.outbox import Delivery, OutboxView
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 _o = schema.outbound
@@ -28,7 +29,7 @@ _INDEXED = {
 
 
 def listing(
-    connection: sa.Connection,
+    connection: Connection,
     state: str | None,
     limit: int,
     identity: int | None = None,
@@ -50,38 +51,38 @@ def listing(
     return [outbox.with_parts(connection, row) for row in rows]
 
 
-def retry(connection: sa.Connection, writer: StoreContext, number: int) -> Address | None:
+def retry(unit: Unit, number: int) -> Address | None:
     """Make a dead message unsent again, with its full delivery time. Returns its chat, or None if
     it is not dead.
     """
     again = sa.update(_o).where(_o.c.id == number, _o.c.state == "dead")
     fresh = {"state": "pending", "not_before": 0, "settled_at": None}
-    moved = connection.execute(again.values(**fresh, created_at=writer.clock.now()))
+    moved = unit.execute(again.values(**fresh, created_at=unit.now))
     if moved.rowcount == 0:
         return None
     stuck = sa.update(_p).where(_p.c.outbound_id == number, _p.c.state == "sending")
-    connection.execute(stuck.values(state="pending"))
-    (row,) = listing(connection, None, 1, number)
+    unit.execute(stuck.values(state="pending"))
+    (row,) = listing(unit, None, 1, number)
     return row.message.address
 
 
-def drop(connection: sa.Connection, writer: StoreContext, number: int) -> bool:
+def drop(unit: Unit, number: int) -> bool:
     """Discard an unsent or dead message; returns False if it is neither."""
     gone = sa.update(_o).where(_o.c.id == number, _o.c.state.in_(("held", "pending", "dead")))
-    now = writer.clock.now()
-    return connection.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1
+    now = unit.now
+    return unit.execute(gone.values(state="dropped", settled_at=now)).rowcount == 1
 
 
-def _some(connection: sa.Connection, state: str, size: int, before: int | None) -> list[OutboxView]:
+def _some(connection: Connection, state: str, size: int, before: int | None) -> list[OutboxView]:
     return [_view(row) for row in listing(connection, state or None, size, before=before)]
 
 
-def _one(connection: sa.Connection, number: int) -> OutboxView | None:
+def _one(connection: Connection, number: int) -> OutboxView | None:
     rows = listing(connection, None, 1, number)
     return _view(rows[0]) if rows else None
 
 
-def _deliveries(connection: sa.Connection, run_id: str) -> tuple[Delivery, ...]:
+def _deliveries(connection: Connection, run_id: str) -> tuple[Delivery, ...]:
     query = sa.select(_o.c.channel, _o.c.state, _o.c.created_at, _o.c.settled_at)
     rows = connection.execute(query.where(_o.c.key == keys.answer(run_id))).all()
     return tuple(

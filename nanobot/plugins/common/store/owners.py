@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, Origin
 from nanobot.store.database import message_tables as schema
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _i = schema.inbound
 _MOST_ASKED, _LOOKED_AT, _RECENT = 3, 100, 10_000
@@ -24,34 +24,30 @@ _SPOKEN = (
 )
 
 
-def chats_of_approvers(
-    connection: sa.Connection, writer: StoreContext, approvers: tuple[str, ...] = ()
-) -> list[Address]:
+def chats_of_approvers(unit: Unit, approvers: tuple[str, ...] = ()) -> list[Address]:
     """Private chats with owners and with the people named; the latest first."""
     chats: dict[tuple[str, str], Address] = {}
-    for body in _spoken_by_approvers(connection, writer, approvers):
+    for body in _spoken_by_approvers(unit, approvers):
         spoken = msgspec.json.decode(body, type=InboundMessage)
         if not spoken.group:
             chats.setdefault((spoken.address.channel, spoken.sender.id), spoken.address)
     return list(dict.fromkeys(chats.values()))[:_MOST_ASKED]
 
 
-def _spoken_by_approvers(
-    connection: sa.Connection, writer: StoreContext, approvers: tuple[str, ...]
-) -> list[bytes]:
+def _spoken_by_approvers(unit: Unit, approvers: tuple[str, ...]) -> list[bytes]:
     """The last messages of owners and of the people named, the latest first."""
     rows: list[Any] = []
-    channel = connection.scalar(_NEXT_CHANNEL, {"c": ""})
+    channel = unit.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
-        are_owners = writer.owners(channel)
+        are_owners = unit.writer.owners(channel)
         spoken = _SPOKEN if are_owners is None else _SPOKEN.where(are_owners)
-        rows += connection.execute(spoken, {"c": channel}).all()
-        channel = connection.scalar(_NEXT_CHANNEL, {"c": channel})
+        rows += unit.execute(spoken, {"c": channel}).all()
+        channel = unit.scalar(_NEXT_CHANNEL, {"c": channel})
     keys = [name.partition(":")[::2] for name in approvers]
     if keys:
-        last = connection.scalar(sa.select(sa.func.max(_i.c.id))) or 0
+        last = unit.scalar(sa.select(sa.func.max(_i.c.id))) or 0
         recent = sa.and_(_i.c.id > last - _RECENT, _i.c.origin == Origin.USER)
         named = sa.tuple_(_i.c.channel, _i.c.sender_id).in_(keys)
         theirs = sa.select(_i.c.id, _i.c.body).where(recent, named)
-        rows += connection.execute(theirs.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
+        rows += unit.execute(theirs.order_by(_i.c.id.desc()).limit(_LOOKED_AT)).all()
     return [body for _, body in sorted(rows, key=lambda row: -row[0])]

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from nanobot.messages import Origin
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 
@@ -46,7 +47,7 @@ def _first_run() -> sa.Select[*tuple[object, ...]]:
 _FIRST = Prepared(_first_run())
 
 
-def beginning(connection: sa.Connection, run: Run) -> RootRun:
+def beginning(connection: Connection, run: Run) -> RootRun:
     """The root of a run. If the root was deleted, only its id is known."""
     if run.origin not in (Origin.RUN, *_BY_CLOCK):  # only tasks and reports have a parent
         return _itself(run)

@@ -16,6 +16,7 @@ from nanobot.plugins.common.views import RunView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.results import as_struct
 from nanobot.store.verbs import SqlStore, bare_verb
 from nanobot.text import first_sentence
@@ -36,7 +37,7 @@ _AT_ONCE = 25
 
 
 def run_names(  # noqa: PLR0913 - see StoredRuns.listed
-    connection: sa.Connection,
+    connection: Connection,
     *,
     session: str,
     state: str,
@@ -76,7 +77,7 @@ def run_names(  # noqa: PLR0913 - see StoredRuns.listed
     return [row.id for row in rows], following
 
 
-def runs_of(connection: sa.Connection, ids: Sequence[str]) -> list[RunView]:
+def runs_of(connection: Connection, ids: Sequence[str]) -> list[RunView]:
     """The ones of these runs that exist, in this order."""
     rows = {row.id: row for row in connection.execute(sa.select(_r).where(_r.c.id.in_(ids)))}
     return [_as_run(connection, rows[each]) for each in ids if each in rows]
@@ -93,7 +94,7 @@ def _mentions(words: str) -> sa.ColumnElement[bool]:
 
 
 def of_session(
-    connection: sa.Connection,
+    connection: Connection,
     query: sa.Select[*tuple[Any, ...]],
     key: str,
     limit: int,
@@ -111,13 +112,13 @@ def of_session(
     return [rows[run_id] for run_id in sorted(rows, reverse=True)[:limit]]
 
 
-def one_run(connection: sa.Connection, run_id: str) -> RunView | None:
+def one_run(connection: Connection, run_id: str) -> RunView | None:
     """One run."""
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     return None if row is None else _as_run(connection, row)
 
 
-def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
+def _as_run(connection: Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView:
     usage = None if row.usage is None else msgspec.json.decode(row.usage, type=RunUsage)
     messages = [
         entry.body for entry in of_run(connection, row, ("user",)) if entry.body is not None
@@ -139,14 +140,14 @@ def _as_run(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> RunView
     )
 
 
-def run_entries(connection: sa.Connection, run_id: str) -> tuple[EntryView, ...]:
+def run_entries(connection: Connection, run_id: str) -> tuple[EntryView, ...]:
     """The entries of one run, in order."""
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
     return () if row is None else tuple(of_run(connection, row, ()))
 
 
 def of_run(
-    connection: sa.Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
+    connection: Connection, row: sa.Row[*tuple[Any, ...]], kinds: tuple[str, ...]
 ) -> Iterator[EntryView]:
     """The run's entries (of some kinds). A session has one active run at a time, so its entries end
     at the next run's first message, and the log is read only up to there.

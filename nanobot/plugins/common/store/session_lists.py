@@ -15,6 +15,7 @@ from nanobot.plugins.common.store.session_views import (
 )
 from nanobot.plugins.common.views import SessionView
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _s = schema.sessions
@@ -27,7 +28,7 @@ _MOST_KEYS = 1_000
 
 
 def names(
-    connection: sa.Connection, *, unread: bool, keys: Collection[str] | None, limit: int, skip: int
+    connection: Connection, *, unread: bool, keys: Collection[str] | None, limit: int, skip: int
 ) -> list[str]:
     """The names of sessions. See SessionLists.newest."""
     # Read the keys alone first: the rest of a session costs queries of other tables.
@@ -39,20 +40,20 @@ def names(
     return list(connection.scalars(named))
 
 
-def of_keys(connection: sa.Connection, keys: Sequence[str]) -> list[SessionView]:
+def of_keys(connection: Connection, keys: Sequence[str]) -> list[SessionView]:
     """The ones of these sessions that exist, in this order."""
     rows = {row.key: row for row in connection.execute(SESSIONS.where(_s.c.key.in_(keys)))}
     return [as_session(connection, rows[key]) for key in keys if key in rows]
 
 
-def keys_of(connection: sa.Connection, prefix: str) -> list[str]:
+def keys_of(connection: Connection, prefix: str) -> list[str]:
     """The sessions whose names start with this prefix, most recently changed first; at most
     1,000."""
     query = sa.select(_s.c.key).where(is_called(_s.c.key, [prefix]))
     return list(connection.scalars(query.order_by(_s.c.updated_at.desc()).limit(_MOST_KEYS)))
 
 
-def forget_prompts(connection: sa.Connection) -> int:
+def forget_prompts(connection: Connection) -> int:
     """Give every session a new prompt at its next run. Returns how many had one."""
     forget = sa.update(_s).where(_s.c.prompt.is_not(None)).values(prompt=None, prompt_variant=None)
     return connection.execute(forget).rowcount

@@ -10,6 +10,7 @@ from nanobot.errors import UnknownId
 from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.runs import as_entry
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _s = schema.sessions
@@ -32,7 +33,7 @@ class Place(NamedTuple):
 
 
 def _page(
-    connection: sa.Connection, key: str, after: int, limit: int, place: Place | None
+    connection: Connection, key: str, after: int, limit: int, place: Place | None
 ) -> tuple[list[EntryView], Place | None]:
     """The next entries of a log (without a position: the entry after `after`), and where to
     continue; None at the end. Raises UnknownId if the log being read has been removed.

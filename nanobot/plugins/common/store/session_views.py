@@ -11,6 +11,7 @@ from nanobot.messages import TERMINAL, Origin
 from nanobot.plugins.common.views import SessionView
 from nanobot.session.keys import LIFECYCLE, ONCE
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import runs
 
@@ -43,13 +44,13 @@ SESSIONS = sa.select(
 ).outerjoin(_m, _m.c.session_key == _s.c.key)
 
 
-def one(connection: sa.Connection, key: str) -> SessionView | None:
+def one(connection: Connection, key: str) -> SessionView | None:
     """One session."""
     row = connection.execute(SESSIONS.where(_s.c.key == key)).first()
     return None if row is None else as_session(connection, row)
 
 
-def as_session(connection: sa.Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
+def as_session(connection: Connection, row: sa.Row[*tuple[Any, ...]]) -> SessionView:
     """A row of `SESSIONS` as people see it."""
     live = runs.live(connection, row.key)
     waiting = runs.waiting(connection, row.key)

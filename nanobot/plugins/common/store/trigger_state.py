@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _k = schema.trigger_state
@@ -15,13 +17,14 @@ class SqlTriggerState(SqlStore):
     """See TriggerState in plugins.common.trigger_state: the same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def kept(self, connection: sa.Connection, name: str) -> bytes | None:
-        return connection.scalar(sa.select(_k.c.body).where(_k.c.name == name))
+    def kept(self, connection: Connection, name: str) -> bytes | None:
+        body: bytes | None = connection.scalar(sa.select(_k.c.body).where(_k.c.name == name))
+        return body
 
     @transaction("keep")
-    def keep(self, connection: sa.Connection, name: str, body: bytes) -> None:
-        values = {"body": body, "changed_at": self.writer.clock.now()}
-        alone(connection, "kept")  # two at once would each find that the row is missing
+    def keep(self, unit: Unit, name: str, body: bytes) -> None:
+        values = {"body": body, "changed_at": unit.now}
+        alone(unit, "kept")  # two at once would each find that the row is missing
         there = sa.update(_k).where(_k.c.name == name).values(**values)
-        if connection.execute(there).rowcount == 0:
-            connection.execute(sa.insert(_k).values(name=name, **values))
+        if unit.execute(there).rowcount == 0:
+            unit.execute(sa.insert(_k).values(name=name, **values))

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.plugins.common.store.named_files import Place, contains
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.text import pattern
 
 _NAMED = pattern(rb'"blob":"([0-9a-f]{64})"')
@@ -26,7 +27,7 @@ def named(payloads: Iterable[bytes | None]) -> set[str]:
     return {digest.decode() for data in payloads if data for digest in _NAMED.findall(data)}
 
 
-def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | None]:
+def search(connection: Connection, place: Place) -> tuple[set[str], Place | None]:
     """The digests that the next rows name, and where to continue; None at the end."""
     column = _HOLDERS[place.holder]
     key = list(column.table.primary_key)
@@ -41,8 +42,6 @@ def search(connection: sa.Connection, place: Place) -> tuple[set[str], Place | N
     return named(row[-1] for row in rows), following
 
 
-def _with_a_blob(
-    connection: sa.Connection, column: sa.Column[Any]
-) -> sa.ColumnElement[bytes | None]:
+def _with_a_blob(connection: Connection, column: sa.Column[Any]) -> sa.ColumnElement[bytes | None]:
     """The column if it names a file, otherwise empty."""
     return sa.case((contains(connection, column, b'"blob":"'), column), else_=None)

@@ -23,9 +23,10 @@ from nanobot.session.entries import (
 )
 from nanobot.session.keys import APPROVALS, JOBS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import LOGGED, QUOTES, done, note
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _a = schema.approvals
 _e = schema.entries
@@ -51,46 +52,44 @@ class Quoted(msgspec.Struct, frozen=True):
     after: int
 
 
-def erase(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
+def erase(unit: Unit, key: str, seq: int, by: str) -> None:
     """Remove one payload and record that in the log; the chain still holds. Repeating it has no
     effect. An unsent message with that content is dropped too.
 
     Raises UsageError if there is no such entry, or if the entry itself records an erasure.
     """
     where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
-    row = connection.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
+    row = unit.execute(sa.select(_e.c.run_id, _e.c.kind, _e.c.payload).where(where)).first()
     if row is None or row.kind == "erased":
         raise UsageError(f"the log of {key} has no entry {seq} that could be erased")
-    _forget_unreadable(connection, key)
+    _forget_unreadable(unit, key)
     if row.payload is None:
-        note_archived(connection, key, seq)
+        note_archived(unit, key, seq)
         return
     body = log.read_body(key, seq, row.payload)
-    note_blobs(connection, [row.payload])
-    note(connection, LOGGED, f"{key} {seq}")
-    _remove(connection, writer, key, seq, by)
-    messages = empty_copies(connection, writer, key, row.run_id, body)
+    note_blobs(unit, [row.payload])
+    note(unit, LOGGED, f"{key} {seq}")
+    _remove(unit, key, seq, by)
+    messages = empty_copies(unit, key, row.run_id, body)
     text = getattr(body, "text", "")
-    session_titles.forget(connection, key, seq, text)
+    session_titles.forget(unit, key, seq, text)
     quoted = Quoted(key, by, tuple(sorted(messages - {""})), text.strip()[:_QUOTED], seq)
-    note(connection, QUOTES, msgspec.json.encode(quoted).decode())
+    note(unit, QUOTES, msgspec.json.encode(quoted).decode())
 
 
-def empty_copies(
-    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, body: log_entries.Body
-) -> set[str]:
+def empty_copies(unit: Unit, key: str, run_id: str, body: log_entries.Body) -> set[str]:
     """Remove an entry's copies from other tables; returns its ids on its platform."""
     if isinstance(body, UserEntry):
-        _empty_copies(connection, body, run_id)
+        _empty_copies(unit, body, run_id)
         return {body.message_id}
     if isinstance(body, PostEntry):
         digests = sa.and_(_o.c.session_key == key, _o.c.key.startswith(DIGEST))
         which = sa.or_(_o.c.key == body.key, digests)
-        return _empty_outbound(connection, writer, which, body.text)
+        return _empty_outbound(unit, which, body.text)
     if isinstance(body, ReplyEntry | FailedEntry) and run_id:
         if isinstance(body, ReplyEntry) and body.tool_calls:
-            _empty_approvals(connection, writer, key, run_id, body.call)
-        return _empty_outbound(connection, writer, _of_run(run_id), body.text)
+            _empty_approvals(unit, key, run_id, body.call)
+        return _empty_outbound(unit, _of_run(run_id), body.text)
     return set()
 
 
@@ -111,31 +110,31 @@ def bare_inbound(body: bytes) -> bytes:
     )
 
 
-def _forget_unreadable(connection: sa.Connection, key: str) -> None:
+def _forget_unreadable(connection: Connection, key: str) -> None:
     """Rows in quarantine may contain copies that cannot be identified: those of the conversation
     are removed too.
     """
     connection.execute(sa.delete(_q).where(_q.c.session_key == key))
 
 
-def _remove(connection: sa.Connection, writer: StoreContext, key: str, seq: int, by: str) -> None:
+def _remove(unit: Unit, key: str, seq: int, by: str) -> None:
     where = sa.and_(_e.c.session_key == key, _e.c.seq == seq)
-    connection.execute(sa.update(_e).where(where).values(payload=None, salt=None))
-    lane = log.lane_of(connection, key)
-    log.append(connection, writer, lane, "", [log_entries.ErasedEntry(seq=seq, by=by)])
-    words.remove(connection, key, [seq])
+    unit.execute(sa.update(_e).where(where).values(payload=None, salt=None))
+    lane = log.lane_of(unit, key)
+    log.append(unit, lane, "", [log_entries.ErasedEntry(seq=seq, by=by)])
+    words.remove(unit, key, [seq])
 
 
-def erase_quotes(connection: sa.Connection, writer: StoreContext, names: Sequence[str]) -> None:
+def erase_quotes(unit: Unit, names: Sequence[str]) -> None:
     """Erase some of the later entries that quote the erased one; the rest is noted."""
-    done(connection, QUOTES, names)
+    done(unit, QUOTES, names)
     for name in names:
-        further = _erase_quotes(connection, writer, msgspec.json.decode(name.encode(), type=Quoted))
+        further = _erase_quotes(unit, msgspec.json.decode(name.encode(), type=Quoted))
         if further is not None:
-            note(connection, QUOTES, msgspec.json.encode(further).decode())
+            note(unit, QUOTES, msgspec.json.encode(further).decode())
 
 
-def _erase_quotes(connection: sa.Connection, writer: StoreContext, quoted: Quoted) -> Quoted | None:
+def _erase_quotes(unit: Unit, quoted: Quoted) -> Quoted | None:
     key = quoted.session_key
     query = (
         sa.select(_e.c.seq, _e.c.run_id, _e.c.payload)
@@ -144,14 +143,14 @@ def _erase_quotes(connection: sa.Connection, writer: StoreContext, quoted: Quote
         .order_by(_e.c.seq)
         .limit(ROWS)
     )
-    rows = connection.execute(query).all()
+    rows = unit.execute(query).all()
     for row in rows:
         body = log.body_of(key, row.seq, row.payload)
         if isinstance(body, UserEntry) and body.quote and body.reply_to in quoted.messages:
-            _remove(connection, writer, key, row.seq, quoted.by)
-            _empty_copies(connection, body, row.run_id)
+            _remove(unit, key, row.seq, quoted.by)
+            _empty_copies(unit, body, row.run_id)
         elif isinstance(body, UndeliveredEntry) and _quotes(body.text, quoted.beginning):
-            _remove(connection, writer, key, row.seq, quoted.by)
+            _remove(unit, key, row.seq, quoted.by)
     more = len(rows) == ROWS
     return msgspec.structs.replace(quoted, after=rows[-1].seq) if more else None
 
@@ -175,7 +174,7 @@ def _below(key: str) -> sa.ColumnElement[bool]:
     return sa.and_(_o.c.key >= f"{key}:", _o.c.key < f"{key};")
 
 
-def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> None:
+def _empty_copies(connection: Connection, body: UserEntry, run_id: str) -> None:
     """Other copies of a message: its row in the inbox, and the assignment of a job or a run."""
     row = sa.select(_i.c.body).where(_i.c.id == body.inbound_id)
     inbound = connection.scalar(row)
@@ -191,45 +190,39 @@ def _empty_copies(connection: sa.Connection, body: UserEntry, run_id: str) -> No
     connection.execute(task.values(title="", input=b"{}"))
 
 
-def _empty_outbound(
-    connection: sa.Connection, writer: StoreContext, which: sa.ColumnElement[bool], text: str
-) -> set[str]:
+def _empty_outbound(unit: Unit, which: sa.ColumnElement[bool], text: str) -> set[str]:
     """Messages among `which` that contain the text, or begin with what they quote of it; returns
     their ids on their platform.
     """
     messages: set[str] = set()
-    rows = connection.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
+    rows = unit.execute(sa.select(_o.c.id, _o.c.body).where(which)).all()
     for identity, body in rows:
         message = msgspec.json.decode(body, type=OutboundMessage)
         quoted = text.strip() in message.text or message.text[:_QUOTED] in text
         if message.key.startswith(DIGEST):
             quoted = begun(text) in message.text
         if text.strip() and quoted:
-            messages |= _empty_message(connection, writer, identity, message)
+            messages |= _empty_message(unit, identity, message)
     return messages
 
 
-def _empty_message(
-    connection: sa.Connection, writer: StoreContext, identity: int, message: OutboundMessage
-) -> set[str]:
+def _empty_message(unit: Unit, identity: int, message: OutboundMessage) -> set[str]:
     receipts = sa.select(_p.c.receipt).where(_p.c.outbound_id == identity)
-    messages = {receipt for receipt in connection.scalars(receipts) if receipt}
-    note_blobs(connection, [msgspec.json.encode(message)])
+    messages = {receipt for receipt in unit.scalars(receipts) if receipt}
+    note_blobs(unit, [msgspec.json.encode(message)])
     bare = msgspec.structs.replace(message, text="", attachments=(), choices=())
     emptied = sa.update(_o).where(_o.c.id == identity)
-    connection.execute(emptied.values(body=msgspec.json.encode(bare), error=None))
+    unit.execute(emptied.values(body=msgspec.json.encode(bare), error=None))
     dropped = emptied.where(sa.or_(schema.OUTBOUND_OPEN, schema.OUTBOUND_HELD))
-    connection.execute(dropped.values(state="dropped", settled_at=writer.clock.now()))
-    connection.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
+    unit.execute(dropped.values(state="dropped", settled_at=unit.now))
+    unit.execute(sa.delete(_p).where(_p.c.outbound_id == identity))
     return messages
 
 
-def _empty_approvals(
-    connection: sa.Connection, writer: StoreContext, key: str, run_id: str, call: int
-) -> None:
+def _empty_approvals(unit: Unit, key: str, run_id: str, call: int) -> None:
     """Approval requests for the calls of a reply, and the questions as they were sent to chats."""
     query = sa.select(_a.c.id, _a.c.body).where(_a.c.session_key == key, _a.c.run_id == run_id)
-    for identity, body in connection.execute(query).all():
+    for identity, body in unit.execute(query).all():
         approval = msgspec.json.decode(body, type=Approval)
         if approval.model_call != call:
             continue
@@ -237,8 +230,8 @@ def _empty_approvals(
             approval, arguments="{}", question="", choices=(), answer="", why="", sender_name=""
         )
         emptied = sa.update(_a).where(_a.c.id == identity)
-        connection.execute(emptied.values(body=msgspec.json.encode(bare)))
+        unit.execute(emptied.values(body=msgspec.json.encode(bare)))
         questions = sa.select(_o.c.id, _o.c.body).where(_below(APPROVALS.of(identity)))
-        for number, message in connection.execute(questions).all():
+        for number, message in unit.execute(questions).all():
             decoded = msgspec.json.decode(message, type=OutboundMessage)
-            _empty_message(connection, writer, number, decoded)
+            _empty_message(unit, number, decoded)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from nanobot.plugins.erasure.store.blob_references import named
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.repositories.erasures import ARCHIVED, BLOB, InArchive, note
 
 _a = schema.archived_logs
@@ -16,7 +17,7 @@ ROWS = 100
 """Rows changed in one transaction, so that others do not wait long."""
 
 
-def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
+def note_archived(connection: Connection, key: str, seq: int = 0) -> None:
     """If the session has an archive with that entry, record that the entry must be erased there; 0:
     all of it.
     """
@@ -25,12 +26,12 @@ def note_archived(connection: sa.Connection, key: str, seq: int = 0) -> None:
         note(connection, ARCHIVED, msgspec.json.encode(InArchive(key, seq)).decode())
 
 
-def note_blobs(connection: sa.Connection, payloads: list[bytes | None]) -> None:
+def note_blobs(connection: Connection, payloads: list[bytes | None]) -> None:
     """The files that these rows name may have no other reference."""
     for digest in named(payloads):
         note(connection, BLOB, digest)
 
 
-def noted(connection: sa.Connection, kind: str) -> list[str]:
+def noted(connection: Connection, kind: str) -> list[str]:
     """Pending erasures of that kind."""
     return list(connection.scalars(sa.select(_x.c.name).where(_x.c.kind == kind)))

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from nanobot.plugins.common.store.session_views import ONE_SHOTS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 
 KEPT, KEPT_SECONDS = 200, 30 * 86_400.0
 """How many of the latest are kept, and how long after their last entry."""
@@ -15,7 +16,7 @@ _s = schema.sessions
 _r = schema.runs
 
 
-def forgettable(connection: sa.Connection, now: float) -> list[str]:
+def forgettable(connection: Connection, now: float) -> list[str]:
     """Some of those to remove: too old or too many, answered, and never continued."""
     newest = (_s.c.updated_at.desc(), _s.c.key)
     mine = _s.c.key.like(ONE_SHOTS)

@@ -22,12 +22,13 @@ from nanobot.plugins.erasure.store.eraser import AGAIN_SECONDS, SqlEraser
 from nanobot.plugins.erasure.store.erasing import empty_copies
 from nanobot.session import entries as log_entries
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories.erasures import LOGGED, note
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 from nanobot.supervision import Work, side_by_side
 
@@ -54,7 +55,7 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[ArchivedEntry, ...]
 
 
-def due(connection: sa.Connection, cutoff: float, after: str) -> tuple[list[str], str | None]:
+def due(connection: Connection, cutoff: float, after: str) -> tuple[list[str], str | None]:
     """Of some sessions, those with entries to archive, and where to continue; None: that
     was all.
     """
@@ -72,7 +73,7 @@ def due(connection: sa.Connection, cutoff: float, after: str) -> tuple[list[str]
     return sorted(connection.scalars(there)), keys[-1]
 
 
-def oldest(connection: sa.Connection, key: str, cutoff: float) -> Slice | None:
+def oldest(connection: Connection, key: str, cutoff: float) -> Slice | None:
     """None: there is nothing to archive, or a run is active in the session."""
     if _runs(connection, key):
         return None
@@ -89,40 +90,40 @@ def oldest(connection: sa.Connection, key: str, cutoff: float) -> Slice | None:
     return Slice(session_key=key, last=rows[-1].seq, entries=tuple(map(_line, whole)))
 
 
-def archived(connection: sa.Connection, writer: StoreContext, part: Slice, name: str) -> bool:
+def archived(unit: Unit, part: Slice, name: str) -> bool:
     """These entries are in their file: remove their payloads and all copies of them. The model sees
     the log from the next message after them. Returns False if a run has become active in the
     session.
     """
     key = part.session_key
-    lane = log.lane_of(connection, key)
-    if _runs(connection, key):
+    lane = log.lane_of(unit, key)
+    if _runs(unit, key):
         return False
     for entry in part.entries:
         body = log_entries.decode(base64.b64decode(entry.payload))
-        empty_copies(connection, writer, key, entry.run_id, body)
+        empty_copies(unit, key, entry.run_id, body)
     numbers = [entry.seq for entry in part.entries]
     if numbers:
         erased = sa.and_(_e.c.session_key == key, _e.c.seq.in_(numbers))
-        connection.execute(sa.update(_e).where(erased).values(payload=None, salt=None))
-        words.remove(connection, key, numbers)
+        unit.execute(sa.update(_e).where(erased).values(payload=None, salt=None))
+        words.remove(unit, key, numbers)
         marker = log_entries.ErasedEntry(
             seq=numbers[0], last=numbers[-1], by="retention", archive=name
         )
-        log.append(connection, writer, lane, "", [marker])
-        note(connection, LOGGED, f"{key} {numbers[0]}")
-    insert_ignore(connection, _a, {"session_key": key, "last": 0})
-    connection.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))
-    _move_window(connection, key, part.last)
+        log.append(unit, lane, "", [marker])
+        note(unit, LOGGED, f"{key} {numbers[0]}")
+    insert_ignore(unit, _a, {"session_key": key, "last": 0})
+    unit.execute(sa.update(_a).where(_a.c.session_key == key).values(last=part.last))
+    _move_window(unit, key, part.last)
     return True
 
 
-def _runs(connection: sa.Connection, key: str) -> bool:
+def _runs(connection: Connection, key: str) -> bool:
     live = sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_LIVE).limit(1)
     return connection.execute(live).first() is not None
 
 
-def _move_window(connection: sa.Connection, key: str, last: int) -> None:
+def _move_window(connection: Connection, key: str, last: int) -> None:
     row = connection.execute(
         sa.select(_s.c.window_from, _s.c.head_seq).where(_s.c.key == key)
     ).one()

@@ -19,10 +19,12 @@ from nanobot.plugins.erasure.store.erasing import bare_inbound
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
 from nanobot.session.runs import Lane
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
+from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import lanes, log
 from nanobot.store.repositories.erasures import LOGGED, PLUGIN, SESSION, InPlugin, done, note
 from nanobot.store.repositories.hooks import ContainedHooks
-from nanobot.store.unit import Hold, StoreContext, store_now
+from nanobot.store.unit import Unit, store_now
 
 _a = schema.approvals
 _b = schema.background_commands
@@ -60,54 +62,52 @@ class Place(NamedTuple):
     after: Any = 0
 
 
-def begin_session(connection: sa.Connection, writer: StoreContext, hold: Hold, key: str) -> int:
+def begin_session(unit: Unit, hold: Hold, key: str) -> int:
     """Mark the session as being removed, with the sessions of background runs that it started; from
     now on it cannot be claimed. Returns the number of its entries. Raises UsageError if it does not
     exist, or if a run is active in it.
     """
-    row = connection.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
+    row = unit.execute(sa.select(_s).where(_s.c.key == key).with_for_update()).first()
     if row is None:
         raise UnknownId(f"there is no session {key}")
-    keys = _with_children(connection, key)
+    keys = _with_children(unit, key)
     for session_key in keys:
-        run_id = _live_run(connection, session_key)
+        run_id = _live_run(unit, session_key)
         if run_id is not None:
             raise UsageError(f"run {run_id} is alive in {session_key}: cancel it first")
     waiting = sa.update(_i).where(schema.INBOUND_OPEN, _i.c.session_key.in_(keys))
-    connection.execute(waiting.values(state="settled"))
+    unit.execute(waiting.values(state="settled"))
     lane = Lane(key, row.token + 1)
-    lanes.own(connection, writer, hold, lane, store_now(connection, writer))
+    lanes.own(unit, hold, lane, store_now(unit))
     for session_key in keys:
-        for hook in writer.erases:
-            hook.erases(connection, session_key)
-        note(connection, SESSION, session_key)
-    note(connection, LOGGED, key)
+        for hook in unit.writer.erases:
+            hook.erases(unit, session_key)
+        note(unit, SESSION, session_key)
+    note(unit, LOGGED, key)
     return int(row.head_seq)
 
 
-def resume_session(
-    connection: sa.Connection, writer: StoreContext, hold: Hold, key: str
-) -> Lane | None:
+def resume_session(unit: Unit, hold: Hold, key: str) -> Lane | None:
     """Take the lane of a session that is being removed, so that no run begins in it before it is
     gone. None: a run has begun since the removal stopped, and must end first.
     """
-    row = connection.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
+    row = unit.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
     if row is None:
         return Lane(key, 0)
-    if _live_run(connection, key) is not None:
+    if _live_run(unit, key) is not None:
         return None
     lane = Lane(key, row.token + 1)
-    lanes.own(connection, writer, hold, lane, store_now(connection, writer))
+    lanes.own(unit, hold, lane, store_now(unit))
     return lane
 
 
-def _live_run(connection: sa.Connection, key: str) -> str | None:
+def _live_run(connection: Connection, key: str) -> str | None:
     live = sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_LIVE)
     run_id: str | None = connection.scalar(live)
     return run_id
 
 
-def _with_children(connection: sa.Connection, key: str) -> list[str]:
+def _with_children(connection: Connection, key: str) -> list[str]:
     """A session, and those of background runs that were started in it or in these."""
     keys = [key]
     for parent in keys:
@@ -118,7 +118,7 @@ def _with_children(connection: sa.Connection, key: str) -> list[str]:
     return keys
 
 
-def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | None:
+def session_slice(connection: Connection, key: str, place: Place) -> Place | None:
     """Remove some of a session's rows; returns where to continue, None when no rows are left."""
     until = time.perf_counter() + SLICE_SECONDS
     while True:
@@ -130,37 +130,35 @@ def session_slice(connection: sa.Connection, key: str, place: Place) -> Place | 
             return place
 
 
-def end_session(connection: sa.Connection, writer: StoreContext, lane: Lane) -> bool:
+def end_session(unit: Unit, lane: Lane) -> bool:
     """Remove the session's own row. If messages arrived in the meantime, the session starts anew
     with them. False: since then its removal was requested or resumed again, and what arrived in the
     meantime must go too.
     """
     key = lane.session_key
-    row = connection.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
+    row = unit.execute(sa.select(_s.c.token).where(_s.c.key == key).with_for_update()).first()
     if row is not None and row.token != lane.token:
         return False
-    if not done(connection, SESSION, [key]):
+    if not done(unit, SESSION, [key]):
         return True  # another process was faster, and it may have started anew
-    connection.execute(sa.delete(_s).where(_s.c.key == key))
+    unit.execute(sa.delete(_s).where(_s.c.key == key))
     waiting = sa.select(_i.c.id).where(_i.c.session_key == key, schema.INBOUND_OPEN).limit(1)
-    if connection.execute(waiting).first() is not None:
-        log.ensure_session(connection, writer, key, "")
+    if unit.execute(waiting).first() is not None:
+        log.ensure_session(unit, key, "")
     return True
 
 
-def erase_in_plugin(
-    connection: sa.Connection, writer: StoreContext, place: InPlugin, name: str
-) -> None:
+def erase_in_plugin(unit: Unit, place: InPlugin, name: str) -> None:
     """Have a plugin erase what it keeps of a session, after it failed to. It stays noted while the
     plugin is off.
     """
-    for hook in writer.erases:
+    for hook in unit.writer.erases:
         if isinstance(hook, ContainedHooks) and hook.plugin == place.plugin:
-            hook.erases_again(connection, place.session_key)
-            done(connection, PLUGIN, [name])
+            hook.erases_again(unit, place.session_key)
+            done(unit, PLUGIN, [name])
 
 
-def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
+def _entries(connection: Connection, key: str, _: Any) -> Any:
     query = sa.select(_e.c.seq, _e.c.payload).where(_e.c.session_key == key)
     rows = connection.execute(query.order_by(_e.c.seq).limit(ROWS)).all()
     if not rows:
@@ -171,17 +169,17 @@ def _entries(connection: sa.Connection, key: str, _: Any) -> Any:
     return rows[-1].seq
 
 
-def _words(connection: sa.Connection, key: str, _: Any) -> Any:
+def _words(connection: Connection, key: str, _: Any) -> Any:
     return 0 if words.remove_some(connection, key) else None
 
 
-def _end_of_range(connection: sa.Connection, table: sa.Table, after: int) -> int | None:
+def _end_of_range(connection: Connection, table: sa.Table, after: int) -> int | None:
     some = sa.select(table.c.id).where(table.c.id > after).order_by(table.c.id).limit(_RANGE)
     last: int | None = connection.scalar(sa.select(sa.func.max(some.subquery().c.id)))
     return last
 
 
-def _inbox(connection: sa.Connection, key: str, after: Any) -> Any:
+def _inbox(connection: Connection, key: str, after: Any) -> Any:
     """Rows of the inbox are kept without their content: they identify repeated deliveries."""
     end = _end_of_range(connection, _i, after)
     if end is None:
@@ -196,7 +194,7 @@ def _inbox(connection: sa.Connection, key: str, after: Any) -> Any:
     return rows[-1].id if len(rows) == ROWS else end
 
 
-def _outbox(connection: sa.Connection, key: str, after: Any) -> Any:
+def _outbox(connection: Connection, key: str, after: Any) -> Any:
     end = _end_of_range(connection, _o, after)
     if end is None:
         return None
@@ -212,7 +210,7 @@ def _outbox(connection: sa.Connection, key: str, after: Any) -> Any:
     return rows[-1].id if len(rows) == ROWS else end
 
 
-def _runs(connection: sa.Connection, key: str, _: Any) -> Any:
+def _runs(connection: Connection, key: str, _: Any) -> Any:
     ids = list(
         connection.scalars(
             sa.select(_r.c.id).where(_r.c.session_key == key, schema.RUN_ENDED).limit(ROWS)
@@ -225,7 +223,7 @@ def _runs(connection: sa.Connection, key: str, _: Any) -> Any:
     return 0
 
 
-def _costs(connection: sa.Connection, key: str, after: Any) -> Any:
+def _costs(connection: Connection, key: str, after: Any) -> Any:
     end = _end_of_range(connection, _c, after)
     if end is not None:
         connection.execute(
@@ -234,7 +232,7 @@ def _costs(connection: sa.Connection, key: str, after: Any) -> Any:
     return end
 
 
-def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
+def _times_of_jobs(connection: Connection, key: str, after: Any) -> Any:
     """Remove the content of what was due there, but keep the fact that it was due; otherwise a
     repeated delivery would count as new.
     """
@@ -251,7 +249,7 @@ def _times_of_jobs(connection: sa.Connection, key: str, after: Any) -> Any:
     return after + _JOBS
 
 
-def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
+def _small_tables(connection: Connection, key: str, _: Any) -> None:
     note_archived(connection, key)
     for table in (_a, _u, _b, *_OF_SESSIONS):
         connection.execute(sa.delete(table).where(table.c.session_key == key))
@@ -265,7 +263,7 @@ def _small_tables(connection: sa.Connection, key: str, _: Any) -> None:
         connection.execute(sa.delete(_prompts).where(_prompts.c.digest == digest, ~used))
 
 
-_STEPS: tuple[Callable[[sa.Connection, str, Any], Any], ...] = (
+_STEPS: tuple[Callable[[Connection, str, Any], Any], ...] = (
     _entries,
     _words,
     _inbox,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.text import title_of
 
 _s = schema.sessions
@@ -16,7 +17,7 @@ sentence.
 """
 
 
-def forget(connection: sa.Connection, key: str, seq: int, text: str) -> None:
+def forget(connection: Connection, key: str, seq: int, text: str) -> None:
     """That entry is erased: remove a title that was made from it."""
     titles = {title_of(text), text[:_OLD_LENGTH]}
     first = sa.and_(_s.c.key == key, _s.c.title.in_(titles - {""}))

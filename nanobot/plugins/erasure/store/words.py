@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.plugins.common.store.full_text import FullText
 from nanobot.plugins.erasure.store.notes import ROWS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.journal import log
 from nanobot.store.repositories.erasures import LOG_WORDS, note
@@ -20,7 +21,7 @@ _CHANGES = sa.text("SELECT total_changes()")
 _MERGED_PAGES = 64
 
 
-def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> None:
+def remove(connection: Connection, key: str, numbers: Collection[int]) -> None:
     """Remove the index rows of these entries. This transaction, which holds the session, has
     already removed their payloads.
     """
@@ -29,7 +30,7 @@ def remove(connection: sa.Connection, key: str, numbers: Collection[int]) -> Non
         note(connection, LOG_WORDS, key)
 
 
-def remove_some(connection: sa.Connection, key: str) -> bool:
+def remove_some(connection: Connection, key: str) -> bool:
     """Remove some index rows of a session that is being removed, after its entries. Returns False
     when none are left.
     """
@@ -53,7 +54,7 @@ async def purge(database: Database, index: FullText) -> None:
             pages = _MERGED_PAGES
 
 
-def _step(connection: sa.Connection, index: FullText, pages: int) -> bool:
+def _step(connection: Connection, index: FullText, pages: int) -> bool:
     """Whether there may be more to do. See https://sqlite.org/fts5.html#the_merge_command"""
     before = connection.scalar(_CHANGES)
     index.merge(connection, pages)

@@ -40,8 +40,10 @@ from nanobot.session.keys import FORKS
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.journal import log, runs
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _e, _r, _s = schema.entries, schema.runs, schema.sessions
@@ -60,25 +62,25 @@ class SqlForks(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def source(self, connection: sa.Connection, run_id: str, request: ForkRequest) -> Source:
+    def source(self, connection: Connection, run_id: str, request: ForkRequest) -> Source:
         """The source of a fork. Raises UsageError and CannotFork, which names the entry."""
         return source_of(connection, run_id, request)
 
     @transaction("fork_created")
-    def create(self, connection: sa.Connection, plan: ForkPlan) -> str:
+    def create(self, unit: Unit, plan: ForkPlan) -> str:
         """Create the fork's session with its first entry, once for each order. Returns the id of
         the fork's run. Raises UsageError.
         """
-        alone(connection, "fork a run")
+        alone(unit, "fork a run")
         request, source = plan.request, plan.source
         if request.asked:
             query = sa.select(_f.c.run_id).where(_f.c.asked == request.asked)
-            if (known := connection.scalar(query)) is not None:
+            if (known := unit.scalar(query)) is not None:
                 return str(known)
-        _room(connection, source.run)
-        run_id = self.writer.ids.run_id()
+        _room(unit, source.run)
+        run_id = unit.writer.ids.run_id()
         key = FORKS.of(run_id)
-        log.ensure_session(connection, self.writer, key, f"Fork: {source.title}")
+        log.ensure_session(unit, key, f"Fork: {source.title}")
         entry = ForkEntry(
             session=source.run.session_key,
             run=source.run.id,
@@ -88,7 +90,7 @@ class SqlForks(SqlStore):
             otherwise=str(request.otherwise),
             results=request.results,
         )
-        log.append(connection, self.writer, Lane(key, 0), run_id, [entry])
+        log.append(unit, Lane(key, 0), run_id, [entry])
         row = {
             "run_id": run_id,
             "asked": request.asked or None,
@@ -97,45 +99,45 @@ class SqlForks(SqlStore):
             "first": 0,
             "done": 0,
         }
-        connection.execute(sa.insert(_f), row)
+        unit.execute(sa.insert(_f), row)
         return run_id
 
     @transaction()
-    def unfinished(self, connection: sa.Connection) -> list[str]:
+    def unfinished(self, connection: Connection) -> list[str]:
         """The forks whose entries are not all copied."""
         query = sa.select(_f.c.run_id).where(_f.c.done == sa.literal_column("0"))
         return list(connection.scalars(query.order_by(_f.c.run_id)))
 
     @transaction("fork_copied")
-    def copy(self, connection: sa.Connection, run_id: str) -> bool:
+    def copy(self, unit: Unit, run_id: str) -> bool:
         """Copy the next entries; after the last, create the run. True: the fork is complete. Raises
         CannotFork, which names the entry.
         """
         key = FORKS.of(run_id)
-        if log.HEAD.execute(connection, k=key).first() is None:  # locked; or it was removed
-            connection.execute(sa.delete(_f).where(_f.c.run_id == run_id))
+        if log.HEAD.execute(unit, k=key).first() is None:  # locked; or it was removed
+            unit.execute(sa.delete(_f).where(_f.c.run_id == run_id))
             return True
-        row = connection.execute(sa.select(_f).where(_f.c.run_id == run_id)).first()
+        row = unit.execute(sa.select(_f).where(_f.c.run_id == run_id)).first()
         if row is None or row.done:
             return True
         plan = msgspec.json.decode(row.plan, type=ForkPlan)
         source = plan.source
         some = shared(source.run, row.following, source.at, own=plan.only_own).limit(ROWS)
-        rows = connection.execute(some).all()
+        rows = unit.execute(some).all()
         first = int(row.first)
         for group in _by_run(rows):
-            first = self._append(connection, plan, run_id, group, first)
+            first = self._append(unit, plan, run_id, group, first)
         values: dict[str, Any] = {"first": first}
         if rows:
             values["following"] = int(rows[-1].seq) + 1
         if len(rows) < ROWS:
-            self._begin(connection, plan, run_id, first)
+            self._begin(unit, plan, run_id, first)
             values["done"] = 1
-        connection.execute(sa.update(_f).where(_f.c.run_id == run_id).values(**values))
+        unit.execute(sa.update(_f).where(_f.c.run_id == run_id).values(**values))
         return len(rows) < ROWS
 
     @transaction("fork_abandoned")
-    def abandon(self, connection: sa.Connection, run_id: str) -> None:
+    def abandon(self, connection: Connection, run_id: str) -> None:
         """Remove a fork that cannot be completed and has no run yet."""
         key = FORKS.of(run_id)
         if runs.is_known(connection, run_id):
@@ -146,7 +148,7 @@ class SqlForks(SqlStore):
         connection.execute(sa.delete(_f).where(_f.c.run_id == run_id))
 
     @transaction()
-    def origin(self, connection: sa.Connection, session_key: str) -> ForkEntry | None:
+    def origin(self, connection: Connection, session_key: str) -> ForkEntry | None:
         """Where a fork comes from; None if the session is gone or its first entry was erased."""
         query = sa.select(_e.c.payload).where(_e.c.session_key == session_key, _e.c.seq == 1)
         payload = connection.scalar(query)
@@ -156,13 +158,13 @@ class SqlForks(SqlStore):
         return None
 
     @transaction()
-    def address(self, connection: sa.Connection, run_id: str) -> Address | None:
+    def address(self, connection: Connection, run_id: str) -> Address | None:
         """The chat of a run; None if the run is gone."""
         row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
         return None if row is None else runs.as_run(row).address
 
     @transaction()
-    def calls(self, connection: sa.Connection, run_id: str, after: int) -> tuple[Entry, ...]:
+    def calls(self, connection: Connection, run_id: str, after: int) -> tuple[Entry, ...]:
         """Some replies and results of a run, after an entry; none at the end."""
         row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
         if row is None:
@@ -185,7 +187,7 @@ class SqlForks(SqlStore):
 
     def _append(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         plan: ForkPlan,
         run_id: str,
         rows: Sequence[Any],
@@ -199,28 +201,28 @@ class SqlForks(SqlStore):
             if row.payload is None:
                 raise CannotFork(erased(source.run, row.seq))
             body = body_of(source.run, row.seq, row.payload)
-            upto = covered(connection, plan, body.upto) if isinstance(body, SummaryEntry) else 0
+            upto = covered(unit, plan, body.upto) if isinstance(body, SummaryEntry) else 0
             is_first = own and not first and not bodies
             bodies.append(copied(body, plan, own=own, upto=upto, first=is_first))
-        lane = log.lane_of(connection, key)
+        lane = log.lane_of(unit, key)
         name = run_id if own else rows[0].run_id
-        entries = log.append(connection, self.writer, lane, name, bodies)
+        entries = log.append(unit, lane, name, bodies)
         return first or (entries[0].seq if own else 0)
 
-    def _begin(self, connection: sa.Connection, plan: ForkPlan, run_id: str, first: int) -> None:
+    def _begin(self, unit: Unit, plan: ForkPlan, run_id: str, first: int) -> None:
         """Create the run, queued, with the message to say if there is one."""
-        source, key, now = plan.source, FORKS.of(run_id), self.writer.clock.now()
+        source, key, now = plan.source, FORKS.of(run_id), unit.now
         parent = source.run
         if plan.request.say:
-            said = _said(connection, plan, now, options=None if first else plan.options)
-            lane = log.lane_of(connection, key)
-            (entry,) = log.append(connection, self.writer, lane, run_id, [said])
+            said = _said(unit, plan, now, options=None if first else plan.options)
+            lane = log.lane_of(unit, key)
+            (entry,) = log.append(unit, lane, run_id, [said])
             first = first or entry.seq
         prompt = source.prompt if source.has_prompt else None
         values = {"prompt": prompt, "prompt_variant": prompt and source.variant}
-        connection.execute(sa.update(_s).where(_s.c.key == key).values(window_from=BEGIN, **values))
+        unit.execute(sa.update(_s).where(_s.c.key == key).values(window_from=BEGIN, **values))
         if prompt:
-            insert_ignore(connection, schema.prompt_uses, {"session_key": key, "digest": prompt})
+            insert_ignore(unit, schema.prompt_uses, {"session_key": key, "digest": prompt})
         run = Run(
             id=run_id,
             session_key=key,
@@ -236,10 +238,10 @@ class SqlForks(SqlStore):
             created_at=now,
             parent_session=parent.session_key,
         )
-        runs.insert(connection, run, parent.id)
+        runs.insert(unit, run, parent.id)
 
 
-def _room(connection: sa.Connection, run: Run) -> None:
+def _room(connection: Connection, run: Run) -> None:
     """Raises UsageError if too many forks of the conversation work already."""
     live = sa.select(sa.func.count()).where(
         _r.c.parent_session == run.session_key,
@@ -263,7 +265,7 @@ def _by_run(rows: Sequence[Any]) -> list[list[Any]]:
 
 
 def _said(
-    connection: sa.Connection, plan: ForkPlan, now: float, options: RunOptions | None
+    connection: Connection, plan: ForkPlan, now: float, options: RunOptions | None
 ) -> UserEntry:
     """What the person says in the fork, as the sender of the run's message."""
     run = plan.source.run

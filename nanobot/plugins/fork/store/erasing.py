@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.session.keys import FORKS
+from nanobot.store.database.connection import Connection
 
 _FORGET = sa.text("DELETE FROM fork_runs WHERE run_id = :run_id")
 
@@ -12,7 +13,7 @@ _FORGET = sa.text("DELETE FROM fork_runs WHERE run_id = :run_id")
 class ErasedForks:
     """See nanobot.store.unit.EraseHook."""
 
-    def erases(self, connection: sa.Connection, session_key: str) -> None:
+    def erases(self, connection: Connection, session_key: str) -> None:
         """Remove the plan if this is the conversation of a fork."""
         prefix = FORKS.of("")
         if session_key.startswith(prefix):

@@ -24,6 +24,7 @@ from nanobot.session.entries import (
 )
 from nanobot.session.runs import Run
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.journal import runs
 
@@ -31,7 +32,7 @@ _e, _r, _s = schema.entries, schema.runs, schema.sessions
 _MESSAGES = 50
 
 
-def source_of(connection: sa.Connection, run_id: str, request: ForkRequest) -> Source:
+def source_of(connection: Connection, run_id: str, request: ForkRequest) -> Source:
     """The source of a fork. Raises UsageError and CannotFork, which names the entry."""
     one_snapshot(connection)
     row = connection.execute(sa.select(_r).where(_r.c.id == run_id)).first()
@@ -63,7 +64,7 @@ def source_of(connection: sa.Connection, run_id: str, request: ForkRequest) -> S
     )
 
 
-def end_of(connection: sa.Connection, run: Run) -> int:
+def end_of(connection: Connection, run: Run) -> int:
     """The first entry after a run: a session has one active run at a time."""
     following = sa.select(sa.func.min(_r.c.first_seq)).where(
         _r.c.session_key == run.session_key, _r.c.first_seq > run.first_seq
@@ -71,7 +72,7 @@ def end_of(connection: sa.Connection, run: Run) -> int:
     return connection.scalar(following) or 2**62
 
 
-def _last(connection: sa.Connection, run: Run) -> int:
+def _last(connection: Connection, run: Run) -> int:
     """The last entry of a run."""
     last = sa.select(sa.func.max(_e.c.seq)).where(
         _e.c.session_key == run.session_key,
@@ -83,7 +84,7 @@ def _last(connection: sa.Connection, run: Run) -> int:
 
 
 def _model_call(
-    connection: sa.Connection, run: Run, last: int, at: int | None
+    connection: Connection, run: Run, last: int, at: int | None
 ) -> tuple[int, ModelCallEntry]:
     """The last model call before the cut, or else the first after it."""
     query = sa.select(_e.c.seq, _e.c.payload).where(
@@ -109,7 +110,7 @@ def _model_call(
     return int(row.seq), body
 
 
-def _cut(connection: sa.Connection, run: Run, last: int, at: int) -> int:
+def _cut(connection: Connection, run: Run, last: int, at: int) -> int:
     """The last shared entry. A model call without its reply is left out: it is made again."""
     if not run.first_seq - 1 <= at <= last:
         raise UsageError(
@@ -143,7 +144,7 @@ def _sharing(run: Run, start: int, at: int, *, own: bool) -> list[sa.ColumnEleme
     ]
 
 
-def _check_payloads(connection: sa.Connection, run: Run, start: int, at: int, *, own: bool) -> None:
+def _check_payloads(connection: Connection, run: Run, start: int, at: int, *, own: bool) -> None:
     """Raises CannotFork, which names the first entry that cannot be shared."""
     bad = sa.or_(_e.c.payload.is_(None), _e.c.kind.not_in(kinds()))
     query = sa.select(_e.c.seq, _e.c.kind, _e.c.payload.is_(None).label("erased"))
@@ -173,7 +174,7 @@ def body_of(run: Run, seq: int, payload: bytes) -> Body:
         raise CannotFork(_unreadable(run, seq, "an entry")) from None
 
 
-def entries_of(connection: sa.Connection, run: Run, end: int) -> Iterator[Entry]:
+def entries_of(connection: Connection, run: Run, end: int) -> Iterator[Entry]:
     """The run's readable entries before `end`."""
     query = sa.select(_e.c.seq, _e.c.at, _e.c.payload).where(
         _e.c.session_key == run.session_key,
@@ -195,13 +196,13 @@ def erased(run: Run, seq: int) -> str:
     )
 
 
-def _hash(connection: sa.Connection, key: str, seq: int) -> str:
+def _hash(connection: Connection, key: str, seq: int) -> str:
     query = sa.select(_e.c.hash).where(_e.c.session_key == key, _e.c.seq == seq)
     found = connection.scalar(query)
     return bytes(GENESIS if found is None else found).hex()
 
 
-def _options(connection: sa.Connection, run: Run) -> RunOptions:
+def _options(connection: Connection, run: Run) -> RunOptions:
     """The options of a run, from its first messages."""
     for entry in entries_of(connection, run, run.first_seq + _MESSAGES):
         if isinstance(entry.body, UserEntry) and entry.body.options is not None:
@@ -209,7 +210,7 @@ def _options(connection: sa.Connection, run: Run) -> RunOptions:
     return RunOptions()
 
 
-def _variant(connection: sa.Connection, key: str, before: int, digest: str) -> str | None:
+def _variant(connection: Connection, key: str, before: int, digest: str) -> str | None:
     """The kind of prompt that a snapshot was made as."""
     query = sa.select(_e.c.seq, _e.c.payload).where(
         _e.c.session_key == key, _e.c.seq < before, _e.c.kind == "prompt"
@@ -224,7 +225,7 @@ def _variant(connection: sa.Connection, key: str, before: int, digest: str) -> s
     return None
 
 
-def covered(connection: sa.Connection, plan: ForkPlan, upto: int) -> int:
+def covered(connection: Connection, plan: ForkPlan, upto: int) -> int:
     """The entry of the fork up to which a summary covers it."""
     source = plan.source
     if upto < source.start:

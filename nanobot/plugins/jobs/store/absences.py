@@ -69,13 +69,13 @@ class Absence:
         if not self._count:
             return
         effects, identity = self._effects, self._job.id
-        row = _BEFORE.execute(effects.connection, i=identity, at=self._first).first()
+        row = _BEFORE.execute(effects.unit, i=identity, at=self._first).first()
         earlier = None if row is None or row.status != self._status else _counted(row.body)
         if row is not None and earlier is not None and earlier.why == self._why:
             count = earlier.count + self._count
             kept = msgspec.json.encode(self._kept(count))
             _LONGER.execute(
-                effects.connection,
+                effects.unit,
                 i=identity,
                 at=row.scheduled_at,
                 e=self._sentence(count),
@@ -90,7 +90,7 @@ class Absence:
                 text=self._kept(self._count),
                 error=self._sentence(self._count),
             )
-            occurrences.insert(effects.connection, new, effects.now)
+            occurrences.insert(effects.unit, new, effects.now)
         self._count = 0
 
     def _kept(self, count: int) -> str:

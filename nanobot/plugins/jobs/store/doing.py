@@ -5,7 +5,6 @@ run.
 from __future__ import annotations
 
 import msgspec
-import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.plugins.common.jobs.plans import Fired, Job
@@ -15,9 +14,10 @@ from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence, Occurrence
 from nanobot.plugins.jobs.store.rows import job_of
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import chats
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.triggers.base import Taken
 
 _AT_ONCE = 50
@@ -26,18 +26,18 @@ NOT_DONE = "the one before was not done"
 
 def repeat(effects: Effects, slice_: Slice) -> float | None:
     """Repeat the failed occurrences that are due for it; returns when the next one is."""
-    for occurrence in occurrences.to_retry(effects.connection, effects.now, _AT_ONCE):
+    for occurrence in occurrences.to_retry(effects.unit, effects.now, _AT_ONCE):
         if not slice_.step():
             break
         with effects.contained(f"job {occurrence.job_id}") as (own, caught):
             _retry(own, occurrence)
         if caught.error is not None:
             pausing.give_up(effects, occurrence, caught.error)
-    return occurrences.next_retry(effects.connection)
+    return occurrences.next_retry(effects.unit)
 
 
 def _retry(effects: Effects, occurrence: Occurrence) -> None:
-    job = job_of(effects.connection, occurrence.job_id)
+    job = job_of(effects.unit, occurrence.job_id)
     text = msgspec.json.decode(occurrence.body, type=str)
     effects.begin(job, occurrence.scheduled_at, text, occurrence.attempt + 1)
 
@@ -55,7 +55,7 @@ def do(  # noqa: PLR0913 - what a job is fired with
     False if that time already has a row.
     """
     plan = job.plan
-    unended = [] if plan.send else unended_of(effects.connection, job)
+    unended = [] if plan.send else unended_of(effects.unit, job)
     verdict = "skip" if refusal else "send" if plan.send else admits(plan, len(unended))
     status = {"send": "done", "skip": "skipped"}.get(verdict, "running")
     new = NewOccurrence(
@@ -66,7 +66,7 @@ def do(  # noqa: PLR0913 - what a job is fired with
         error=(refusal or NOT_DONE) if verdict == "skip" else None,
         call_key=key,
     )
-    if not occurrences.insert(effects.connection, new, effects.now):
+    if not occurrences.insert(effects.unit, new, effects.now):
         return False
     if verdict == "send":
         effects.post(job, at, text, plan.spoken)
@@ -78,7 +78,7 @@ def do(  # noqa: PLR0913 - what a job is fired with
     return True
 
 
-def unended_of(connection: sa.Connection, job: Job) -> list[Occurrence]:
+def unended_of(connection: Connection, job: Job) -> list[Occurrence]:
     """The occurrences of a job that are active or will be retried. One that has ended may not be
     settled yet.
     """
@@ -86,9 +86,8 @@ def unended_of(connection: sa.Connection, job: Job) -> list[Occurrence]:
     return [row for row in rows if row.end is None or repeats(job, row.end, row.attempt)]
 
 
-def trigger(  # noqa: PLR0913 - the parameters of the port
-    connection: sa.Connection,
-    writer: StoreContext,
+def trigger(
+    unit: Unit,
     job_id: int,
     *,
     at: float | None,
@@ -97,22 +96,22 @@ def trigger(  # noqa: PLR0913 - the parameters of the port
     kept: str = "",
 ) -> tuple[Taken, Fired]:
     """See `Jobs.trigger`: the row of the occurrence and its message, in one transaction."""
-    alone(connection, "cron")
-    effects = Effects(connection, writer)
-    if key and occurrences.of_call(connection, key):
+    alone(unit, "cron")
+    effects = Effects(unit)
+    if key and occurrences.of_call(unit, key):
         return "known", effects.fired()
-    job = job_of(connection, job_id)
+    job = job_of(unit, job_id)
     if job.state == "removed":
         raise UsageError(f"the job {job.plan.name} was removed.")
     text = text or job.plan.text
     unreachable = None
     if job.state == "system" and job.plan.post:
-        unreachable = chats.unreachable(connection, job.plan.address)
+        unreachable = chats.unreachable(unit, job.plan.address)
     refusal = f"{job.plan.address} cannot be reached ({unreachable})" if unreachable else ""
     if at is not None:
         taken: Taken = "taken" if do(effects, job, at, text, key, refusal, kept) else "known"
         return taken, effects.fired()
-    if job.plan.overlap == "queue" and len(unended_of(connection, job)) >= job.plan.waiting:
+    if job.plan.overlap == "queue" and len(unended_of(unit, job)) >= job.plan.waiting:
         return "full", effects.fired()
     at = round(effects.now, 3)
     while not do(effects, job, at, text, key, refusal, kept):

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.boundary import Caught, boundary
@@ -24,7 +23,7 @@ from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _i = schema.inbound
 
@@ -32,10 +31,9 @@ _i = schema.inbound
 class Effects:
     """The effects so far, for one job or for a whole transaction."""
 
-    def __init__(self, connection: sa.Connection, writer: StoreContext) -> None:
-        self.connection = connection
-        self.writer = writer
-        self.now = writer.clock.now()
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.now = unit.now
         self.wakes: list[str] = []
         self.owes: list[Address] = []
         self._stopped: list[Run] = []
@@ -46,15 +44,15 @@ class Effects:
         """Wraps the work for one job: if it fails, its changes are rolled back and the other jobs
         continue. Raises StoreError and errors of the database.
         """
-        own = Effects(self.connection, self.writer)
-        self.connection.exec_driver_sql("SAVEPOINT job")
+        own = Effects(self.unit)
+        self.unit.exec_driver_sql("SAVEPOINT job")
         with boundary(what) as caught:
             yield own, caught
         if isinstance(caught.error, DBAPIError | StoreError):
             raise caught.error
         if caught.error is not None:
-            self.connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
-        self.connection.exec_driver_sql("RELEASE SAVEPOINT job")
+            self.unit.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
+        self.unit.exec_driver_sql("RELEASE SAVEPOINT job")
         if caught.error is None:
             self.wakes += own.wakes
             self.owes += own.owes
@@ -79,16 +77,16 @@ class Effects:
             options=plan.options,
             kept=kept,
         )
-        log.ensure_session(self.connection, self.writer, session, plan.name)
+        log.ensure_session(self.unit, session, plan.name)
         admitted = Admission(message=message, session_key=session, role=plan.role)
         occurrence = Occurrence(
             job_id=job.id,
             scheduled_at=scheduled_at,
             session_key=session,
             attempt=attempt,
-            inbound_id=inbox.insert(self.connection, self.writer, admitted, waits=True, held=0.0),
+            inbound_id=inbox.insert(self.unit, admitted, waits=True, held=0.0),
         )
-        occurrences.begun(self.connection, occurrence)
+        occurrences.begun(self.unit, occurrence)
         self.wake(session)
 
     def wake(self, session_key: str) -> None:
@@ -111,7 +109,7 @@ class Effects:
             label=label.encoded(),
             requested=plan.here or plan.once,
         )
-        outbox.post(self.connection, self.writer, plan.session_key, message)
+        outbox.post(self.unit, plan.session_key, message)
         self.owes.append(plan.address)
 
     def call_off(self, job: Job, occurrence: Occurrence, reason: str) -> None:
@@ -119,9 +117,7 @@ class Effects:
         self._drop(occurrence)
         if occurrence.run_id is not None:
             ending = Ending(state=RunState.ABORTED, error=reason)
-            run = runs.cancel(
-                self.connection, self.writer, occurrence.run_id, ending, f"job {job.id}"
-            )
+            run = runs.cancel(self.unit, occurrence.run_id, ending, f"job {job.id}")
             if run is not None:
                 self._stopped.append(run)
         self._cancelled(occurrence, reason)
@@ -130,18 +126,18 @@ class Effects:
         """Cancel the pending messages of a job. An active run finishes, but its result is
         ignored.
         """
-        for occurrence in occurrences.open_of(self.connection, job.id):
+        for occurrence in occurrences.open_of(self.unit, job.id):
             if occurrence.run_id is None or occurrence.status == "waiting":
                 self._drop(occurrence)
                 self._cancelled(occurrence, reason)
 
     def _drop(self, occurrence: Occurrence) -> None:
         if occurrence.inbound_state == "pending" and occurrence.inbound_id is not None:
-            inbox.settle_one(self.connection, occurrence.inbound_id)
+            inbox.settle_one(self.unit, occurrence.inbound_id)
 
     def _cancelled(self, occurrence: Occurrence, reason: str) -> None:
         occurrences.update(
-            self.connection,
+            self.unit,
             occurrence,
             status="cancelled",
             ended_at=self.now,

@@ -29,7 +29,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _j = schema.jobs
 
@@ -54,20 +54,20 @@ _MOVE = Prepared(
 )
 
 
-def fire(connection: sa.Connection, writer: StoreContext, following: Following | None) -> Fired:
+def fire(unit: Unit, following: Following | None) -> Fired:
     """Repeat failed occurrences, fire the jobs that are due by the clock, and tell the owners of
     jobs that were paused. Without `following`, no job is due by the clock.
     """
-    alone(connection, "cron")
-    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    alone(unit, "cron")
+    effects, slice_ = Effects(unit), Slice(unit.writer.clock)
     next_retry = repeat(effects, slice_)
     if following is None:
         more = next_retry is not None and next_retry <= effects.now
         return effects.fired(next_due=next_retry, more=more)
-    for row in _DUE.execute(connection, now=effects.now).all():
+    for row in _DUE.execute(unit, now=effects.now).all():
         if not slice_.step():
             break
-        unreachable = chats.unreachable(connection, Address(row.channel, row.chat_id))
+        unreachable = chats.unreachable(unit, Address(row.channel, row.chat_id))
         if unreachable is not None:
             notices.pause(effects, row, _refused(row, unreachable), "skipped")
             continue
@@ -75,7 +75,7 @@ def fire(connection: sa.Connection, writer: StoreContext, following: Following |
             _do_due(own, row, following, slice_)
         if caught.error is not None:
             notices.pause(effects, row, pausing.reason_of(caught.error), "failed")
-    times = (_NEXT_DUE.scalar(connection), next_retry)
+    times = (_NEXT_DUE.scalar(unit), next_retry)
     next_due = min((time for time in times if time is not None), default=None)
     more = next_due is not None and next_due <= effects.now
     # Owners get one notice for all jobs that were paused together.
@@ -101,7 +101,7 @@ def _do_due(effects: Effects, row: Any, following: Following, slice_: Slice) -> 
     absence.close()
     due = None if at is None else due_at(job.id, at, plan.jitter)
     state = "active" if at is not None else "done"
-    _MOVE.execute(effects.connection, i=job.id, at=at, due=due, s=state, now=effects.now)
+    _MOVE.execute(effects.unit, i=job.id, at=at, due=due, s=state, now=effects.now)
 
 
 def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence: Absence) -> None:
@@ -119,5 +119,5 @@ def _do_time(effects: Effects, job: Job, at: float, after: float | None, absence
 
 def _waits_for_another(effects: Effects, job: Job) -> bool:
     """Whether a running occurrence of a job blocks further ones."""
-    unended = 0 if job.plan.send else len(unended_of(effects.connection, job))
+    unended = 0 if job.plan.send else len(unended_of(effects.unit, job))
     return admits(job.plan, unended) == "skip"

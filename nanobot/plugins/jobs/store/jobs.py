@@ -12,7 +12,7 @@ from nanobot.plugins.jobs.store import doing, firing, keeping, settling
 from nanobot.plugins.jobs.store.rows import job_values, shown_job
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, bare_verb, transaction, verb
 
 _j = schema.jobs
@@ -21,40 +21,36 @@ _o = schema.occurrences
 _AT_ONCE = 200
 
 
-def _system(connection: sa.Connection, writer: StoreContext, plan: Plan) -> Job:
-    alone(connection, "cron")
+def _system(unit: Unit, plan: Plan) -> Job:
+    alone(unit, "cron")
     query = sa.select(_j).where(_j.c.name == plan.name, _j.c.state == "system")
-    existing = connection.execute(query).first()
-    values = job_values(writer, plan)
+    existing = unit.execute(query).first()
+    values = job_values(plan, unit.now)
     if existing is None:
-        values |= {"state": "system", "created_at": writer.clock.now()}
-        identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
+        values |= {"state": "system", "created_at": unit.now}
+        identity = unit.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
     else:
         identity = existing.id
         if existing.body != values["body"]:
-            connection.execute(sa.update(_j).where(_j.c.id == identity).values(**values))
-    return shown_job(connection.execute(sa.select(_j).where(_j.c.id == identity)).one())
+            unit.execute(sa.update(_j).where(_j.c.id == identity).values(**values))
+    return shown_job(unit.execute(sa.select(_j).where(_j.c.id == identity)).one())
 
 
-def _release(
-    connection: sa.Connection, writer: StoreContext, after: Address | None
-) -> tuple[Fired, Address | None]:
-    if writer.notifications is None:
-        return Fired(), None
-    alone(connection, "cron")
-    owes, position = writer.notifications.release(connection, after)
+def _release(unit: Unit, after: Address | None) -> tuple[Fired, Address | None]:
+    alone(unit, "cron")
+    owes, position = unit.writer.notifications.release(unit, after)
     return Fired(owes=tuple(owes)), position
 
 
-def _prune(connection: sa.Connection, writer: StoreContext) -> bool:
-    alone(connection, "cron")
-    old = writer.clock.now() - KEPT_SECONDS
+def _prune(unit: Unit) -> bool:
+    alone(unit, "cron")
+    old = unit.now - KEPT_SECONDS
     ended = sa.select(_o.c.job_id, _o.c.scheduled_at).where(_o.c.ended_at < old).limit(_AT_ONCE)
     key = sa.tuple_(_o.c.job_id, _o.c.scheduled_at)
-    forgotten = connection.execute(sa.delete(_o).where(key.in_(ended))).rowcount
+    forgotten = unit.execute(sa.delete(_o).where(key.in_(ended))).rowcount
     gone = sa.select(_j.c.id).where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
     gone = gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)).limit(_AT_ONCE)
-    jobs = connection.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
+    jobs = unit.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
     return max(forgotten, jobs) == _AT_ONCE
 
 
@@ -77,14 +73,14 @@ class SqlJobs(SqlStore):
     prune = verb(_prune, "cron_prune")
 
     @transaction("cron_fire")
-    def fire(self, connection: sa.Connection) -> Fired:
-        return firing.fire(connection, self.writer, self.following)
+    def fire(self, unit: Unit) -> Fired:
+        return firing.fire(unit, self.following)
 
     @transaction("cron_realign")
-    def realign(self, connection: sa.Connection, after: int) -> int | None:
+    def realign(self, unit: Unit, after: int) -> int | None:
         if self.following is None:
             return None
-        return keeping.realign(connection, self.writer, self.following, after)
+        return keeping.realign(unit, self.following, after)
 
     async def listed(self, *, state: str, by: str, limit: int, find: str = "") -> list[Job]:
         found: list[Job] = []

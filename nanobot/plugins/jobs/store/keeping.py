@@ -18,10 +18,11 @@ from nanobot.plugins.jobs.store.absences import count_of
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.rows import as_job, job_values, plan_of, shown_job
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _j = schema.jobs
 _o = schema.occurrences
@@ -31,7 +32,7 @@ _AT_ONCE = 200
 
 
 def listed(
-    connection: sa.Connection, *, state: str, by: str, limit: int, find: str, skip: int
+    connection: Connection, *, state: str, by: str, limit: int, find: str, skip: int
 ) -> tuple[list[Job], int | None]:
     """The next jobs of a state that contain the words, after the first `skip`, and how many to skip
     next, None at the end. "others": jobs that are neither active nor removed.
@@ -58,14 +59,13 @@ def _mentions(job: Job, words: str) -> bool:
     return not words or words.casefold() in text.casefold()
 
 
-def _values(writer: StoreContext, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
+def _values(now: float, job_id: int, plan: Plan, next_at: float | None) -> dict[str, Any]:
     due = None if next_at is None else due_at(job_id, next_at, plan.jitter)
-    return job_values(writer, plan) | {"next_at": next_at, "next_due": due}
+    return job_values(plan, now) | {"next_at": next_at, "next_due": due}
 
 
 def add(
-    connection: sa.Connection,
-    writer: StoreContext,
+    unit: Unit,
     plan: Plan,
     next_at: float | None,
     key: str,
@@ -73,29 +73,29 @@ def add(
 ) -> Job:
     """See `Jobs.add`."""
     # Two at once would each find the name free and room for one more.
-    alone(connection, "cron")
+    alone(unit, "cron")
     if key:
-        existing = connection.execute(sa.select(_j).where(_j.c.call_key == key)).first()
+        existing = unit.execute(sa.select(_j).where(_j.c.call_key == key)).first()
         if existing is not None:
             return shown_job(existing)
-    _name_is_free(connection, plan.name, 0)
+    _name_is_free(unit, plan.name, 0)
     mine = sa.select(sa.func.count()).where(
         _j.c.owner == plan.by, _j.c.state.in_(("active", "paused"))
     )
-    if (connection.scalar(mine) or 0) >= most:
+    if (unit.scalar(mine) or 0) >= most:
         raise UsageError(f"there are {most} jobs for {plan.by} already: remove one first.")
-    values = _values(writer, 0, plan, next_at) | {
+    values = _values(unit.now, 0, plan, next_at) | {
         "state": "active",
         "call_key": key or None,
-        "created_at": writer.clock.now(),
+        "created_at": unit.now,
     }
-    identity = connection.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
-    due = _values(writer, identity, plan, next_at)["next_due"]
-    connection.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
-    return job_named(connection, str(identity))
+    identity = unit.scalar(sa.insert(_j).returning(_j.c.id), values) or 0
+    due = _values(unit.now, identity, plan, next_at)["next_due"]
+    unit.execute(sa.update(_j).where(_j.c.id == identity).values(next_due=due))
+    return job_named(unit, str(identity))
 
 
-def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
+def _name_is_free(connection: Connection, name: str, but: int) -> None:
     same = sa.select(_j.c.id).where(
         _j.c.name == name, _j.c.state.in_(("active", "paused", "system")), _j.c.id != but
     )
@@ -103,7 +103,7 @@ def _name_is_free(connection: sa.Connection, name: str, but: int) -> None:
         raise UsageError(f"there is a job called {name!r} already: choose another name.")
 
 
-def job_named(connection: sa.Connection, which: str) -> Job:
+def job_named(connection: Connection, which: str) -> Job:
     """See `Jobs.find`."""
     named = which.strip().removeprefix("#")
     by_id = named.isascii() and named.isdigit() and len(named) < 16
@@ -118,25 +118,25 @@ def job_named(connection: sa.Connection, which: str) -> Job:
     return shown_job(rows[0])
 
 
-def changed(connection: sa.Connection, writer: StoreContext, job: Job) -> None:
+def changed(unit: Unit, job: Job) -> None:
     """See `Jobs.changed`."""
-    alone(connection, "cron")
+    alone(unit, "cron")
     if job.state in {"active", "paused"}:
-        _name_is_free(connection, job.plan.name, job.id)
-    values = _values(writer, job.id, job.plan, job.next_at)
+        _name_is_free(unit, job.plan.name, job.id)
+    values = _values(unit.now, job.id, job.plan, job.next_at)
     values |= {"state": job.state, "reason": job.reason or None}
     if not job.readable:
         del values["body"]
-    was = connection.scalar(sa.select(_j.c.state).where(_j.c.id == job.id))
+    was = unit.scalar(sa.select(_j.c.state).where(_j.c.id == job.id))
     if (was, job.state) == ("paused", "active"):
         # Resuming a job asserts that its chat can be reached; if not, the job is paused again.
-        chats.reached(connection, job.plan.address)
-    connection.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
+        chats.reached(unit, job.plan.address)
+    unit.execute(sa.update(_j).where(_j.c.id == job.id).values(**values))
     if job.state == "removed":
-        Effects(connection, writer).drop_waiting(job, "removed")
+        Effects(unit).drop_waiting(job, "removed")
 
 
-def history(connection: sa.Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
+def history(connection: Connection, *, job_id: int | None, limit: int) -> list[OccurrenceView]:
     """See `Jobs.history`."""
     query = (
         sa.select(_o, _j.c.name, _i.c.run_id)
@@ -152,14 +152,12 @@ def history(connection: sa.Connection, *, job_id: int | None, limit: int) -> lis
     return [as_struct(row, OccurrenceView, count=count_of(row.body)) for row in rows]
 
 
-def realign(
-    connection: sa.Connection, writer: StoreContext, following: Following, after: int
-) -> int | None:
+def realign(unit: Unit, following: Following, after: int) -> int | None:
     """See `JobStore.realign`."""
-    alone(connection, "cron")
-    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    alone(unit, "cron")
+    effects, slice_ = Effects(unit), Slice(unit.writer.clock)
     query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after)
-    rows = connection.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
+    rows = unit.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
     for row in rows:
         if not slice_.step():
             return after
@@ -179,10 +177,10 @@ def _bring_forward(effects: Effects, row: Any, following: Following) -> None:
     if earlier is not None and earlier < job.next_at:
         due = due_at(job.id, earlier, job.plan.jitter)
         change = sa.update(_j).where(_j.c.id == job.id)
-        effects.connection.execute(change.values(next_at=earlier, next_due=due))
+        effects.unit.execute(change.values(next_at=earlier, next_due=due))
 
 
-def depth(connection: sa.Connection, run_id: str) -> int:
+def depth(connection: Connection, run_id: str) -> int:
     """See `Jobs.depth`."""
     query = (
         sa.select(_j.c.body)

@@ -16,6 +16,7 @@ from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence
 from nanobot.session.keys import PAUSED
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats, outbox
 from nanobot.text import Sentence
@@ -73,14 +74,14 @@ def pause(effects: Effects, row: Any, reason: str, status: str) -> None:
         occurrence = NewOccurrence(
             job_id=row.id, scheduled_at=row.next_at, status=status, error=reason
         )
-        occurrences.insert(effects.connection, occurrence, effects.now)
+        occurrences.insert(effects.unit, occurrence, effects.now)
 
 
 def tell(effects: Effects) -> bool:
     """Tell owners of paused jobs, with one message for all of an owner's jobs that have the same
     chat and reason. Returns True if there may be more.
     """
-    rows = _NOTICES.execute(effects.connection).all()
+    rows = _NOTICES.execute(effects.unit).all()
 
     def same(row: Any) -> tuple[str, str, str, str]:
         return row.owner, row.channel, row.chat_id, row.reason or ""
@@ -88,7 +89,7 @@ def tell(effects: Effects) -> bool:
     for (owner, channel, chat, reason), group in groupby(sorted(rows, key=same), same):
         jobs = list(group)
         done = sa.update(_j).where(_j.c.id.in_([row.id for row in jobs]))
-        effects.connection.execute(done.values(notice_due=False))
+        effects.unit.execute(done.values(notice_due=False))
         with effects.contained(f"notice to {owner}") as (own, _):
             _notify(own, owner, Address(channel, chat), _text(jobs, reason))
     return len(rows) == _AT_ONCE
@@ -111,7 +112,7 @@ def _text(jobs: Sequence[Any], reason: Sentence) -> Sentence:
 
 
 def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
-    place = _place(effects.connection, owner, chat)
+    place = _place(effects.unit, owner, chat)
     if place is None:
         logger.warning("{} has no chat in which to be told: {}", owner or "nobody", text)
         return
@@ -120,14 +121,14 @@ def _notify(effects: Effects, owner: str, chat: Address, text: str) -> None:
         address=address,
         text=text,
         kind=OutboundKind.NOTICE,
-        key=PAUSED.of(effects.writer.ids.run_id()),
+        key=PAUSED.of(effects.unit.writer.ids.run_id()),
         requested=True,
     )
-    outbox.post(effects.connection, effects.writer, session_key, message)
+    outbox.post(effects.unit, session_key, message)
     effects.owes.append(address)
 
 
-def _place(connection: sa.Connection, owner: str, chat: Address) -> tuple[str, Address] | None:
+def _place(connection: Connection, owner: str, chat: Address) -> tuple[str, Address] | None:
     """The session and chat for a notice: that of the job, else a private one of its owner, else a
     private one of an owner of the gateway; the first that messages can reach.
     """

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.plugins.jobs.rules import RETRIES, OpenTime
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
@@ -133,38 +134,38 @@ class NewOccurrence(msgspec.Struct, frozen=True, kw_only=True):
     call_key: str = ""
 
 
-def open_of(connection: sa.Connection, job_id: int) -> list[Occurrence]:
+def open_of(connection: Connection, job_id: int) -> list[Occurrence]:
     """The unfinished occurrences of a job, in order."""
     return _read(connection, _OF_JOB, i=job_id)
 
 
-def ended_in(connection: sa.Connection, session_key: str, most: int) -> list[Occurrence]:
+def ended_in(connection: Connection, session_key: str, most: int) -> list[Occurrence]:
     """The occurrences that ended in a session and are not settled yet."""
     return _read(connection, _ENDED_IN, k=session_key, n=most)
 
 
-def open_after(connection: sa.Connection, after: OpenTime, most: int) -> list[Occurrence]:
+def open_after(connection: Connection, after: OpenTime, most: int) -> list[Occurrence]:
     """The unfinished occurrences of all jobs, in order."""
     return _read(connection, _AFTER, i=after.job_id, at=after.scheduled_at, n=most)
 
 
-def to_retry(connection: sa.Connection, now: float, most: int) -> list[Occurrence]:
+def to_retry(connection: Connection, now: float, most: int) -> list[Occurrence]:
     """The occurrences that are due for a retry."""
     return _read(connection, _TO_RETRY, now=now, n=most)
 
 
-def next_retry(connection: sa.Connection) -> float | None:
+def next_retry(connection: Connection) -> float | None:
     """The time of the next retry."""
     at: float | None = _NEXT_RETRY.scalar(connection)
     return at
 
 
-def of_call(connection: sa.Connection, call_key: str) -> bool:
+def of_call(connection: Connection, call_key: str) -> bool:
     """Whether that call has been performed."""
     return _OF_CALL.execute(connection, k=call_key).first() is not None
 
 
-def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
+def insert(connection: Connection, new: NewOccurrence, now: float) -> bool:
     """Write a row; returns False if that time already has one."""
     values = {
         "job_id": new.job_id,
@@ -179,7 +180,7 @@ def insert(connection: sa.Connection, new: NewOccurrence, now: float) -> bool:
     return insert_ignore(connection, _o, values, _o.c.job_id) is not None
 
 
-def begun(connection: sa.Connection, occurrence: Occurrence) -> None:
+def begun(connection: Connection, occurrence: Occurrence) -> None:
     """It became a message, for the first time or for a retry."""
     _BEGUN.execute(
         connection,
@@ -191,11 +192,11 @@ def begun(connection: sa.Connection, occurrence: Occurrence) -> None:
     )
 
 
-def update(connection: sa.Connection, occurrence: Occurrence, **values: Any) -> None:
+def update(connection: Connection, occurrence: Occurrence, **values: Any) -> None:
     """Change columns of its row."""
     row = sa.and_(_o.c.job_id == occurrence.job_id, _o.c.scheduled_at == occurrence.scheduled_at)
     connection.execute(sa.update(_o).where(row).values(**values))
 
 
-def _read(connection: sa.Connection, query: Prepared, **values: Any) -> list[Occurrence]:
+def _read(connection: Connection, query: Prepared, **values: Any) -> list[Occurrence]:
     return [as_struct(row, Occurrence) for row in query.execute(connection, values)]

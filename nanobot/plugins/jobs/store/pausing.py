@@ -19,7 +19,7 @@ def give_up(effects: Effects, occurrence: Occurrence, error: Exception) -> None:
     """End an occurrence that cannot be settled, and pause its job."""
     reason = reason_of(error)
     values = {"status": "failed", "ended_at": effects.now, "retry_at": None, "error": reason}
-    occurrences.update(effects.connection, occurrence, **values)
+    occurrences.update(effects.unit, occurrence, **values)
     pause(effects, occurrence.job_id, reason)
 
 
@@ -34,7 +34,7 @@ def pause(effects: Effects, job_id: int, reason: str) -> None:
         "notice_due": True,
     }
     active = sa.update(_j).where(_j.c.id == job_id, schema.JOB_ACTIVE)
-    effects.connection.execute(active.values(**values))
+    effects.unit.execute(active.values(**values))
 
 
 def reason_of(error: Exception) -> str:

@@ -9,6 +9,7 @@ from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import job_tables
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal.outbox import READ_UNTIL
 
@@ -34,14 +35,14 @@ _COMBINED = Prepared(
 class JobReads:
     """See store.unit.ArrivalHook."""
 
-    def arrives(self, connection: sa.Connection, row: OutboundRow) -> None:
+    def arrives(self, connection: Connection, row: OutboundRow) -> None:
         for key in (row.message.key, *_combined(connection, row)):
             job = keys.JOBS.number_of(key)
             if job is not None:
                 _READ.execute(connection, j=job, at=row.created_at)
 
 
-def _combined(connection: sa.Connection, row: OutboundRow) -> list[str]:
+def _combined(connection: Connection, row: OutboundRow) -> list[str]:
     """The keys of a digest's notifications."""
     first, dash, last = row.message.key.removeprefix(DIGEST).partition("-")
     if not (dash and row.message.key.startswith(DIGEST)):

@@ -13,8 +13,8 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.jobs.plans import Job, Plan
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.unit import StoreContext
 
 _j = schema.jobs
 
@@ -68,19 +68,19 @@ def _job(row: Any, plan: Plan) -> Job:
     )
 
 
-def job_values(writer: StoreContext, plan: Plan) -> dict[str, Any]:
+def job_values(plan: Plan, now: float) -> dict[str, Any]:
     """The columns of a job with this plan."""
     return {
         "name": plan.name,
         "owner": plan.by,
         "channel": plan.address.channel,
         "chat_id": plan.address.chat_id,
-        "changed_at": writer.clock.now(),
+        "changed_at": now,
         "body": msgspec.json.encode(plan),
     }
 
 
-def job_of(connection: sa.Connection, job_id: int) -> Job:
+def job_of(connection: Connection, job_id: int) -> Job:
     """The job of that id, to act on. Raises UsageError."""
     row = _JOB.execute(connection, i=job_id).first()
     if row is None:

@@ -18,8 +18,9 @@ from nanobot.plugins.jobs.store.occurrences import Occurrence
 from nanobot.plugins.jobs.store.rows import job_of
 from nanobot.session import keys
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _out = schema.outbound
 
@@ -27,12 +28,12 @@ _AT_ONCE = 200
 _BEGIN = OpenTime(-1, 0.0)
 
 
-def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[str]) -> Fired:
+def settle(unit: Unit, sessions: Sequence[str]) -> Fired:
     """See `JobStore.settle`."""
-    alone(connection, "cron")
-    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    alone(unit, "cron")
+    effects, slice_ = Effects(unit), Slice(unit.writer.clock)
     for key in sessions:
-        ended = occurrences.ended_in(connection, key, _AT_ONCE)
+        ended = occurrences.ended_in(unit, key, _AT_ONCE)
         for occurrence in ended:
             if not slice_.step():
                 return effects.fired(more=True)
@@ -42,14 +43,12 @@ def settle(connection: sa.Connection, writer: StoreContext, sessions: Sequence[s
     return effects.fired()
 
 
-def sweep(
-    connection: sa.Connection, writer: StoreContext, after: OpenTime | None
-) -> tuple[Fired, OpenTime | None]:
+def sweep(unit: Unit, after: OpenTime | None) -> tuple[Fired, OpenTime | None]:
     """See `JobStore.sweep`."""
-    alone(connection, "cron")
-    effects, slice_ = Effects(connection, writer), Slice(writer.clock)
+    alone(unit, "cron")
+    effects, slice_ = Effects(unit), Slice(unit.writer.clock)
     position = after or _BEGIN
-    page = occurrences.open_after(connection, position, _AT_ONCE)
+    page = occurrences.open_after(unit, position, _AT_ONCE)
     for occurrence in page:
         if not slice_.step():
             return effects.fired(), position
@@ -73,19 +72,19 @@ def _ended(effects: Effects, occurrence: Occurrence, end: str) -> None:
 
 
 def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
-    job = job_of(effects.connection, occurrence.job_id)
+    job = job_of(effects.unit, occurrence.job_id)
     if repeats(job, end, occurrence.attempt):
         later = effects.now + RETRIES.delay(occurrence.attempt)
         values = {"status": "waiting", "retry_at": later, "error": occurrence.run_error}
-        occurrences.update(effects.connection, occurrence, **values)
+        occurrences.update(effects.unit, occurrence, **values)
         effects.watch(occurrence.session_key)
         return
     error = occurrence.run_error if end != "done" else None
     values = {"status": end, "ended_at": effects.now, "error": error}
-    occurrences.update(effects.connection, occurrence, **values)
+    occurrences.update(effects.unit, occurrence, **values)
     if not (job.plan.post and job.plan.options.direct and end in {"done", "failed"}):
         return
-    answer = _answer(effects.connection, occurrence)
+    answer = _answer(effects.unit, occurrence)
     text = "" if answer is None else answer.text
     if silent(text) or (end == "failed" and job.state == "system"):
         return
@@ -95,7 +94,7 @@ def _settled(effects: Effects, occurrence: Occurrence, end: str) -> None:
     effects.post(job, occurrence.scheduled_at, text, label)
 
 
-def _answer(connection: sa.Connection, occurrence: Occurrence) -> OutboundMessage | None:
+def _answer(connection: Connection, occurrence: Occurrence) -> OutboundMessage | None:
     """The answer of a run in the job's own session."""
     if occurrence.run_id is None:
         return None

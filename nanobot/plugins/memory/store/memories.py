@@ -15,12 +15,13 @@ from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, Vect
 from nanobot.plugins.memory.store.memory_words import WordIndex
 from nanobot.session.provenance import Provenance
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.repositories import erasures
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _m = schema.memories
@@ -58,25 +59,25 @@ class SqlMemoryStore(SqlStore):
         self._words = WordIndex(database)
 
     @transaction("memory")
-    def follow(self, connection: sa.Connection, scope: str, changes: FileChanges) -> None:
-        now = self.writer.clock.now()
-        alone(connection, f"memory {scope}")
+    def follow(self, unit: Unit, scope: str, changes: FileChanges) -> None:
+        now = unit.now
+        alone(unit, f"memory {scope}")
         files = {line.digest: line.file for line in changes.lines} | dict(changes.moved)
         query = sa.select(_m.c.id, _m.c.digest, _m.c.state, _m.c.file, _m.c.provenance)
         query = query.where(_m.c.scope == scope, _m.c.digest.in_([*files, *changes.gone]))
-        there = {bytes(row.digest): row for row in connection.execute(query)}
+        there = {bytes(row.digest): row for row in unit.execute(query)}
         gone = [
             row.id
             for digest in changes.gone
             if (row := there.get(digest)) is not None and row.state == "active" and row.file
         ]
-        _remove(connection, gone)
+        _remove(unit, gone)
         for digest, file in files.items():
             row = there.get(digest)
             stands = row is not None and row.state == "active" and row.file == file
             if row is not None and row.state != _FORGOTTEN and not stands:
                 placed = _placed(row, file) | {"updated_at": now}
-                connection.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))
+                unit.execute(sa.update(_m).where(_m.c.id == row.id).values(**placed))
         fresh = [
             {
                 "scope": scope,
@@ -94,25 +95,25 @@ class SqlMemoryStore(SqlStore):
             if line.digest not in there
         ]
         if fresh:
-            connection.execute(sa.insert(_m), fresh)
-        full_text.MEMORIES.tend(connection)
+            unit.execute(sa.insert(_m), fresh)
+        full_text.MEMORIES.tend(unit)
 
     @transaction()
     def standing(
-        self, connection: sa.Connection, scope: str, after: int, limit: int
+        self, connection: Connection, scope: str, after: int, limit: int
     ) -> list[StandingRow]:
         rows = _STANDING.execute(connection, s=scope, after=after, n=limit)
         return [StandingRow(identity, bytes(digest), file) for identity, digest, file in rows]
 
     @transaction("memory")
-    def save(self, connection: sa.Connection, draft: Draft) -> SavedMemory:
-        return _save(connection, self.writer.clock.now(), draft)
+    def save(self, unit: Unit, draft: Draft) -> SavedMemory:
+        return _save(unit, unit.now, draft)
 
     def saving(self, draft: Draft) -> Callable[[Any], None]:
         return lambda connection: _add(connection, self.writer.clock.now(), draft)
 
     @transaction("memory_reserved")
-    def reserve(self, connection: sa.Connection) -> int:
+    def reserve(self, connection: Connection) -> int:
         blank: dict[str, object] = {"scope": "", "digest": b"", "text": "", "terms": ""}
         blank |= {"state": _FORGOTTEN, "kind": "note", "provenance": b"{}"}
         blank |= {"created_at": 0.0, "updated_at": 0.0}
@@ -124,7 +125,7 @@ class SqlMemoryStore(SqlStore):
     def keeping(self, draft: Draft) -> Callable[[Any], None]:
         """Stores a memory within another transaction, even one that was rejected."""
 
-        def write(connection: sa.Connection) -> None:
+        def write(connection: Connection) -> None:
             _save(connection, self.writer.clock.now(), draft)
 
         return write
@@ -134,28 +135,28 @@ class SqlMemoryStore(SqlStore):
         return lambda connection: connection.execute(gone)
 
     @transaction()
-    def forgotten(self, connection: sa.Connection, scope: str) -> list[tuple[int, str]]:
+    def forgotten(self, connection: Connection, scope: str) -> list[tuple[int, str]]:
         return [(identity, text) for identity, text in _GONE.execute(connection, s=scope)]
 
     @transaction()
-    def unfiled(self, connection: sa.Connection, scope: str) -> list[tuple[str, Kind]]:
+    def unfiled(self, connection: Connection, scope: str) -> list[tuple[str, Kind]]:
         return [(text, kind) for text, kind in _UNFILED.execute(connection, s=scope)]
 
     @transaction()
-    def by_digest(self, connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
+    def by_digest(self, connection: Connection, scope: str, digest: bytes) -> SavedMemory | None:
         return _by_digest(connection, scope, digest)
 
     @transaction("memory")
-    def settle(self, connection: sa.Connection, identity: int, state: State, file: str) -> bool:
+    def settle(self, unit: Unit, identity: int, state: State, file: str) -> bool:
         query = sa.select(_m).where(_m.c.id == identity, _m.c.state == "proposed").with_for_update()
-        row = connection.execute(query).first()
+        row = unit.execute(query).first()
         if row is None:
             return False
         values: dict[str, object] = {"state": state}
         if state == "active":
             values = _placed(row, file)
         change = sa.update(_m).where(_m.c.id == identity)
-        connection.execute(change.values(**values, updated_at=self.writer.clock.now()))
+        unit.execute(change.values(**values, updated_at=unit.now))
         return True
 
     async def remove(self, identity: int) -> bool:
@@ -168,7 +169,7 @@ class SqlMemoryStore(SqlStore):
         return removed
 
     @transaction("memory")
-    def _removed(self, connection: sa.Connection, identity: int) -> bool:
+    def _removed(self, connection: Connection, identity: int) -> bool:
         erasures.note(connection, erasures.WORDS, str(identity))
         erasures.note(connection, erasures.LOGGED, f"memory {identity}")
         return _remove(connection, [identity]) == 1
@@ -178,7 +179,7 @@ class SqlMemoryStore(SqlStore):
             await self._eraser.finish()
 
     @transaction()
-    def one(self, connection: sa.Connection, identity: int) -> MemoryView | None:
+    def one(self, connection: Connection, identity: int) -> MemoryView | None:
         query = _VIEW.where(_m.c.id == identity, _m.c.state != _FORGOTTEN)
         row = connection.execute(query).first()
         return None if row is None else _view(row)
@@ -186,7 +187,7 @@ class SqlMemoryStore(SqlStore):
     @transaction()
     def listed(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         *,
         scopes: Sequence[str] | None,
         state: str,
@@ -212,7 +213,7 @@ class SqlMemoryStore(SqlStore):
         return scopes
 
     @transaction()
-    def _some_scopes(self, connection: sa.Connection, after: str | None) -> list[str]:
+    def _some_scopes(self, connection: Connection, after: str | None) -> list[str]:
         # Step from one to the next by the index: DISTINCT would read every memory.
         scopes: list[str] = []
         while len(scopes) < _SCOPES:
@@ -228,7 +229,7 @@ class SqlMemoryStore(SqlStore):
 
     @transaction()
     def vectors(
-        self, connection: sa.Connection, scope: str, model: str, after: int, limit: int
+        self, connection: Connection, scope: str, model: str, after: int, limit: int
     ) -> list[VectorRow]:
         query = (
             sa.select(_v.c.seq, _v.c.id, _v.c.vector)
@@ -244,7 +245,7 @@ class SqlMemoryStore(SqlStore):
 
     @transaction()
     def _get(
-        self, connection: sa.Connection, scope: str, scores: Sequence[tuple[int, float]]
+        self, connection: Connection, scope: str, scores: Sequence[tuple[int, float]]
     ) -> list[MemoryHit]:
         query = _VIEW.where(
             _m.c.scope == scope, _m.c.state == "active", _m.c.id.in_([i for i, _ in scores])
@@ -258,7 +259,7 @@ class SqlMemoryStore(SqlStore):
 
     @transaction()
     def without_vector(
-        self, connection: sa.Connection, model: str, limit: int
+        self, connection: Connection, model: str, limit: int
     ) -> list[tuple[int, str]]:
         rows: list[tuple[int, str]] = []
         # Each query reads a range of an index; memories with the right model are never read.
@@ -272,14 +273,16 @@ class SqlMemoryStore(SqlStore):
             await self._embed(model, dict(vectors))
 
     @transaction("memory")
-    def _embed(self, connection: sa.Connection, model: str, vectors: Mapping[int, bytes]) -> None:
+    def _embed(self, connection: Connection, model: str, vectors: Mapping[int, bytes]) -> None:
         # One after another: a reader of everything up to a number must not miss a smaller one that
         # commits later.
         alone(connection, "memory vectors")
         mine = sa.and_(_m.c.id.in_(vectors), _m.c.state == "active")
-        scopes = dict(connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine)).all())
-        query = sa.select(_v.c.scope, sa.func.max(_v.c.seq)).group_by(_v.c.scope)
-        last = dict(connection.execute(query.where(_v.c.scope.in_(set(scopes.values())))).all())
+        active = connection.execute(sa.select(_m.c.id, _m.c.scope).where(mine))
+        scopes: dict[int, str] = {row.id: row.scope for row in active}
+        query = sa.select(_v.c.scope, sa.func.max(_v.c.seq).label("last")).group_by(_v.c.scope)
+        theirs = connection.execute(query.where(_v.c.scope.in_(set(scopes.values()))))
+        last: dict[str, int] = {row.scope: row.last for row in theirs}
         rows = []
         for identity, scope in scopes.items():
             last[scope] = seq = last.get(scope, 0) + 1
@@ -310,13 +313,13 @@ def _placed(row: sa.Row[*tuple[Any, ...]], file: str) -> dict[str, object]:
     return {"file": file, "state": "active", "provenance": msgspec.json.encode(origin)}
 
 
-def _by_digest(connection: sa.Connection, scope: str, digest: bytes) -> SavedMemory | None:
+def _by_digest(connection: Connection, scope: str, digest: bytes) -> SavedMemory | None:
     query = sa.select(_m.c.id, _m.c.state).where(_m.c.scope == scope, _m.c.digest == digest)
     row = connection.execute(query).first()
     return None if row is None else SavedMemory(id=row.id, state=row.state, fresh=False)
 
 
-def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
+def _save(connection: Connection, now: float, draft: Draft) -> SavedMemory:
     alone(connection, f"memory {draft.scope}")
     existing = _by_digest(connection, draft.scope, draft.digest)
     if existing is not None and (draft.state != "active" or existing.state == "active"):
@@ -328,13 +331,13 @@ def _save(connection: sa.Connection, now: float, draft: Draft) -> SavedMemory:
     return SavedMemory(id=_insert(connection, draft, now), state=draft.state, fresh=True)
 
 
-def _add(connection: sa.Connection, now: float, draft: Draft) -> None:
+def _add(connection: Connection, now: float, draft: Draft) -> None:
     alone(connection, f"memory {draft.scope}")
     if _by_digest(connection, draft.scope, draft.digest) is None:
         _insert(connection, draft, now)
 
 
-def _insert(connection: sa.Connection, draft: Draft, now: float) -> int:
+def _insert(connection: Connection, draft: Draft, now: float) -> int:
     values = _values(draft, now) | {
         "scope": draft.scope,
         "digest": draft.digest,
@@ -360,7 +363,7 @@ def _values(draft: Draft, now: float) -> dict[str, object]:
     }
 
 
-def _remove(connection: sa.Connection, ids: Sequence[int]) -> int:
+def _remove(connection: Connection, ids: Sequence[int]) -> int:
     """The number of them."""
     connection.execute(sa.delete(_v).where(_v.c.id.in_(ids)))
     return connection.execute(sa.delete(_m).where(_m.c.id.in_(ids))).rowcount

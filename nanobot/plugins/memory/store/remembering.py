@@ -10,7 +10,9 @@ from nanobot.session.entries import RememberEntry
 from nanobot.session.keys import FORKS
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log, runs
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import transaction
 
 _s = schema.sessions
@@ -28,8 +30,8 @@ class SqlRemembering(SqlAfterRuns):
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def due(self, connection: sa.Connection, quiet_seconds: float) -> list[DueSession]:
-        until = self.writer.clock.now() - quiet_seconds
+    def due(self, unit: Unit, quiet_seconds: float) -> list[DueSession]:
+        until = unit.now - quiet_seconds
         live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
         waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
         query = (
@@ -41,11 +43,11 @@ class SqlRemembering(SqlAfterRuns):
         )
         return [
             DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
-            for key, remembered, head, model in connection.execute(query)
+            for key, remembered, head, model in unit.execute(query)
         ]
 
     @transaction()
-    def exchanges(self, connection: sa.Connection, due: DueSession) -> Exchanges:
+    def exchanges(self, connection: Connection, due: DueSession) -> Exchanges:
         window = connection.scalar(sa.select(_s.c.window_from).where(_s.c.key == due.session_key))
         start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
         within = log.read(connection, due.session_key, start, due.head + 1)
@@ -56,15 +58,15 @@ class SqlRemembering(SqlAfterRuns):
     @transaction("remember")
     def record(
         self,
-        connection: sa.Connection,
+        unit: Unit,
         due: DueSession,
         run_id: str,
         entry: RememberEntry,
         call: StoreWrite,
     ) -> RememberEntry | None:
-        lane = log.lane_of(connection, due.session_key)
-        call.write(connection)
-        session = connection.execute(
+        lane = log.lane_of(unit, due.session_key)
+        call.write(unit)
+        session = unit.execute(
             sa.select(_s.c.remembered_seq, _s.c.updated_at, _s.c.head_seq).where(
                 _s.c.key == due.session_key
             )
@@ -77,17 +79,17 @@ class SqlRemembering(SqlAfterRuns):
             _e.c.kind == "remember",
             _e.c.payload.is_not(None),
         )
-        for seq, payload in connection.execute(query.order_by(_e.c.seq.desc())):
+        for seq, payload in unit.execute(query.order_by(_e.c.seq.desc())):
             theirs = log.body_of(due.session_key, seq, payload)
             if isinstance(theirs, RememberEntry) and theirs.upto > due.remembered_seq:
                 return theirs
-        log.append(connection, self.writer, lane, run_id, [entry])
+        log.append(unit, lane, run_id, [entry])
         # Not an activity: the session is not touched, and does not become unread.
         same = sa.update(_s).where(_s.c.key == due.session_key)
-        connection.execute(same.values(updated_at=session.updated_at))
+        unit.execute(same.values(updated_at=session.updated_at))
         return entry
 
     @transaction("remembered")
-    def done(self, connection: sa.Connection, due: DueSession, upto: int) -> None:
+    def done(self, connection: Connection, due: DueSession, upto: int) -> None:
         session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
         connection.execute(session.values(remembered_seq=upto))

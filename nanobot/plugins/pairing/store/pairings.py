@@ -20,11 +20,12 @@ from nanobot.plugins.pairing.store.codes import code_of, spelled
 from nanobot.plugins.pairing.store.questions import tell_owners
 from nanobot.session import keys
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _p = schema.pairings
@@ -46,36 +47,32 @@ class SqlPairingStore(SqlStore):
     """See pairing.PairingStore: the same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def role(self, connection: sa.Connection, channel: str, sender_id: str) -> Role | None:
+    def role(self, connection: Connection, channel: str, sender_id: str) -> Role | None:
         role = _ROLE.scalar(connection, c=channel, s=sender_id)
         return None if role is None else Role(role)
 
     @transaction()
-    def ask(
-        self, connection: sa.Connection, address: Address, sender: Sender
-    ) -> PairingRequest | Role:
+    def ask(self, unit: Unit, address: Address, sender: Sender) -> PairingRequest | Role:
         # Two requests at once would each find room for one more.
-        alone(connection, "pairings")
-        now, mine = self.writer.clock.now(), _of(address.channel, sender.id)
-        row = connection.execute(sa.select(_p).where(mine)).first()
+        alone(unit, "pairings")
+        now, mine = unit.now, _of(address.channel, sender.id)
+        row = unit.execute(sa.select(_p).where(mine)).first()
         if row is not None and row.state == "approved":
             return Role(row.role)
         if row is not None and row.state == "asked" and row.expires_at > now:
             if row.chat_id != address.chat_id:  # people look in the chat where they last asked
-                connection.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
+                unit.execute(sa.update(_p).where(mine).values(chat_id=address.chat_id))
             return PairingRequest(code=row.code, asked_at=row.asked_at, expires_at=row.expires_at)
         unanswered = _p.c.state == "asked"
-        connection.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
+        unit.execute(sa.delete(_p).where(unanswered, _p.c.expires_at <= now - KEPT_SECONDS))
         of_channel = sa.and_(_p.c.channel == address.channel, unanswered)
         last = sa.select(_p.c.asked_at).where(of_channel).order_by(_p.c.asked_at.desc())
-        oldest = connection.scalar(last.offset(MAX_OPEN - 1).limit(1))
+        oldest = unit.scalar(last.offset(MAX_OPEN - 1).limit(1))
         if oldest is not None:  # frequent requests must not displace a person who asks once
-            connection.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
-        request = PairingRequest(
-            code=_new_code(connection, self.writer), asked_at=now, expires_at=now + VALID_SECONDS
-        )
+            unit.execute(sa.delete(_p).where(of_channel, _p.c.asked_at <= oldest))
+        request = PairingRequest(code=_new_code(unit), asked_at=now, expires_at=now + VALID_SECONDS)
         refused = row is not None and row.state == "revoked"
-        connection.execute(sa.delete(_p).where(mine))
+        unit.execute(sa.delete(_p).where(mine))
         values = {
             "channel": address.channel,
             "sender_id": sender.id,
@@ -87,19 +84,17 @@ class SqlPairingStore(SqlStore):
             "asked_at": request.asked_at,
             "expires_at": request.expires_at,
         }
-        connection.execute(sa.insert(_p), values)
-        view = _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
-        addresses = () if refused else tell_owners(connection, self.writer, request, view)
+        unit.execute(sa.insert(_p), values)
+        view = _seen(unit.execute(sa.select(_p).where(mine)).one(), now)
+        addresses = () if refused else tell_owners(unit, request, view)
         return msgspec.structs.replace(request, told=addresses)
 
     @transaction("approve")
-    def approve(
-        self, connection: sa.Connection, code: str, role: Role, by: str
-    ) -> tuple[PairingView, Address]:
+    def approve(self, unit: Unit, code: str, role: Role, by: str) -> tuple[PairingView, Address]:
         code = spelled(code)
-        now = self.writer.clock.now()
+        now = unit.now
         query = sa.select(_p).where(_p.c.code == code).with_for_update()
-        row = connection.execute(query).first()
+        row = unit.execute(query).first()
         if row is None:
             raise UnknownId(f"No one was given the code {code}; `pair list` shows who asks.")
         called = row.name or row.sender_id
@@ -111,7 +106,7 @@ class SqlPairingStore(SqlStore):
             )
         mine = _of(row.channel, row.sender_id)
         values = {"state": "approved", "role": role, "decided_at": now, "decided_by": by}
-        connection.execute(sa.update(_p).where(mine).values(**values))
+        unit.execute(sa.update(_p).where(mine).values(**values))
         address = Address(row.channel, row.chat_id)
         welcome = OutboundMessage(
             address=address,
@@ -120,16 +115,14 @@ class SqlPairingStore(SqlStore):
             key=keys.PAIRED.of(row.channel, row.sender_id, code),
             only_for=row.sender_id,
         )
-        outbox.owe(connection, self.writer, str(address), "", [welcome])
-        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now), address
+        outbox.owe(unit, str(address), "", [welcome])
+        return _seen(unit.execute(sa.select(_p).where(mine)).one(), now), address
 
     @transaction("let_in")
-    def let_in(
-        self, connection: sa.Connection, channel: str, sender_id: str, role: Role, by: str
-    ) -> PairingView:
-        alone(connection, "pairings")
-        now, mine = self.writer.clock.now(), _of(channel, sender_id)
-        existing = connection.execute(sa.select(_p).where(mine)).first()
+    def let_in(self, unit: Unit, channel: str, sender_id: str, role: Role, by: str) -> PairingView:
+        alone(unit, "pairings")
+        now, mine = unit.now, _of(channel, sender_id)
+        existing = unit.execute(sa.select(_p).where(mine)).first()
         values = {
             "channel": channel,
             "sender_id": sender_id,
@@ -143,16 +136,16 @@ class SqlPairingStore(SqlStore):
             "decided_at": now,
             "decided_by": by,
         }
-        connection.execute(sa.delete(_p).where(mine))
-        connection.execute(sa.insert(_p), values)
-        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
+        unit.execute(sa.delete(_p).where(mine))
+        unit.execute(sa.insert(_p), values)
+        return _seen(unit.execute(sa.select(_p).where(mine)).one(), now)
 
     @transaction("revoke")
-    def revoke(self, connection: sa.Connection, who: str, by: str) -> PairingView:
-        now = self.writer.clock.now()
+    def revoke(self, unit: Unit, who: str, by: str) -> PairingView:
+        now = unit.now
         named = sa.or_(_p.c.sender_id == who, _p.c.channel + ":" + _p.c.sender_id == who)
         query = sa.select(_p).where(named, _p.c.state != "revoked").with_for_update()
-        rows = connection.execute(query).all()
+        rows = unit.execute(query).all()
         if not rows:
             raise UnknownId(
                 f"No one called {who} has access by pairing; `pair list` shows the people who "
@@ -164,8 +157,8 @@ class SqlPairingStore(SqlStore):
             raise UsageError(f"{who} is several: say which of {names}")
         mine = _of(rows[0].channel, rows[0].sender_id)
         values = {"state": "revoked", "decided_at": now, "decided_by": by}
-        connection.execute(sa.update(_p).where(mine).values(**values))
-        return _seen(connection.execute(sa.select(_p).where(mine)).one(), now)
+        unit.execute(sa.update(_p).where(mine).values(**values))
+        return _seen(unit.execute(sa.select(_p).where(mine)).one(), now)
 
     async def listed(self, *, state: str, limit: int) -> list[PairingView]:
         # By pages of the key, then sorted here: one sort of all of them would read every row.
@@ -177,10 +170,10 @@ class SqlPairingStore(SqlStore):
 
     @transaction()
     def _some(
-        self, connection: sa.Connection, state: str, after: tuple[str, str] | None
+        self, unit: Unit, state: str, after: tuple[str, str] | None
     ) -> tuple[list[PairingView], tuple[str, str] | None]:
         """A page of those in a state, and the key of its last row; None at the end."""
-        now = self.writer.clock.now()
+        now = unit.now
         query = sa.select(_p).order_by(_p.c.channel, _p.c.sender_id).limit(_PAGE)
         if after is not None:
             query = query.where(sa.tuple_(_p.c.channel, _p.c.sender_id) > sa.tuple_(*after))
@@ -189,7 +182,7 @@ class SqlPairingStore(SqlStore):
             query = query.where(_p.c.state == "asked", open_now if state == "asked" else ~open_now)
         elif state:
             query = query.where(_p.c.state == state)
-        rows = connection.execute(query).all()
+        rows = unit.execute(query).all()
         last = (rows[-1].channel, rows[-1].sender_id) if len(rows) == _PAGE else None
         return [_seen(row, now) for row in rows], last
 
@@ -210,8 +203,8 @@ def _of(channel: str, sender_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(_p.c.channel == channel, _p.c.sender_id == sender_id)
 
 
-def _new_code(connection: sa.Connection, writer: StoreContext) -> str:
+def _new_code(unit: Unit) -> str:
     while True:
-        code = code_of(writer.ids.salt())
-        if connection.execute(sa.select(_p.c.code).where(_p.c.code == code)).first() is None:
+        code = code_of(unit.writer.ids.salt())
+        if unit.execute(sa.select(_p.c.code).where(_p.c.code == code)).first() is None:
             return code

@@ -10,7 +10,7 @@ from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.plugins.pairing.pairing import VALID_SECONDS, PairingRequest, PairingView
 from nanobot.store.database import schema
 from nanobot.store.journal import outbox
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.text import quoted
 
 MAX_TOLD = 3
@@ -21,21 +21,19 @@ are more.
 _p = schema.pairings
 
 
-def tell_owners(
-    connection: sa.Connection, writer: StoreContext, request: PairingRequest, view: PairingView
-) -> tuple[Address, ...]:
+def tell_owners(unit: Unit, request: PairingRequest, view: PairingView) -> tuple[Address, ...]:
     """Ask the owners in their own chats whether to admit a stranger; returns these chats. A flood
     of requests gets one notice.
     """
     others = sa.tuple_(_p.c.channel, _p.c.sender_id) != sa.tuple_(*view.who.split(":", 1))
     recent = _p.c.asked_at > request.asked_at - VALID_SECONDS
-    before = connection.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
+    before = unit.scalar(sa.select(sa.func.count()).where(recent, others)) or 0
     if before > MAX_TOLD:
         return ()
-    chats = tuple(chats_of_approvers(connection, writer))
+    chats = tuple(chats_of_approvers(unit))
     for to in chats:
         message = _more_ask(request, to) if before == MAX_TOLD else _question(request, view, to)
-        outbox.owe(connection, writer, session_at(to), "", [message])
+        outbox.owe(unit, session_at(to), "", [message])
     return chats
 
 

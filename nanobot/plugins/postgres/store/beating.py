@@ -12,9 +12,10 @@ from nanobot.plugins.postgres.store.chat_claims import PREFIX
 from nanobot.plugins.postgres.store.identity import life_lock, name_of, process_name
 from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _l, _s = schema.channel_leases, schema.sessions
 _NOW = SERVER_CLOCK.element
@@ -59,40 +60,40 @@ _ECHO = Prepared(sa.text("SELECT pg_notify(:c, :t)"))
 _IS_GONE = Prepared(sa.text("SELECT pg_try_advisory_xact_lock(:k)"))
 
 
-def beat(connection: sa.Connection, writer: StoreContext, line: str = "") -> Beat:
+def beat(unit: Unit, line: str = "") -> Beat:
     """`line`: the channel of notices that this process listens on, and on which this beat arrives;
     "" while it listens on none. Then other processes cannot see whether it is alive, and are not
     told.
     """
-    if writer.lease is None:
+    if unit.writer.lease is None:
         return Beat(alone=True)
-    own = process_name(name_of(writer.owner))
+    own = process_name(name_of(unit.writer.owner))
     if line:
         # Renewed below.
         insert_or_set(
-            connection, _l, ("owner",), {"channel": own, "owner": writer.owner, "until": 1}
+            unit, _l, ("owner",), {"channel": own, "owner": unit.writer.owner, "until": 1}
         )
-        _ECHO.execute(connection, c=line, t="")
+        _ECHO.execute(unit, c=line, t="")
     else:
-        _LEAVE.execute(connection, c=own, o=writer.owner)
-    _RENEW.execute(connection, o=writer.owner, seconds=min(writer.lease, CHANNEL.seconds))
-    _CLEAN.execute(connection)
-    rows, locks = _ALL.execute(connection), _CONNECTED.execute(connection)
-    newest = _NEWEST_IN.execute(connection), _NEWEST_OUT.execute(connection)
-    nothing_follows(connection)  # one round trip: a process at rest does little else
+        _LEAVE.execute(unit, c=own, o=unit.writer.owner)
+    _RENEW.execute(unit, o=unit.writer.owner, seconds=min(unit.writer.lease, CHANNEL.seconds))
+    _CLEAN.execute(unit)
+    rows, locks = _ALL.execute(unit), _CONNECTED.execute(unit)
+    newest = _NEWEST_IN.execute(unit), _NEWEST_OUT.execute(unit)
+    nothing_follows(unit)  # one round trip: a process at rest does little else
     connected = {int(number) for (number,) in locks}
     return Beat(
-        frozenset(row.channel for row in rows if row.owner == writer.owner),
+        frozenset(row.channel for row in rows if row.owner == unit.writer.owner),
         {
             row.channel: Held(row.owner, row.left, life_lock(name_of(row.owner)) in connected)
             for row in rows
-            if row.owner != writer.owner
+            if row.owner != unit.writer.owner
         },
         (newest[0].scalar() or 0, newest[1].scalar() or 0),
     )
 
 
-def free_dead(connection: sa.Connection, owner: str) -> bool:
+def free_dead(connection: Connection, owner: str) -> bool:
     """Release the leases of a disconnected process. Returns False if it has connected again."""
     if not _IS_GONE.scalar(connection, k=life_lock(name_of(owner))):
         return False

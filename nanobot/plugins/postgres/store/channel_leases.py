@@ -7,30 +7,31 @@ import sqlalchemy as sa
 from nanobot.plugins.postgres.store.chat_claims import shared_name
 from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore, insert_or_set
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import Unit, store_now
 
 _l = schema.channel_leases
 
 
-def hold(
-    connection: sa.Connection, writer: StoreContext, channel: str, *, shares: bool = False
-) -> bool:
+def hold(unit: Unit, channel: str, *, shares: bool = False) -> bool:
     """See beats.Leases."""
-    if writer.lease is None:
+    if unit.writer.lease is None:
         return True
-    now = store_now(connection, writer)
-    held = _hold(connection, writer.owner, channel, (now, now + min(writer.lease, CHANNEL.seconds)))
+    now = store_now(unit)
+    held = _hold(
+        unit, unit.writer.owner, channel, (now, now + min(unit.writer.lease, CHANNEL.seconds))
+    )
     if held and shares:
         name = shared_name(channel)
         insert_or_set(
-            connection, _l, ("owner",), {"channel": name, "owner": writer.owner, "until": 0}
+            unit, _l, ("owner",), {"channel": name, "owner": unit.writer.owner, "until": 0}
         )
     return held
 
 
 def _hold(
-    connection: sa.Connection, owner: str, channel: str, from_until: tuple[float, float]
+    connection: Connection, owner: str, channel: str, from_until: tuple[float, float]
 ) -> bool:
     now, until = from_until
     insert_ignore(connection, _l, {"channel": channel, "until": 0.0})
@@ -40,12 +41,12 @@ def _hold(
     return connection.execute(taken.values(owner=owner, until=until)).rowcount == 1
 
 
-def free_all(connection: sa.Connection, identity: str) -> None:
+def free_all(connection: Connection, identity: str) -> None:
     """Release everything held under that identity by an earlier process."""
     connection.execute(sa.delete(_l).where(_l.c.owner.startswith(identity, autoescape=True)))
 
 
-def leave(connection: sa.Connection, writer: StoreContext, channel: str) -> None:
+def leave(unit: Unit, channel: str) -> None:
     """See beats.Leases."""
     names = (channel, shared_name(channel))
-    connection.execute(sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == writer.owner))
+    unit.execute(sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == unit.writer.owner))

@@ -17,6 +17,7 @@ from nanobot.errors import Fenced
 from nanobot.messages import Address
 from nanobot.plugins.postgres.store.lease_terms import CHAT
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import ChatClaims
@@ -79,7 +80,7 @@ class SqlChatClaims(ChatClaims):
         self._taken: set[str] = set()
 
     def take(
-        self, connection: sa.Connection, address: Address, *, helping: bool
+        self, connection: Connection, address: Address, *, helping: bool
     ) -> Callable[[], str | None]:
         """Take a free chat; with `helping`, only if the process that receives for the channel
         shares it. The returned function, called after the queries ran, gives the other holder ("":
@@ -102,36 +103,34 @@ class SqlChatClaims(ChatClaims):
 
         return outcome
 
-    def fence(self, connection: sa.Connection, address: Address) -> None:
+    def fence(self, connection: Connection, address: Address) -> None:
         name = name_of(address)
         if name in self._taken:
             refusal = Fenced(f"another process speaks to {address}")
             _FENCE.change_one(connection, refusal, k=name, o=self._owner)
 
-    def renewed(self, connection: sa.Connection, address: Address) -> Callable[[], bool]:
+    def renewed(self, connection: Connection, address: Address) -> Callable[[], bool]:
         name = name_of(address)
         if name not in self._taken:
             return lambda: True
         renewal = _RENEW.execute(connection, k=name, o=self._owner)
         return lambda: renewal.rowcount == 1
 
-    def renew(self, connection: sa.Connection, addresses: Sequence[Address]) -> list[Address]:
+    def renew(self, connection: Connection, addresses: Sequence[Address]) -> list[Address]:
         """Renew the claims; returns the chats that this process still has."""
         by_name = {name_of(address): address for address in addresses}
         ours = sa.update(_l).where(_l.c.channel.in_(by_name), _l.c.owner == self._owner)
         rows = connection.scalars(ours.values(until=_UNTIL).returning(_l.c.channel)).all()
         return [by_name[name] for name in rows]
 
-    def leave(self, connection: sa.Connection, addresses: Sequence[Address]) -> None:
+    def leave(self, connection: Connection, addresses: Sequence[Address]) -> None:
         """Release these chats."""
         names = [name_of(address) for address in addresses]
         ours = sa.delete(_l).where(_l.c.channel.in_(names), _l.c.owner == self._owner)
         connection.execute(ours)
         self._taken.difference_update(names)
 
-    def others(
-        self, connection: sa.Connection, addresses: Sequence[Address]
-    ) -> Collection[Address]:
+    def others(self, connection: Connection, addresses: Sequence[Address]) -> Collection[Address]:
         by_name = {name_of(address): address for address in addresses}
         if not by_name:
             return ()

@@ -12,6 +12,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from nanobot.plugins.common.store.server_locks import LOCK
 from nanobot.plugins.postgres.store.declared import as_there
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import DIALECTS, Dialect, ServerClock
 from nanobot.store.database.prepared import PIPELINE, Prepared
 from nanobot.store.database.results import PreparedResult
@@ -34,18 +35,18 @@ class PostgresDialect(Dialect):
     def declaring(self) -> AbstractContextManager[None]:
         return as_there()
 
-    def alone(self, connection: sa.Connection, name: str) -> None:
+    def alone(self, connection: Connection, name: str) -> None:
         _ALONE.execute(connection, n=name)
 
-    def one_snapshot(self, connection: sa.Connection) -> None:
+    def one_snapshot(self, connection: Connection) -> None:
         """Otherwise each statement sees what was committed before it began, so a row that moves
         between tables between two reads would appear in neither."""
         connection.execute(_ONE_SNAPSHOT)
 
-    def nothing_follows(self, connection: sa.Connection) -> None:
+    def nothing_follows(self, connection: Connection) -> None:
         connection.info[PIPELINE].end()
 
-    def reserved_id(self, connection: sa.Connection, table: sa.Table) -> PreparedResult | None:
+    def reserved_id(self, connection: Connection, table: sa.Table) -> PreparedResult | None:
         return _reservation(table).execute(connection)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.store.database import message_tables as schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.unit import StoreContext, store_now
+from nanobot.store.unit import Unit, store_now
 
 _s = schema.sessions
 
@@ -21,22 +22,22 @@ _RENEW = Prepared(
 )
 
 
-def free_all(connection: sa.Connection, identity: str) -> None:
+def free_all(connection: Connection, identity: str) -> None:
     """Free all lanes of that identity, and fence off its processes."""
     theirs = sa.update(_s).where(_s.c.owner.startswith(identity, autoescape=True))
     connection.execute(theirs.values(token=_s.c.token + 1, owner=None, lease_until=None))
 
 
-def renew(connection: sa.Connection, writer: StoreContext) -> None:
+def renew(unit: Unit) -> None:
     """Renew the lease of every lane that this process drives. The run of a lost lane gets Fenced at
     its next verb."""
-    lanes = writer.held.all()
-    if writer.lease is not None and lanes:
-        until = store_now(connection, writer) + writer.lease
+    lanes = unit.writer.held.all()
+    if unit.writer.lease is not None and lanes:
+        until = store_now(unit) + unit.writer.lease
         each = [
-            {"k": lane.session_key, "t": lane.token, "o": writer.owner, "until": until}
+            {"k": lane.session_key, "t": lane.token, "o": unit.writer.owner, "until": until}
             for lane in lanes
         ]
-        _RENEW.many(connection, each)
-    if writer.lease is not None and writer.ledger is not None:
-        writer.ledger.fold(connection)
+        _RENEW.many(unit, each)
+    if unit.writer.lease is not None:
+        unit.writer.ledger.fold(unit)

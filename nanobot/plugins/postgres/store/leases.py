@@ -5,48 +5,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sqlalchemy as sa
-
 from nanobot.messages import Address
 from nanobot.plugins.postgres.store import beating, channel_leases, lane_leases
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.session.outbox import Taken
 from nanobot.store.journal.outbox import next_outbound
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, bare_verb, verb
 
 
-def take_chat(
-    connection: sa.Connection, writer: StoreContext, address: Address, *, helping: bool
-) -> Taken:
+def take_chat(unit: Unit, address: Address, *, helping: bool) -> Taken:
     """Acquire or renew the lease of a chat, unless another process has it, with its oldest unsent
     message. After another process takes over, the verbs of the chat's messages raise Fenced.
     `helping`: this process does not receive for the channel, and may send only if the process that
     does shares it."""
-    claims = writer.chats
+    claims = unit.writer.chats
     if not isinstance(claims, SqlChatClaims):  # nobody shares this store
-        return Taken(next_outbound(connection, address))
-    outcome = claims.take(connection, address, helping=helping)
-    row = next_outbound(connection, address)
+        return Taken(next_outbound(unit, address))
+    outcome = claims.take(unit, address, helping=helping)
+    row = next_outbound(unit, address)
     holder = outcome()
     return Taken(row) if holder is None else Taken(holder=holder)
 
 
-def renew_chats(
-    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
-) -> list[Address]:
+def renew_chats(unit: Unit, addresses: Sequence[Address]) -> list[Address]:
     """Renew these leases. Returns the chats that this process still has."""
-    if not isinstance(writer.chats, SqlChatClaims):
+    if not isinstance(unit.writer.chats, SqlChatClaims):
         return list(addresses)
-    return writer.chats.renew(connection, addresses)
+    return unit.writer.chats.renew(unit, addresses)
 
 
-def leave_chats(
-    connection: sa.Connection, writer: StoreContext, addresses: Sequence[Address]
-) -> None:
+def leave_chats(unit: Unit, addresses: Sequence[Address]) -> None:
     """Release these chats at once. No send to them may be in progress."""
-    if isinstance(writer.chats, SqlChatClaims):
-        writer.chats.leave(connection, addresses)
+    if isinstance(unit.writer.chats, SqlChatClaims):
+        unit.writer.chats.leave(unit, addresses)
 
 
 class SqlLeases(SqlStore):

@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable, StoreCorrupt
+from nanobot.store.database.connection import Connection
 
 _ROWS = 200
 _MODULUS = 2**128
@@ -37,9 +38,7 @@ class Content:
     __hash__ = None  # type: ignore[assignment]
 
 
-def copy_rows(
-    source: sa.Connection, target: sa.Connection, here: sa.Table, there: sa.Table
-) -> Content:
+def copy_rows(source: Connection, target: Connection, here: sa.Table, there: sa.Table) -> Content:
     """Copy all rows; returns what they contain. Raises StoreCorrupt if one cannot be read."""
     content, batch = Content(), list[dict[str, Any]]()
     insert = sa.insert(there)
@@ -54,7 +53,7 @@ def copy_rows(
     return content
 
 
-def content_of(connection: sa.Connection, table: sa.Table, columns: Sequence[str] = ()) -> Content:
+def content_of(connection: Connection, table: sa.Table, columns: Sequence[str] = ()) -> Content:
     """What the rows of a table contain, in these columns (none given: in all)."""
     content = Content()
     names = columns or [column.name for column in table.columns]
@@ -64,7 +63,7 @@ def content_of(connection: sa.Connection, table: sa.Table, columns: Sequence[str
 
 
 def _rows(
-    connection: sa.Connection, table: sa.Table, columns: Sequence[sa.Column[Any]]
+    connection: Connection, table: sa.Table, columns: Sequence[sa.Column[Any]]
 ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
     query = sa.select(*columns).order_by(*table.primary_key)
     with connection.execute(query.execution_options(yield_per=_ROWS)) as rows:

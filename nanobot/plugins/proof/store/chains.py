@@ -11,6 +11,7 @@ from nanobot.errors import StoreCorrupt, UnknownId, UsageError
 from nanobot.plugins.common.store.chain import ChainState, continued
 from nanobot.plugins.proof.views import AuditView
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.repositories import erasures
 from nanobot.store.verbs import SqlStore, transaction
 
@@ -69,18 +70,18 @@ class Chains(SqlStore):
                 yield key
 
     @transaction()
-    def _exists(self, connection: sa.Connection, key: str) -> bool:
+    def _exists(self, connection: Connection, key: str) -> bool:
         return connection.scalar(sa.select(_s.c.key).where(_s.c.key == key)) is not None
 
     @transaction()
-    def _some_keys(self, connection: sa.Connection, after: str) -> list[str]:
+    def _some_keys(self, connection: Connection, after: str) -> list[str]:
         """The names of the next sessions, some at a time."""
         query = sa.select(_s.c.key).where(_s.c.key > after).order_by(_s.c.key).limit(_LINKS)
         return list(connection.scalars(query))
 
     @transaction()
     def _walked(
-        self, connection: sa.Connection, key: str, head: bytes | None, walk: Walk | None
+        self, connection: Connection, key: str, head: bytes | None, walk: Walk | None
     ) -> Walk | None:
         """Continue the check of a chain by some entries; None if its session has been removed.
         Raises StoreCorrupt if the chain does not hold.
@@ -100,7 +101,7 @@ class Chains(SqlStore):
             raise StoreCorrupt(f"the log of {key} holds what nanobot never wrote") from None
 
     @transaction()
-    def _put_aside(self, connection: sa.Connection, session: str) -> tuple[str, str] | None:
+    def _put_aside(self, connection: Connection, session: str) -> tuple[str, str] | None:
         """The first log entry in quarantine, and why; of one session, or of all ("")."""
         query = sa.select(_q.c.row_key, _q.c.reason)
         query = query.where(_q.c.of_table == "entries", _q.c.state != "restored")

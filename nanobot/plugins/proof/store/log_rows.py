@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from nanobot.errors import UnknownId
 from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, bare_verb
 
 _e = schema.entries
@@ -46,7 +47,7 @@ class Page(NamedTuple):
     last: int
 
 
-def start(connection: sa.Connection, key: str, after: int) -> Place:
+def start(connection: Connection, key: str, after: int) -> Place:
     """The place behind an entry; 0: the beginning. Raises UnknownId."""
     last = connection.scalar(sa.select(_s.c.head_seq).where(_s.c.key == key))
     if last is None:
@@ -59,7 +60,7 @@ def start(connection: sa.Connection, key: str, after: int) -> Place:
     return Place(after, bytes(link))
 
 
-def following(connection: sa.Connection, key: str, place: Place) -> Page:
+def following(connection: Connection, key: str, place: Place) -> Page:
     """The rows after a place. Raises UnknownId if the log was removed meanwhile."""
     last = connection.scalar(sa.select(_s.c.head_seq).where(_s.c.key == key))
     gone = place.seq and connection.scalar(_hash_of(key, place.seq)) != place.link

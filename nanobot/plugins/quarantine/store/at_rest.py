@@ -16,7 +16,7 @@ from nanobot.plugins.quarantine.store import rows, survey
 from nanobot.plugins.quarantine.store.survey import Unreadable
 from nanobot.session.quarantine import Quarantined
 from nanobot.store.database import migrate
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.system import RandomIds, SystemClock
 
 
@@ -56,5 +56,5 @@ def restore(url: str, identity: int, values: Mapping[str, str]) -> Quarantined:
     writer = StoreContext(SystemClock(), RandomIds(), "quarantine")
     with at_rest(url) as database:
         return database.run_now(
-            lambda connection: rows.restore(connection, writer, identity, values)
+            lambda connection: rows.restore(Unit(connection, writer), identity, values)
         )

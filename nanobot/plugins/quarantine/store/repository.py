@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import sqlalchemy as sa
-
 from nanobot.messages import Address
 from nanobot.plugins.quarantine.content import QuarantinedContent
 from nanobot.plugins.quarantine.store import rows
 from nanobot.session.quarantine import Quarantined
+from nanobot.store.database.connection import Connection
+from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 
@@ -19,7 +19,7 @@ class SqlQuarantine(SqlStore):
     @transaction()
     def listed(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         *,
         tables: Sequence[str],
         session: str,
@@ -32,14 +32,14 @@ class SqlQuarantine(SqlStore):
         )
 
     @transaction()
-    def shown(self, connection: sa.Connection, identity: int) -> QuarantinedContent:
+    def shown(self, connection: Connection, identity: int) -> QuarantinedContent:
         """See Quarantine."""
         return rows.shown(connection, identity)
 
     @transaction("quarantine_restore")
     def restore(
-        self, connection: sa.Connection, identity: int, values: Mapping[str, str]
+        self, unit: Unit, identity: int, values: Mapping[str, str]
     ) -> tuple[Quarantined, tuple[Address, ...]]:
         """See Quarantine."""
-        row = rows.restore(connection, self.writer, identity, values)
-        return row, rows.owed_after(connection, identity)
+        row = rows.restore(unit, identity, values)
+        return row, rows.owed_after(unit, identity)

@@ -16,16 +16,17 @@ from nanobot.plugins.quarantine.store import telling
 from nanobot.plugins.quarantine.store import values as raw_values
 from nanobot.session.quarantine import Quarantined
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw
 from nanobot.store.quarantine.raw import KeptRow, Raw
 from nanobot.store.quarantine.readable import flaws
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _q = schema.quarantine
 
 
 def listed(
-    connection: sa.Connection,
+    connection: Connection,
     *,
     tables: Collection[str] = (),
     session: str = "",
@@ -43,7 +44,7 @@ def listed(
     return [_view(row) for row in connection.execute(query)]
 
 
-def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
+def shown(connection: Connection, identity: int) -> QuarantinedContent:
     """One row with its content. Raises UnknownId."""
     row = _found(connection, identity)
     content = tuple(
@@ -53,34 +54,32 @@ def shown(connection: sa.Connection, identity: int) -> QuarantinedContent:
     return QuarantinedContent(row=_view(row), content=content)
 
 
-def restore(
-    connection: sa.Connection, writer: StoreContext, identity: int, values: Mapping[str, str]
-) -> Quarantined:
+def restore(unit: Unit, identity: int, values: Mapping[str, str]) -> Quarantined:
     """Put a row back into its table, with these values in its columns, together with all rows that
     were moved along. Raises UnknownId, and UsageError if the row is still unreadable or its key is
     in use.
     """
-    row = _found(connection, identity)
+    row = _found(unit, identity)
     if row.state == "restored":
         raise UsageError(f"row {identity} was put back already.")
     first, *others = raw_values.decode(row.content)
     table = schema.metadata.tables[first.table]
     first = KeptRow(first.table, first.columns | _given(table, values))
-    _refuse_unreadable(writer, [first, *others])
+    _refuse_unreadable([first, *others], unit.now)
     if row.state == "repaired":
         key = raw.key_of(table, first.columns)
         changed = {name: first.columns[name] for name in row.of_column.split(", ")}
-        _put_into(connection, table, key, changed | _given(table, values))
+        _put_into(unit, table, key, changed | _given(table, values))
     else:
         others = [first, *others]
     for kept in others:
         try:
-            raw_values.insert(connection, schema.metadata.tables[kept.table], kept.columns)
+            raw_values.insert(unit, schema.metadata.tables[kept.table], kept.columns)
         except IntegrityError as error:
             raise UsageError(
                 f"row {identity} cannot be put back: {kept.table} has another row with its key."
             ) from error
-    connection.execute(sa.update(_q).where(_q.c.id == identity).values(state="restored"))
+    unit.execute(sa.update(_q).where(_q.c.id == identity).values(state="restored"))
     return msgspec.structs.replace(_view(row), state="restored")
 
 
@@ -96,10 +95,10 @@ def _given(table: sa.Table, values: Mapping[str, str]) -> dict[str, Raw]:
     return given
 
 
-def _refuse_unreadable(writer: StoreContext, unit: Sequence[KeptRow]) -> None:
-    for kept in unit:
+def _refuse_unreadable(group: Sequence[KeptRow], now: float) -> None:
+    for kept in group:
         table = schema.metadata.tables[kept.table]
-        for flaw in flaws(table, kept.columns, writer.clock.now()):
+        for flaw in flaws(table, kept.columns, now):
             key = raw.shown_key(raw.key_of(table, kept.columns))
             raise UsageError(
                 f"{table.name} {key} still cannot be read: {flaw.column}: {flaw.reason}. Give the "
@@ -108,7 +107,7 @@ def _refuse_unreadable(writer: StoreContext, unit: Sequence[KeptRow]) -> None:
 
 
 def _put_into(
-    connection: sa.Connection,
+    connection: Connection,
     table: sa.Table,
     key: Mapping[str, Raw],
     changed: Mapping[str, Raw],
@@ -120,7 +119,7 @@ def _put_into(
     raise UsageError(f"{table.name} has no row {raw.shown_key(key)} any more.")
 
 
-def _found(connection: sa.Connection, identity: int) -> Any:
+def _found(connection: Connection, identity: int) -> Any:
     row = connection.execute(sa.select(_q).where(_q.c.id == identity)).first()
     if row is None:
         raise UnknownId(f"there is no row {identity} in quarantine.")
@@ -141,7 +140,7 @@ def _view(row: Any) -> Quarantined:
     )
 
 
-def owed_after(connection: sa.Connection, identity: int) -> tuple[Address, ...]:
+def owed_after(connection: Connection, identity: int) -> tuple[Address, ...]:
     """The recipients of the messages in quarantine."""
     kept = raw_values.decode(_found(connection, identity).content)
     chats = (telling.chat_of(each.columns) for each in kept if each.table == "outbound")

@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw
 from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import flaws
@@ -25,7 +26,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
+def survey(connection: Connection, now: float) -> Iterator[Unreadable]:
     """Every unreadable row of a store; changes nothing."""
     for table in schema.metadata.sorted_tables:
         for page in _pages(connection, table):
@@ -38,7 +39,7 @@ def survey(connection: sa.Connection, now: float) -> Iterator[Unreadable]:
 
 
 def _pages(
-    connection: sa.Connection, table: sa.Table, *where: sa.TextClause
+    connection: Connection, table: sa.Table, *where: sa.TextClause
 ) -> Iterator[list[RawRow]]:
     """Iterate over a table in the order of its key."""
     after: Mapping[str, Raw] | None = None

@@ -17,10 +17,11 @@ from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.plugins.quarantine.store.values import decode
 from nanobot.session.keys import Keys
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import outbox
 from nanobot.store.quarantine.guard import READING_FAILED
 from nanobot.store.quarantine.raw import Raw, RawRow
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 
 _q = schema.quarantine
 QUARANTINE = Keys("quarantine")
@@ -44,22 +45,19 @@ _SETTLED = frozenset(
 class Telling:
     """See `nanobot.store.quarantine.guard.Care`."""
 
-    def __init__(self, writer: StoreContext) -> None:
-        self._writer = writer
-
-    def tell(self, connection: sa.Connection) -> list[Address]:
+    def tell(self, unit: Unit) -> list[Address]:
         """Tell the chats that wait for rows, and the owners. Returns the chats of all unsent
         notices of this kind.
         """
-        rows = connection.execute(sa.select(_q).where(~_q.c.told).order_by(_q.c.id)).all()
+        rows = unit.execute(sa.select(_q).where(~_q.c.told).order_by(_q.c.id)).all()
         for row in rows:
             with suppress(*READING_FAILED):  # its content may be damaged, too
-                _tell_chat(connection, self._writer, row)
-        _tell_owners(connection, self._writer, rows)
-        return _owed_in(connection)
+                _tell_chat(unit, row)
+        _tell_owners(unit, rows)
+        return _owed_in(unit)
 
 
-def _tell_chat(connection: sa.Connection, writer: StoreContext, row: Any) -> None:
+def _tell_chat(unit: Unit, row: Any) -> None:
     """Tell the chat that waits for these rows, in one message. Repeating it has no effect."""
     if row.state == "restored":
         return
@@ -77,13 +75,13 @@ def _tell_chat(connection: sa.Connection, writer: StoreContext, row: Any) -> Non
                 key=QUARANTINE.of(row.id),
                 failed=True,
             )
-            outbox.owe(connection, writer, str(address), "", [notice])
+            outbox.owe(unit, str(address), "", [notice])
             return
 
 
-def _tell_owners(connection: sa.Connection, writer: StoreContext, rows: Sequence[Any]) -> None:
+def _tell_owners(unit: Unit, rows: Sequence[Any]) -> None:
     """Tell owners once about rows in quarantine, if they have a chat."""
-    chats = chats_of_approvers(connection, writer) if rows else []
+    chats = chats_of_approvers(unit) if rows else []
     if not chats:
         return
     named = "\n".join(
@@ -100,12 +98,12 @@ def _tell_owners(connection: sa.Connection, writer: StoreContext, rows: Sequence
         notice = OutboundMessage(
             address=address, text=text, kind=OutboundKind.NOTICE, key=f"{key}:{address}"
         )
-        outbox.owe(connection, writer, str(address), "", [notice])
+        outbox.owe(unit, str(address), "", [notice])
     told = sa.update(_q).where(_q.c.id.in_([row.id for row in rows]))
-    connection.execute(told.values(told=True))
+    unit.execute(told.values(told=True))
 
 
-def _owed_in(connection: sa.Connection) -> list[Address]:
+def _owed_in(connection: Connection) -> list[Address]:
     """The chats with unsent notices of this kind."""
     _o = schema.outbound
     query = sa.select(_o.c.channel, _o.c.chat_id).where(

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
 
 
@@ -20,7 +21,7 @@ def shown(row: KeptRow) -> dict[str, str]:
     return {name: raw.shown() for name, raw in row.columns.items()}
 
 
-def insert(connection: sa.Connection, table: sa.Table, row: RawRow) -> None:
+def insert(connection: Connection, table: sa.Table, row: RawRow) -> None:
     """Insert a row into its table."""
     if connection.dialect.name != "sqlite":
         values = {name: _python(table.c[name], raw) for name, raw in row.items()}

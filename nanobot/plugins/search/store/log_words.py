@@ -15,6 +15,7 @@ from nanobot.plugins.common.store import full_text
 from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.search.query import Wanted, for_postgresql, for_sqlite
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone, insert_or_set
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
@@ -90,14 +91,14 @@ class IndexedEntry(msgspec.Struct, frozen=True):
     rows: tuple[str, ...]
 
 
-def behind(connection: sa.Connection, after: str) -> tuple[list[str], str | None]:
+def behind(connection: Connection, after: str) -> tuple[list[str], str | None]:
     """Of some sessions, those with unindexed entries, and where to continue; None: that was all."""
     rows = _BEHIND.execute(connection, after=after).all()
     keys = [key for key, head, last in rows if head > (last or 0) and key not in SILENT]
     return keys, rows[-1].key if len(rows) == _SESSIONS_AT_ONCE else None
 
 
-def unindexed(connection: sa.Connection, key: str) -> Unindexed | None:
+def unindexed(connection: Connection, key: str) -> Unindexed | None:
     """The next entries of a session; None: all are indexed."""
     last = _LAST.scalar(connection, k=key) or 0
     rows = _NEXT.execute(connection, k=key, last=last).all()
@@ -106,7 +107,7 @@ def unindexed(connection: sa.Connection, key: str) -> Unindexed | None:
     return Unindexed(key, last, tuple((row.seq, row.at, row.payload) for row in rows))
 
 
-def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEntry]) -> bool:
+def keep(connection: Connection, part: Unindexed, entries: Sequence[IndexedEntry]) -> bool:
     """Index these entries. Returns False if another process was faster, or the session was
     removed.
     """
@@ -137,7 +138,7 @@ def keep(connection: sa.Connection, part: Unindexed, entries: Sequence[IndexedEn
 
 
 def find(
-    connection: sa.Connection,
+    connection: Connection,
     wanted: Sequence[Wanted],
     keys: Sequence[str] | None,
     before: int,
@@ -165,7 +166,7 @@ def place(key: str) -> str:
     return f"k{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:20]}"
 
 
-def _free(connection: sa.Connection, at: float, taken: Collection[int]) -> int:
+def _free(connection: Connection, at: float, taken: Collection[int]) -> int:
     """The first unused id, from that time on."""
     first = int(min(max(at, 0.0) * _MICROSECOND, _LARGEST_TIME))
     while True:

@@ -12,9 +12,10 @@ from nanobot.session.keys import REPORTS
 from nanobot.session.runs import Ending, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, log, outbox, runs
 from nanobot.store.repositories.descendants import below
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import Unit
 from nanobot.text import title_of
 
 _t = schema.tasks
@@ -31,31 +32,27 @@ _VERBS = {
 class SqlTaskEnds:
     """See nanobot.store.unit.TaskEnds."""
 
-    def __init__(self, writer: StoreContext) -> None:
-        self._writer = writer
-
-    def stop_below(
-        self, connection: sa.Connection, session_key: str, sender_id: str | None, by: str
-    ) -> None:
+    def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
         """End the live background runs there. Stopping a conversation with everything it started
         has ended its runs before; this handles one that started just afterwards.
         """
         ending = Ending(state=RunState.ABORTED, error="stopped")
-        for run_id in below(connection, session_key, sender_id):
-            runs.cancel(connection, self._writer, run_id, ending, by)
+        for run_id in below(unit, session_key, sender_id):
+            runs.cancel(unit, run_id, ending, by)
 
-    def waits(self, connection: sa.Connection, run: Run) -> float:
-        at = connection.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
+    def waits(self, unit: Unit, run: Run) -> float:
+        if run.state is not RunState.QUEUED:
+            return 0.0
+        at = unit.scalar(sa.select(_t.c.not_before).where(_t.c.run_id == run.id)) or 0.0
         # Never longer than its original limit, whatever the clock does.
-        return max(min(at - self._writer.clock.now(), at - run.created_at), 0.0)
+        return max(min(at - unit.now, at - run.created_at), 0.0)
 
-    def report(self, connection: sa.Connection, run: Run, ending: Ending) -> None:
+    def report(self, unit: Unit, run: Run, ending: Ending) -> None:
         """Report by a message to the model of the conversation, or by a post. A run without a
         conversation reports in its own session, which becomes a conversation. Cancelling is an
         answer itself: the model has nothing to do then.
         """
-        writer = self._writer
-        task = connection.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
+        task = unit.execute(sa.select(_t).where(_t.c.run_id == run.id)).first()
         if task is None:
             return
         text = "\n\n".join(message.text for message in ending.outbound)
@@ -63,7 +60,7 @@ class SqlTaskEnds:
         tainted = ending.tainted or task.tainted
         label = labels.read(ending.label, tainted=tainted).encoded()
         key = run.parent_session or run.session_key
-        log.ensure_session(connection, writer, key, head)
+        log.ensure_session(unit, key, head)
         follows_up = task.report == "follow_up" and ending.state is not RunState.ABORTED
         if run.parent_session and follows_up:
             message = InboundMessage(
@@ -72,17 +69,17 @@ class SqlTaskEnds:
                 dedupe_key=REPORTS.of(run.id),
                 sender=Sender(run.sender_id),
                 text=f"[background run {run.id}] {head}\n\n{text}",
-                sent_at=writer.clock.now(),
+                sent_at=unit.now,
                 origin=Origin.RUN,
                 tainted=tainted,
                 label=label,
             )
             follow_up = Admission(message=message, session_key=key, role=run.role)
-            inbox.insert(connection, writer, follow_up, waits=True, held=0.0)
+            inbox.insert(unit, follow_up, waits=True, held=0.0)
             return
         if run.parent_session is None:
             named = sa.update(_s).where(_s.c.key == key).values(title=title_of(head))
-            connection.execute(named)
+            unit.execute(named)
         post = OutboundMessage(
             address=run.address,
             text=f"{head}\n\n{text}".strip(),
@@ -90,12 +87,12 @@ class SqlTaskEnds:
             kind=OutboundKind.POST,
             tainted=tainted,
             label=label,
-            requested=_promised(connection, run),
+            requested=_promised(unit, run),
         )
-        outbox.post(connection, writer, key, post)
+        outbox.post(unit, key, post)
 
 
-def _promised(connection: sa.Connection, run: Run) -> bool:
+def _promised(connection: Connection, run: Run) -> bool:
     """Whether a person, or a program of theirs, was told to expect this report."""
     if run.parent_session is None:
         return False

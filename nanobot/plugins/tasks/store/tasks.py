@@ -19,10 +19,11 @@ from nanobot.session.keys import TASKS
 from nanobot.session.runs import Run
 from nanobot.session.states import LIVE, RunKind, RunState
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import log, runs
-from nanobot.store.unit import StoreContext
+from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs
@@ -39,14 +40,14 @@ class SqlTasks(SqlStore):
         self._zone = zone
 
     @transaction("task_created")
-    def create(self, connection: sa.Connection, task: NewTask) -> str:
-        alone(connection, "start a task")
-        existing = _run_of_key(connection, task)
+    def create(self, unit: Unit, task: NewTask) -> str:
+        alone(unit, "start a task")
+        existing = _run_of_key(unit, task)
         if existing is not None:
             return existing
-        _room(connection, task.request.parent)
-        run_id = self.writer.ids.run_id()
-        self._insert(connection, task, run_id)
+        _room(unit, task.request.parent)
+        run_id = unit.writer.ids.run_id()
+        self._insert(unit, task, run_id)
         return run_id
 
     def creation(self, task: NewTask) -> tuple[str, Callable[[Any], None]]:
@@ -54,20 +55,20 @@ class SqlTasks(SqlStore):
         return run_id, lambda connection: self._insert(connection, task, run_id)
 
     @transaction()
-    def room(self, connection: sa.Connection, parent: Parent | None) -> None:
+    def room(self, connection: Connection, parent: Parent | None) -> None:
         _room(connection, parent)
 
-    def _insert(self, connection: sa.Connection, task: NewTask, run_id: str) -> None:
-        if _run_of_key(connection, task) is not None:
+    def _insert(self, unit: Unit, task: NewTask, run_id: str) -> None:
+        if _run_of_key(unit, task) is not None:
             return
-        request, now = task.request, self.writer.clock.now()
+        request, now = task.request, unit.now
         key, parent = TASKS.of(run_id), request.parent
-        _still_lives(connection, parent)
+        _still_lives(unit, parent)
         address = Address(TERMINAL, key) if parent is None else parent.address
         sender = _OWNER if parent is None else parent.sender_id
         role = Role.OWNER if parent is None else parent.role
         tainted = parent is not None and parent.tainted
-        log.ensure_session(connection, self.writer, key, request.title)
+        log.ensure_session(unit, key, request.title)
         entry = UserEntry(
             text=task.text,
             address=address,
@@ -82,8 +83,8 @@ class SqlTasks(SqlStore):
             options=msgspec.structs.replace(task.options, run_id=run_id),
             kept=task.kept,
         )
-        lane = log.lane_of(connection, key)
-        (first,) = log.append(connection, self.writer, lane, run_id, [entry])
+        lane = log.lane_of(unit, key)
+        (first,) = log.append(unit, lane, run_id, [entry])
         run = Run(
             id=run_id,
             session_key=key,
@@ -99,7 +100,7 @@ class SqlTasks(SqlStore):
             created_at=now,
             parent_session=None if parent is None else parent.session_key,
         )
-        runs.insert(connection, run, None if parent is None else parent.run_id or None)
+        runs.insert(unit, run, None if parent is None else parent.run_id or None)
         row = {
             "run_id": run_id,
             "key": request.key,
@@ -107,15 +108,15 @@ class SqlTasks(SqlStore):
             "title": request.title,
             "input": msgspec.json.encode(request.input),
             "report": task.report,
-            "depth": _depth(connection, parent) + 1,
+            "depth": _depth(unit, parent) + 1,
             "tainted": tainted,
             "not_before": now + task.delay if task.delay else 0.0,
             "deadline": None if task.seconds is None else now + task.delay + task.seconds,
         }
-        connection.execute(sa.insert(_t), row)
+        unit.execute(sa.insert(_t), row)
 
     @transaction()
-    def again(self, connection: sa.Connection, run_id: str) -> TaskRequest | None:
+    def again(self, connection: Connection, run_id: str) -> TaskRequest | None:
         query = sa.select(_r, _t.c.type, _t.c.title, _t.c.input, _t.c.report, _t.c.tainted)
         query = query.join(_t, _t.c.run_id == _r.c.id).where(_r.c.id == run_id)
         row = connection.execute(query).first()
@@ -126,17 +127,17 @@ class SqlTasks(SqlStore):
         return _request(row, None if first is None else first.body)
 
     @transaction()
-    def overdue(self, connection: sa.Connection) -> tuple[list[str], float | None]:
+    def overdue(self, unit: Unit) -> tuple[list[str], float | None]:
         """The live runs past their deadline, and the time of the next deadline."""
         due = sa.select(_r.c.id, _t.c.deadline).join(_t, _t.c.run_id == _r.c.id)
         due = due.where(schema.RUN_LIVE, _t.c.deadline.is_not(None)).order_by(_t.c.deadline)
-        rows = connection.execute(due).all()
-        now = self.writer.clock.now()
+        rows = unit.execute(due).all()
+        now = unit.now
         coming = [row.deadline for row in rows if row.deadline > now]
         return [row.id for row in rows if row.deadline <= now], min(coming, default=None)
 
 
-def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
+def _still_lives(connection: Connection, parent: Parent | None) -> None:
     """Raises Fenced if the run that starts another has been ended: stopping a run with everything
     it started would miss this one.
     """
@@ -149,14 +150,14 @@ def _still_lives(connection: sa.Connection, parent: Parent | None) -> None:
         raise Fenced(f"run {parent.run_id} has ended: it starts nothing more")
 
 
-def _run_of_key(connection: sa.Connection, task: NewTask) -> str | None:
+def _run_of_key(connection: Connection, task: NewTask) -> str | None:
     run_id: str | None = connection.scalar(
         sa.select(_t.c.run_id).where(_t.c.key == task.request.key)
     )
     return run_id
 
 
-def _room(connection: sa.Connection, parent: Parent | None) -> None:
+def _room(connection: Connection, parent: Parent | None) -> None:
     live = sa.select(sa.func.count()).select_from(_r.join(_t, _t.c.run_id == _r.c.id))
     live = live.where(schema.RUN_LIVE)
     if (connection.scalar(live) or 0) >= MAX_IN_ALL:
@@ -178,7 +179,7 @@ def _room(connection: sa.Connection, parent: Parent | None) -> None:
         )
 
 
-def _depth(connection: sa.Connection, parent: Parent | None) -> int:
+def _depth(connection: Connection, parent: Parent | None) -> int:
     """The number of generations of background runs above a new one."""
     if parent is None:
         return 0

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from nanobot.session.keys import TASKS
 from nanobot.store.database import schema
+from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw
 from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
 
@@ -15,31 +16,31 @@ _ENDED = frozenset({b"completed", b"failed", b"aborted"})
 _APPROVAL_CLOSED = frozenset({b"approved", b"denied", b"answered", b"expired", b"void"})
 
 
-def together(connection: sa.Connection, table: sa.Table, row: RawRow) -> list[KeptRow]:
+def together(connection: Connection, table: sa.Table, row: RawRow) -> list[KeptRow]:
     """The row first, then those that cannot be used without it."""
-    unit = [KeptRow(str(table.name), dict(row))]
+    group = [KeptRow(str(table.name), dict(row))]
     if table is schema.outbound:
-        unit += _of(connection, schema.outbound_parts, {"outbound_id": row["id"]})
+        group += _of(connection, schema.outbound_parts, {"outbound_id": row["id"]})
     elif table is schema.outbound_parts:
-        unit += _of(connection, schema.outbound, {"id": row["outbound_id"]})
-        unit += _of(connection, schema.outbound_parts, {"outbound_id": row["outbound_id"]})
+        group += _of(connection, schema.outbound, {"id": row["outbound_id"]})
+        group += _of(connection, schema.outbound_parts, {"outbound_id": row["outbound_id"]})
     elif table is schema.runs and is_live(row):
-        unit += _below(connection, row["id"])
+        group += _below(connection, row["id"])
     elif (table is schema.approvals and _is_open(row)) or table is schema.tasks:
-        unit += live_run(connection, {"id": row["run_id"]})
-    return _once(unit)
+        group += live_run(connection, {"id": row["run_id"]})
+    return _once(group)
 
 
-def live_run(connection: sa.Connection, values: RawRow) -> list[KeptRow]:
+def live_run(connection: Connection, values: RawRow) -> list[KeptRow]:
     """The live run with these values, with its pending approvals and the messages it answers."""
     runs = [run for run in _of(connection, schema.runs, values) if is_live(run.columns)]
     below = [more for run in runs for more in _below(connection, run.columns["id"])]
     return [*runs, *below]
 
 
-def session_of(unit: list[KeptRow]) -> str:
+def session_of(group: list[KeptRow]) -> str:
     """The conversation that rows belong to; "": none, if it cannot be determined."""
-    for kept in unit:
+    for kept in group:
         row = kept.columns
         if kept.table == "sessions":
             return row["key"].shown()
@@ -47,7 +48,7 @@ def session_of(unit: list[KeptRow]) -> str:
             return row["session_key"].shown()
         if kept.table == "tasks":
             return TASKS.of(row["run_id"].shown())
-    first = unit[0].columns
+    first = group[0].columns
     return f"{first['channel'].shown()}:{first['chat_id'].shown()}" if "chat_id" in first else ""
 
 
@@ -60,7 +61,7 @@ def _is_open(approval: RawRow) -> bool:
     return approval["state"].data not in _APPROVAL_CLOSED
 
 
-def _below(connection: sa.Connection, run_id: Raw) -> list[KeptRow]:
+def _below(connection: Connection, run_id: Raw) -> list[KeptRow]:
     """The open approvals of a run, and the messages that it answers."""
     mine = {"run_id": run_id}
     asked = [row for row in _of(connection, schema.approvals, mine) if _is_open(row.columns)]
@@ -68,15 +69,15 @@ def _below(connection: sa.Connection, run_id: Raw) -> list[KeptRow]:
     return [*asked, *(KeptRow("inbound", dict(row)) for row in taken)]
 
 
-def _of(connection: sa.Connection, table: sa.Table, values: RawRow) -> list[KeptRow]:
+def _of(connection: Connection, table: sa.Table, values: RawRow) -> list[KeptRow]:
     found = raw.read(connection, table, raw.where(connection, values))
     return [KeptRow(str(table.name), dict(row)) for row in found]
 
 
-def _once(unit: list[KeptRow]) -> list[KeptRow]:
+def _once(group: list[KeptRow]) -> list[KeptRow]:
     """Each row once, in order."""
     seen: dict[object, KeptRow] = {}
-    for kept in unit:
+    for kept in group:
         key = raw.key_of(schema.metadata.tables[kept.table], kept.columns)
         seen.setdefault((kept.table, *key.values()), kept)
     return list(seen.values())
