@@ -10,17 +10,14 @@ from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
-from nanobot.app import answers, before_runs, bringing
-from nanobot.app.accompanying import bring_propagator
+from nanobot.app import bringing, plugin_calls
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
-from nanobot.app.moments import Moments
 from nanobot.app.parts import (
     prompt_of,
     transcriber_of,
@@ -164,7 +161,7 @@ class _Assembly:
             peers=self.sharing.processes(self.plugged.offers),
             live=self.live,
             plugged=self.plugged,
-            moments=Moments(self.plugged),
+            moments=plugin_calls.Moments(self.plugged),
         )
 
     def _offer(self) -> None:
@@ -189,8 +186,8 @@ class _Assembly:
         self.received.labels = offers.find(LabelledFiles)
         self.received.transcriber = transcriber_of(self.config, offers)
         bringing.subscribe_plugins(self.plugged, self.bus)
-        bring_propagator(self.plugged, self.propagation)
-        take_changes(self.plugged, self.bus)
+        plugin_calls.bring_propagator(self.plugged, self.propagation)
+        plugin_calls.take_changes(self.plugged, self.bus)
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -253,13 +250,13 @@ class _Assembly:
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
         bringing.set_stand_in(self.tools, self.plugged)
-        filter_results(self.tools, self.plugged)
+        plugin_calls.filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
 
     def _agent(self) -> AgentParts:
         settings = self.config.agent
-        additions = before_runs.additions_to_prompts(self.plugged)
+        additions = plugin_calls.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
@@ -281,9 +278,9 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 types=self.plugged.offers.find(RunTypes) or NO_TYPES,
-                before=before_runs.stages_of(self.plugged),
+                before=plugin_calls.stages_of(self.plugged),
                 summarizing=summarizing,
-                check=answers.check_of(self.plugged),
+                check=plugin_calls.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings),

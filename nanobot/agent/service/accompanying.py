@@ -3,13 +3,22 @@ request that brought a message."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.runner import Begun
-from nanobot.agent.service.log_ids import begin_log_of
-from nanobot.agent.service.sending import begin_sending_of
-from nanobot.propagation import Propagation, received
+from nanobot.log_context import LOG_IDS, Ids
+from nanobot.propagation import (
+    Headers,
+    Propagation,
+    Propagator,
+    Step,
+    begin_sending,
+    received,
+)
+from nanobot.session.entries import ApprovalEntry
 from nanobot.session.inbox import Admission
 
 
@@ -18,7 +27,8 @@ def accompanied(propagation: Propagation) -> Begun:
 
     def begun(active: ActiveRun) -> None:
         begin_log_of(active)
-        begin_sending_of(active, propagation)
+        if propagation.propagator is not None:
+            begin_sending(_RunSending(active, propagation.propagator))
 
     return begun
 
@@ -30,3 +40,45 @@ async def with_kept(admission: Admission) -> Admission:
         return admission
     message = msgspec.structs.replace(admission.message, kept=kept)
     return msgspec.structs.replace(admission, message=message)
+
+
+def begin_log_of(active: ActiveRun) -> None:
+    """From now on, lines of this task and of those it starts belong to a run."""
+    LOG_IDS.set(partial(_ids_of, active))
+
+
+def _ids_of(active: ActiveRun) -> Ids:
+    messages = [message.inbound_id for message in active.messages]
+    ids: dict[str, object] = {"session": active.run.session_key, "run": active.run.id}
+    if messages:
+        ids["messages"] = messages
+    if call := active.partial_reply().call:
+        ids["call"] = call
+    if kept := _kept_of(active):
+        ids["kept"] = kept
+    return ids
+
+
+def _kept_of(active: ActiveRun) -> str:
+    """What was kept of the request that began a run; see nanobot.propagation."""
+    return next((message.kept for message in active.messages if message.kept), "")
+
+
+class _RunSending:
+    """See nanobot.propagation.Sending."""
+
+    def __init__(self, active: ActiveRun, propagator: Propagator) -> None:
+        self._active = active
+        self._propagator = propagator
+
+    def headers(self, key: str | None) -> Headers:
+        active, call, index = self._active, 0, None
+        if key is None:
+            call = active.partial_reply().call
+        elif key:
+            call, index = map(int, key.rsplit(":", 2)[1:])
+        waits = sum(isinstance(body, ApprovalEntry) for body in active.log.own)
+        return self._propagator.sent(Step(active.run.id, _kept_of(active), waits, call, index))
+
+    def started(self, key: str | None) -> str:
+        return self._propagator.received(self.headers(key), trusted=False)
