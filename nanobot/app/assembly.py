@@ -231,7 +231,6 @@ class _Assembly:
             home=HomeAdmin(
                 lambda: live.config,
                 self.machine.environ,
-                facts=facts,
                 restart=self.machine.restart,
                 changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,

@@ -80,20 +80,6 @@ class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     brings: list[str] = []
 
 
-class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
-    type on the quality scale; "": none. `lacks`: what it cannot do here, and why; "": nothing."""
-
-    name: str
-    type: str
-    state: str
-    enabled: bool
-    owners: list[str]
-    members: list[str]
-    grade: str = ""
-    lacks: Sentence = ""
-
-
 class LiveChanges(Protocol):
     """Applies changes of the configuration to one gateway while it runs. A plugin offers it;
     without it, they take effect at the next start."""

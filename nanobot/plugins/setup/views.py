@@ -1,4 +1,4 @@
-"""What set-up shows: models that could answer, and channels that can be connected."""
+"""What set-up shows: models that could answer, channels, and channels that can be connected."""
 
 from __future__ import annotations
 
@@ -95,3 +95,17 @@ class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
     chosen: bool
+
+
+class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel of the configuration. `state` is what the gateway says of it, `grade` that of its
+    type on the quality scale; "": none. `lacks`: what it cannot do here, and why; "": nothing."""
+
+    name: str
+    type: str
+    state: str
+    enabled: bool
+    owners: list[str]
+    members: list[str]
+    grade: str = ""
+    lacks: Sentence = ""

@@ -11,9 +11,9 @@ from nanobot.cli.calls import performed
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
-from nanobot.operations.channels import list_channels
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
+from nanobot.plugins.setup.operations import list_channels
 from nanobot.plugins.terminal.connection import connected
 from tests.plugins.switching import asked, serving
 
