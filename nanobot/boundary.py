@@ -3,12 +3,15 @@ to get errors out of exception groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from nanobot.log_context import rarely_used_log
 from nanobot.text import Sentence
 from nanobot.troubles import TROUBLES
+
+T = TypeVar("T")
 
 
 class WantedToExit(RuntimeError):
@@ -20,9 +23,11 @@ class CancelledWithin(RuntimeError):
 
 
 class Caught:
-    """The result of a boundary; `error` is None if nothing failed."""
+    """The result of a boundary; `error` is None if nothing failed. `late`: the call was stopped at
+    its time limit."""
 
     error: Exception | None = None
+    late = False
 
 
 @contextmanager
@@ -65,6 +70,30 @@ def boundary(what: Sentence) -> Iterator[Caught]:
         caught.error = CancelledWithin("something that it awaits was cancelled")
         TROUBLES.note(what, caught.error)
         _log(what, error, caught.error)
+
+
+async def guarded(
+    what: Sentence,
+    call: Callable[[], Awaitable[T]],
+    instead: Callable[[Caught], T],
+    seconds: float | None = None,
+    *answers: type[Exception],
+) -> T:
+    """The result of a call within a boundary, for at most so many seconds. If it fails, `instead`
+    gives what counts, or raises. `answers` are errors that are no failures: they are raised."""
+    import asyncio  # noqa: PLC0415 - see below
+
+    limit, answer = asyncio.timeout(seconds), None
+    with boundary(what) as caught:
+        try:
+            async with limit:
+                return await call()
+        except answers as error:
+            answer = error
+    if answer is not None:
+        raise answer
+    caught.late = limit.expired()
+    return instead(caught)
 
 
 def _cancelled_within(error: BaseException) -> bool:

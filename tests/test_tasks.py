@@ -84,6 +84,8 @@ def contained(function: ast.AsyncFunctionDef) -> bool:
 
 
 def _is_boundary(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) == "guarded"
     return isinstance(node, ast.With) and any(
         isinstance(item.context_expr, ast.Call)
         and isinstance(item.context_expr.func, ast.Name)

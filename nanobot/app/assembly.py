@@ -10,17 +10,14 @@ from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
-from nanobot.app import answers, before_runs, bringing
-from nanobot.app.accompanying import bring_propagator
+from nanobot.app import bringing, plugin_calls
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.changing import filter_results, take_changes
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
-from nanobot.app.moments import Moments
 from nanobot.app.parts import prompt_of
 from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
@@ -161,7 +158,7 @@ class _Assembly:
             peers=self.sharing.processes(self.plugged.offers),
             live=self.live,
             plugged=self.plugged,
-            moments=Moments(self.plugged),
+            moments=plugin_calls.Moments(self.plugged),
         )
 
     def _offer(self) -> None:
@@ -186,8 +183,8 @@ class _Assembly:
         self.received.labels = offers.find(LabelledFiles)
         self.received.transcriber = offers.find(Transcriber)
         bringing.subscribe_plugins(self.plugged, self.bus)
-        bring_propagator(self.plugged, self.propagation)
-        take_changes(self.plugged, self.bus)
+        plugin_calls.bring_propagator(self.plugged, self.propagation)
+        plugin_calls.take_changes(self.plugged, self.bus)
 
     def _starter(self, worker: Worker, operations: Dispatcher) -> ChannelStarter:
         def text_of(run_id: str) -> str | None:
@@ -231,7 +228,6 @@ class _Assembly:
             home=HomeAdmin(
                 lambda: live.config,
                 self.machine.environ,
-                facts=facts,
                 restart=self.machine.restart,
                 changes=self.plugged.offers.find(LiveChanges),
                 plugins=self.plugged.views,
@@ -250,13 +246,13 @@ class _Assembly:
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
         bringing.set_stand_in(self.tools, self.plugged)
-        filter_results(self.tools, self.plugged)
+        plugin_calls.filter_results(self.tools, self.plugged)
         for added in self.program.tools:
             self.tools.register(added)
 
     def _agent(self) -> AgentParts:
         settings = self.config.agent
-        additions = before_runs.additions_to_prompts(self.plugged)
+        additions = plugin_calls.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
         offers = self.plugged.offers
         offers.add_by_type(prompt)
@@ -278,9 +274,9 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 types=self.plugged.offers.find(RunTypes) or NO_TYPES,
-                before=before_runs.stages_of(self.plugged),
+                before=plugin_calls.stages_of(self.plugged),
                 summarizing=summarizing,
-                check=answers.check_of(self.plugged),
+                check=plugin_calls.check_of(self.plugged),
                 serves=serves,
                 received=self.received,
                 capacity=capacity(settings),

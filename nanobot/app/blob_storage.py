@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nanobot.boundary import boundary
+from nanobot.boundary import Caught, guarded
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import (
@@ -21,6 +21,7 @@ from nanobot.errors import (
 )
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.plugin import resolved
+from nanobot.text import Sentence
 from nanobot.workspace.blobs import Blobs, digest_of
 
 STORAGE_SECONDS = 60.0
@@ -97,18 +98,15 @@ class ContainedBlobs(Blobs):
         return await self._asked(partial(self._given.remove, list(digests)), int)
 
     async def _asked(self, ask: Callable[[], Awaitable[T]], kind: type[T]) -> T:
-        passed: list[NanobotError] = []
-        with boundary(f"blobs of the plugin {self._plugin}") as caught:
-            try:
-                async with asyncio.timeout(STORAGE_SECONDS):
-                    given = await ask()
-                if isinstance(given, kind):
-                    return given
-            except NanobotError as error:
-                passed.append(error)
-            else:
-                raise PluginBroken(f"it gives a {type(given).__name__}, not a {kind.__name__}")
-        if passed:
-            raise passed[0]
-        why = str(caught.error) or type(caught.error).__name__
-        raise StoreError(f"the plugin {self._plugin} cannot keep or read files now ({why})")
+        async def given() -> T:
+            kept = await ask()
+            if not isinstance(kept, kind):
+                raise TypeError(f"it gives a {type(kept).__name__}, not a {kind.__name__}")
+            return kept
+
+        def failed(caught: Caught) -> T:
+            why = str(caught.error) or type(caught.error).__name__
+            raise StoreError(f"the plugin {self._plugin} cannot keep or read files now ({why})")
+
+        what: Sentence = f"blobs of the plugin {self._plugin}"
+        return await guarded(what, given, failed, STORAGE_SECONDS, NanobotError)

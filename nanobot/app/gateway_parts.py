@@ -8,8 +8,8 @@ from nanobot.agent.service.programs import Programs
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.live_settings import LiveSettings
-from nanobot.app.moments import Moments
 from nanobot.app.plugged import Plugged
+from nanobot.app.plugin_calls import Moments
 from nanobot.bus.peers import Peers
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine

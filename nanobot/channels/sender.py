@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from loguru import logger
 
-from nanobot.boundary import boundary
+from nanobot.boundary import Caught, boundary, guarded
 from nanobot.bus.core import Outgoing
 from nanobot.channels.changes import Changes
 from nanobot.channels.moved_chats import MovedChats
@@ -236,17 +236,15 @@ class PartSender:
 
     async def contained(self, address: Address, work: Callable[[], Awaitable[T]]) -> T:
         """Turn any error of an adapter that is not a DeliveryError into OutcomeUnknown."""
-        failure: DeliveryError | None = None
-        with boundary(f"sending to {address}") as caught:
-            try:
-                return await work()
-            except DeliveryError as error:
-                failure = error
-        if isinstance(failure, NotSent):
+
+        def failed(caught: Caught) -> T:
+            raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
+
+        try:
+            return await guarded(f"sending to {address}", work, failed, None, DeliveryError)
+        except NotSent as failure:
             self.rates.complained(address.chat_id, failure)
-        if failure is not None:
-            raise failure
-        raise OutcomeUnknown(f"the channel failed inside ({type(caught.error).__name__})")
+            raise
 
     async def _text(self, address: Address, part: OutboundPart) -> str:
         there = self.moved.there(address)

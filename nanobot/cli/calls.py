@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import typer
 
-from nanobot.addresses import OWNER_ID
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say, warn
@@ -25,8 +24,7 @@ from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
-from nanobot.messages import TERMINAL_SESSION, Role
-from nanobot.operations.operation import Caller, Operation
+from nanobot.operations.operation import AT_THE_TERMINAL, Operation
 from nanobot.operations.rendering import Now, as_text, has_fields
 from nanobot.operations.unreadable import Listed, below
 from nanobot.seam.faces import Interface
@@ -60,11 +58,12 @@ def perform(
     """Perform it and print the result, as text or as one JSON document."""
     to_stderr(environ, "WARNING")
     if operation.storeless:
-        _perform_here(operation, arguments, json=json)
-        return
-    unset: dict[str, str] = {}
-    config = load(environ, unset)
-    given = asyncio.run(performed(config, environ, operation, arguments, tuple(unset.values())))
+        given, zone = asyncio.run(_here(operation, arguments)), "UTC"
+    else:
+        unset: dict[str, str] = {}
+        config = load(environ, unset)
+        given = asyncio.run(performed(config, environ, operation, arguments, [*unset.values()]))
+        zone = zone_of_home(config.agent, environ)
     result = msgspec.json.decode(given.result, type=operation.returns)
     unreadable = below(given.unreadable, "nanobot db quarantine")
     if json:
@@ -72,7 +71,7 @@ def perform(
         if unreadable:
             warn(*unreadable)
     else:
-        say(*shown(operation, result, zone_of_home(config.agent, environ)), *unreadable)
+        say(*shown(operation, result, zone), *unreadable)
     if operation.failed(result):
         raise typer.Exit(1)
 
@@ -90,17 +89,11 @@ class _NoGateway:
         return None
 
 
-def _perform_here(operation: Operation, arguments: Mapping[str, Any], *, json: bool) -> None:
-    """Perform an operation that needs neither a gateway nor a store, and print the result."""
+async def _here(operation: Operation, arguments: Mapping[str, Any]) -> Listed:
+    """The result of an operation that needs neither a gateway nor a store."""
     given = operation.converted(arguments)
-    caller = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
-    result = asyncio.run(operation.perform(_NoGateway(), caller, given))
-    if json:
-        document(result)
-    else:
-        say(*shown(operation, result, "UTC"))
-    if operation.failed(result):
-        raise typer.Exit(1)
+    result = await operation.perform(_NoGateway(), AT_THE_TERMINAL, given)
+    return Listed(result=msgspec.Raw(msgspec.json.encode(result)))
 
 
 def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:

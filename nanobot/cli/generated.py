@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 from typer.models import CommandInfo
@@ -23,18 +23,13 @@ from nanobot.seam.installed import groups as groups_of_plugins
 
 _GROUPS = {
     "sessions": "Conversations and their logs.",
-    "runs": "Runs: the assistant's work on each message.",
-    "context": "What the model is shown.",
-    "tools": "Tools of the model, and its calls.",
-    "policy": "What the model may do, and why.",
     "plugins": "Plugins: what nanobot can do, one capability each.",
-    "channels": "The chats it lives in.",
-    "security": "What attackers could reach, and files with content from outside.",
-    "db": "The store: move it, back it up, restore, check and vacuum it.",
 }
 _MOST_CHOICES = 5
 _OPTION = "session_option"
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+REQUIRED = inspect.Parameter.empty
+Words: TypeAlias = dict[str, tuple[Any, Any]]
+"""Arguments and options by name, each with its type and its default."""
 
 
 def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Typer]:
@@ -127,27 +122,31 @@ def _command(operation: Operation) -> Callable[..., None]:
             operation.converted(arguments)
             perform(context.obj, operation, arguments, json=as_json)
 
-    hints: dict[str, Any] = {"context": typer.Context}
-    defaults: dict[str, Any] = {"context": inspect.Parameter.empty}
+    words: Words = {}
     for parameter in operation.parameters:
-        slot = _slot(parameter)
-        hints[slot] = Annotated[_kind(parameter), _declared(parameter)]
-        defaults[slot] = inspect.Parameter.empty if parameter.required else None
+        hint: Any = Annotated[_kind(parameter), _declared(parameter)]
+        words[_slot(parameter)] = (hint, REQUIRED if parameter.required else None)
         if parameter.session and parameter.positional:
-            hints[_OPTION] = Annotated[str | None, typer.Option("--session", help="The same.")]
-            defaults[_OPTION] = None
+            words[_OPTION] = (
+                Annotated[str | None, typer.Option("--session", help="The same.")],
+                None,
+            )
     if operation.confirm:
-        hints["yes"] = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-        defaults["yes"] = False
-    hints["as_json"] = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-    defaults["as_json"] = False
+        words["yes"] = (Annotated[bool, typer.Option("--yes", help="Do not ask.")], False)
+    words["as_json"] = (Annotated[bool, typer.Option("--json", help="Print JSON.")], False)
+    return taking(words, run)
+
+
+def taking(words: Words, run: Callable[..., None]) -> Callable[..., None]:
+    """The function of a command that takes these arguments and options, after its context."""
+    words = {"context": (typer.Context, REQUIRED), **words}
     parameters = [
-        inspect.Parameter(name, _KEYWORD, default=defaults[name], annotation=hint)
-        for name, hint in hints.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in words.items()
     ]
     # The command-line library accepts both.
     vars(run)["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__ = hints
+    run.__annotations__ = {name: hint for name, (hint, _) in words.items()}
     return run
 
 

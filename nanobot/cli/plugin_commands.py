@@ -13,7 +13,7 @@ from typer.models import CommandInfo
 
 from nanobot.boundary import boundary
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.generated import example, group_of
+from nanobot.cli.generated import Words, example, group_of, taking
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.operations.parameters import LARGEST
 from nanobot.seam.faces import Command, Option
@@ -84,17 +84,13 @@ def _function(command: Command) -> Callable[..., None]:
         if code:
             raise typer.Exit(code)
 
-    hints: dict[str, Any] = {"context": typer.Context}
-    parameters = [_keyword("context", typer.Context)]
     wanted = get_type_hints(command.run, include_extras=True)
+    words: Words = {}
     for parameter in list(inspect.signature(command.run).parameters.values())[1:]:
         hint = _option(command.name, parameter, wanted.get(parameter.name))
-        hints[parameter.name] = hint
-        parameters.append(_keyword(parameter.name, hint, parameter.default))
-    # The command-line library accepts both.
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__, run.__doc__ = hints, command.run.__doc__
-    return run
+        words[parameter.name] = (hint, parameter.default)
+    run.__doc__ = command.run.__doc__
+    return taking(words, run)
 
 
 def _check_size(options: Mapping[str, Any]) -> None:
@@ -136,10 +132,6 @@ def _is_kind(kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return all(isinstance(each, str) for each in get_args(kind))
     return kind in _KINDS
-
-
-def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _name(registered: CommandInfo) -> str:

@@ -6,28 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from nanobot.boundary import boundary
-from nanobot.operations import (
-    channels,
-    conversation,
-    health,
-    plugins,
-    status,
-    tools,
-)
+from nanobot.operations import conversation, health, plugins
 from nanobot.operations.operation import Operation
 from nanobot.seam.installed import Installed, installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
 from nanobot.text import Sentence
 
-_MODULES = (
-    conversation,
-    status,
-    tools,
-    channels,
-    plugins,
-    health,
-)
+_MODULES = (conversation, plugins, health)
 OPERATIONS: tuple[Operation, ...] = tuple(
     operation
     for module in _MODULES

@@ -24,6 +24,7 @@ from nanobot.messages import (
 )
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import SessionArgument
+from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
@@ -150,12 +151,7 @@ async def stop(
         raise UnknownId(f"there is no session {session}")
     live, partial = row.run, engine.partial(session)
     notices = () if live is None else (stopped_notice(live.id, live.address, "Stopped."),)
-    ending = Ending(
-        state=RunState.ABORTED,
-        bodies=() if partial is None else (partial,),
-        outbound=notices,
-        error="stopped",
-    )
+    ending = stopping(partial, *notices)
     order = message_of(context, caller, session, "/stop", os.urandom(12).hex())
     if background:
         await cancel_children(context, session, None, caller.by)
@@ -173,14 +169,18 @@ async def cancel_children(
     """End the background runs that a session (or one person there) started; returns how many."""
     engine, count = context.engine, 0
     for run_id in await engine.records.children(session, sender_id):
-        ended = await engine.records.cancel(
-            run_id, Ending(state=RunState.ABORTED, error="stopped"), by
-        )
+        ended = await engine.records.cancel(run_id, stopping(None), by)
         if ended is not None:
             count += 1
             engine.bus.stopped(ended)
             engine.bus.wake(ended.session_key, ended.kind)
     return count
+
+
+def stopping(partial: ReplyEntry | None, *notices: OutboundMessage) -> Ending:
+    """The end of a run that a person stops, with what it had said so far."""
+    bodies = () if partial is None else (partial,)
+    return Ending(state=RunState.ABORTED, bodies=bodies, outbound=notices, error="stopped")
 
 
 def stopped_notice(run_id: str, address: Address, text: str) -> OutboundMessage:

@@ -11,16 +11,9 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from nanobot.addresses import OWNER_ID
-from nanobot.boundary import boundary
+from nanobot.boundary import Caught, guarded
 from nanobot.errors import NanobotError, NotAllowed, StoreError, UsageError
-from nanobot.messages import (
-    TERMINAL,
-    TERMINAL_SESSION,
-    WEB,
-    InboundMessage,
-    Role,
-)
+from nanobot.messages import TERMINAL, WEB, InboundMessage, Role
 from nanobot.operations.at_once import AtOnce, unordered
 from nanobot.operations.catalogue import (
     OPERATIONS,
@@ -28,9 +21,9 @@ from nanobot.operations.catalogue import (
     plugin_with,
     plugin_with_word,
 )
-from nanobot.operations.conversation import cancel_children
+from nanobot.operations.conversation import cancel_children, stopping
 from nanobot.operations.engine import Engine
-from nanobot.operations.operation import Caller, Operation
+from nanobot.operations.operation import AT_THE_TERMINAL, Caller, Operation
 from nanobot.operations.unreadable import below
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
@@ -39,9 +32,7 @@ from nanobot.session import keys
 from nanobot.session.decisions import Decisions
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
-from nanobot.session.runs import Ending
 from nanobot.session.said import Order, Said, Waiting, notice
-from nanobot.session.states import RunState
 from nanobot.text import Sentence, Spans, pattern
 
 _AT_ONCE = AtOnce()
@@ -55,8 +46,6 @@ _NOTHING_RUNS = {
 
 OWN_WORDS: Interface[Callable[[Operation, str, object], Spans]] = Interface("own_words")
 """The parts of a rendered result that are nanobot's own words; none if nothing translates them."""
-AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
-"""Whoever may open the control socket."""
 
 
 class Invocation(Said, frozen=True, kw_only=True):
@@ -282,17 +271,11 @@ class Dispatcher:
         )
         commands = waiting.stop(invocation, everyone=everyone)
         text = "Stopped." if running or children or commands else _NOTHING_RUNS[everyone]
-        ending = Ending(
-            state=RunState.ABORTED,
-            bodies=() if partial is None else (partial,),
-            outbound=(notice(invocation.message, text),),
-            error="stopped",
-        )
         return Admission(
             message=invocation.message,
             session_key=invocation.session_key,
             role=invocation.role,
-            stop=ending,
+            stop=stopping(partial, notice(invocation.message, text)),
             everyone=everyone,
             children=everything,
         )
@@ -368,21 +351,21 @@ async def _contained(
 ) -> tuple[Any, str]:
     """The result, and what the chat is told. Raises NanobotError, also if it takes too long or
     fails otherwise: the chat brings the message no second time."""
-    refusal: NanobotError | None = None
-    with boundary(f"the command /{operation.name}") as caught:
+
+    async def act() -> tuple[Any, str]:
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
                 return await acting
-        except NanobotError as error:
-            refusal = error
         except TimeoutError:
             if not limit.expired():
                 raise
-            refusal = UsageError(_too_slow(operation, seconds or 0.0))
-    if refusal is None:
-        refusal = UsageError(_failed(operation, caught.error))
-    raise refusal
+            raise UsageError(_too_slow(operation, seconds or 0.0)) from None
+
+    def failed(caught: Caught) -> tuple[Any, str]:
+        raise UsageError(_failed(operation, caught.error))
+
+    return await guarded(f"the command /{operation.name}", act, failed, None, NanobotError)
 
 
 def _too_slow(operation: Operation, seconds: float) -> Sentence:

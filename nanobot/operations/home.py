@@ -86,22 +86,6 @@ class PluginView(msgspec.Struct, frozen=True, kw_only=True):
     """The kinds of things that it adds."""
 
 
-class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel of the configuration."""
-
-    name: str
-    type: str
-    state: str
-    """What the gateway says of it."""
-    enabled: bool
-    owners: list[str]
-    members: list[str]
-    grade: str = ""
-    """That of its type on the quality scale; "": none."""
-    lacks: Sentence = ""
-    """What it cannot do here, and why; "": nothing."""
-
-
 class LiveChanges(Protocol):
     """Applies changes of the configuration to one gateway while it runs. A plugin offers it;
     without it, they take effect at the next start."""

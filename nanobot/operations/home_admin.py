@@ -12,31 +12,27 @@ import msgspec
 
 from nanobot.config.loader import Config, load
 from nanobot.errors import UnknownId, UsageError
-from nanobot.operations.home import ChangedSettings, ChannelView, Facts, LiveChanges, PluginView
-from nanobot.seam.faces import GRADES
-from nanobot.seam.installed import provided
+from nanobot.operations.home import ChangedSettings, LiveChanges, PluginView
 
 
 class HomeAdmin:
     """Reads and changes the home of one gateway. Changes take effect at the next start, unless a
     method says otherwise. All methods raise NanobotError. `config`: returns the configuration that
-    it works with now; `facts`: the states of its channels; `restart`: begins its end, None if it
-    cannot start again; `changes`: applies what is written, None if it takes effect at the next
-    start; `plugins`: those that are installed."""
+    it works with now; `restart`: begins its end, None if it cannot start again; `changes`: applies
+    what is written, None if it takes effect at the next start; `plugins`: those that are
+    installed."""
 
     def __init__(
         self,
         config: Callable[[], Config],
         environ: Mapping[str, str],
         *,
-        facts: Callable[[], Facts],
         restart: Callable[[], None] | None,
         changes: LiveChanges | None = None,
         plugins: Callable[[], list[PluginView]] = list,
     ) -> None:
-        self._config = config
+        self.config = config
         self._environ = environ
-        self._facts = facts
         self._restart = restart
         self._changes = changes
         self.plugins = plugins
@@ -79,22 +75,3 @@ class HomeAdmin:
         if off != before:
             await self.change({"plugins.off": sorted(off) or None})
         return msgspec.structs.replace(named[name], state="on" if on else "off", why="")
-
-    def channels(self) -> list[ChannelView]:
-        """Those of the configuration."""
-        facts, graded, channels = self._facts(), provided(GRADES), self._config().channels
-        kinds = [settings.type or name for name, settings in channels.items()]
-        grades: Mapping[str, str] = {} if graded is None else graded(kinds)
-        return [
-            ChannelView(
-                name=name,
-                type=settings.type or name,
-                state=facts.channels.get(name, "off"),
-                enabled=settings.enabled,
-                owners=[str(owner) for owner in settings.owners],
-                members=[str(member) for member in settings.members],
-                grade=grades.get(settings.type or name, ""),
-                lacks=facts.lacks.get(name, ""),
-            )
-            for name, settings in channels.items()
-        ]

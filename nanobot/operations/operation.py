@@ -19,8 +19,9 @@ from typing import Any, Protocol, TypeVar, get_type_hints
 
 import msgspec
 
+from nanobot.addresses import OWNER_ID
 from nanobot.errors import NotAllowed, UsageError
-from nanobot.messages import TERMINAL, Address, Choice, LaneCommand, Role
+from nanobot.messages import TERMINAL, TERMINAL_SESSION, Address, Choice, LaneCommand, Role
 from nanobot.operations.engine import Engine
 from nanobot.operations.parameters import (
     Arguments,
@@ -83,6 +84,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"{what} does not work in a chat: use the command line or the page.")
 
 
+AT_THE_TERMINAL = Caller(role=Role.OWNER, session_key=TERMINAL_SESSION, by=OWNER_ID)
+"""Whoever may open the control socket."""
+
+
 class OperationContext(Protocol):
     """The first argument of a handler: the engine, and the list of operations that contains it."""
 
@@ -98,25 +103,25 @@ class OperationContext(Protocol):
         ...
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """One thing to do, made of its handler by `operation`. What the handler's annotations say is
-    read at its first use: a start has no time to read them all."""
-
+class _Named(msgspec.Struct, frozen=True):
     name: str
-    help: str
-    handler: Callable[..., Awaitable[Any]]
-    role: Role
-    reads: bool
-    command: str
-    alias: str
-    text: Callable[[Any, Now], str]
-    in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None
-    confirm: str
-    example: str
-    listed: bool
-    quiet: bool
-    own_command: bool
-    failed: Callable[[Any], bool]
+
+
+class _Facts(_Named, frozen=True, kw_only=True):
+    """What is said of an operation besides its handler."""
+
+    role: Role = Role.OWNER
+    reads: bool = False
+    command: str = ""
+    alias: str = ""
+    text: Callable[[Any, Now], str] = as_text
+    in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None = None
+    confirm: str = ""
+    example: str = ""
+    listed: bool = True
+    quiet: bool = False
+    own_command: bool = False
+    failed: Callable[[Any], bool] = lambda _: False
     empty: str = ""
     shows: tuple[str, ...] = ()
     choices: Callable[[Any], tuple[Choice, ...]] = lambda _: ()
@@ -124,6 +129,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     of_home: bool = False
     slow: bool = False
     exact: bool = False
+
+
+class Operation(_Facts, frozen=True, kw_only=True, dict=True):
+    """One thing to do, made of its handler by `operation`. What the handler's annotations say is
+    read at its first use: a start has no time to read them all."""
+
+    help: str
+    handler: Callable[..., Awaitable[Any]]
     details: str = ""
 
     def rendered(self, result: Any, now: Now) -> str:
@@ -259,29 +272,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return await self.handler(context, caller, **values, **structs)
 
 
-def operation(  # noqa: PLR0913 - each is one fact of an operation, and most need none
-    name: str,
-    *,
-    role: Role = Role.OWNER,
-    reads: bool = False,
-    command: str = "",
-    alias: str = "",
-    text: Callable[[Any, Now], str] = as_text,
-    in_lane: Callable[[Mapping[str, Any]], LaneCommand] | None = None,
-    confirm: str = "",
-    example: str = "",
-    listed: bool = True,
-    quiet: bool = False,
-    own_command: bool = False,
-    failed: Callable[[Any], bool] = lambda _: False,
-    empty: str = "",
-    shows: tuple[str, ...] = (),
-    choices: Callable[[Any], tuple[Choice, ...]] = lambda _: (),
-    storeless: bool = False,
-    of_home: bool = False,
-    slow: bool = False,
-    exact: bool = False,
-) -> Callable[[Callable[..., Awaitable[Any]]], Operation]:
+class operation(_Facts, frozen=True, kw_only=True):  # noqa: N801 - a decorator
     """Make an operation of a handler. Its annotations define the parameters and the result. The
     first paragraph of its docstring is the help, one sentence; the others are `details`, for the
     help of one command, the reference and OpenAPI. The handler gets the context, the caller and the
@@ -303,33 +294,9 @@ def operation(  # noqa: PLR0913 - each is one fact of an operation, and most nee
     language.
     """
 
-    def wrapped(handler: Callable[..., Awaitable[Any]]) -> Operation:
+    def __call__(self, handler: Callable[..., Awaitable[Any]]) -> Operation:
         first, _, details = inspect.cleandoc(handler.__doc__ or "").partition("\n\n")
         sentence = " ".join(first.split()).removesuffix(".")
-        return Operation(
-            name=name,
-            help=f"{sentence[:1].lower()}{sentence[1:]}",
-            handler=handler,
-            role=role,
-            reads=reads,
-            command=command or name,
-            alias=alias,
-            text=text,
-            in_lane=in_lane,
-            confirm=confirm,
-            example=example,
-            listed=listed,
-            quiet=quiet,
-            own_command=own_command,
-            failed=failed,
-            empty=empty,
-            shows=shows,
-            choices=choices,
-            storeless=storeless,
-            of_home=of_home,
-            slow=slow,
-            exact=exact,
-            details=details,
-        )
-
-    return wrapped
+        facts = msgspec.structs.asdict(self) | {"command": self.command or self.name}
+        help = f"{sentence[:1].lower()}{sentence[1:]}"
+        return Operation(**facts, help=help, handler=handler, details=details)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from functools import lru_cache
@@ -17,8 +17,6 @@ from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
 
-SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {}
-"""What a list shows of the rows of rooms on the way of a message, which do not think of lists."""
 _LONG = frozenset(
     {
         *("title", "text", "description", "question", "arguments", "error", "why"),
@@ -52,15 +50,10 @@ class Now(msgspec.Struct, frozen=True):
     zone: str
 
 
-def fields_of(row: Any) -> tuple[str, ...]:
-    """The names of what a list shows of a row."""
-    return fields_shown(type(row))
-
-
 def fields_shown(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The same by the type of the row: its `SHOWN`, what matters first. Everything else is in its
-    `show` and in JSON."""
-    shown: tuple[str, ...] = getattr(kind, "SHOWN", ()) or SHOWN.get(kind, kind.__struct_fields__)
+    """The names of what a list shows of a row of that type: its `SHOWN`, what matters first.
+    Everything else is in its `show` and in JSON."""
+    shown: tuple[str, ...] = getattr(kind, "SHOWN", ()) or kind.__struct_fields__
     return shown
 
 
@@ -79,7 +72,7 @@ def grid(
 ) -> tuple[list[str], list[list[str]]]:
     """The fields that rows of a list show, without those that are empty in all of them, and their
     cells. Ids of runs are as short as they can be; `whole`: they and times are written out."""
-    fields = fields_of(rows[0])
+    fields = fields_shown(type(rows[0]))
     filled = [
         field
         for field in fields

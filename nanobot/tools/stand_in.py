@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from nanobot.boundary import boundary
+from nanobot.boundary import Caught, boundary, guarded
 from nanobot.errors import StoreError, ToolDenied, ToolError, ToolTimeout
 from nanobot.providers.base import ToolCall
 from nanobot.seam.given import of_kind
@@ -56,42 +55,38 @@ class ContainedStandIn:
     async def judged(
         self, call: ToolCall, context: CallContext, decision: PolicyDecision
     ) -> PolicyDecision:
-        limit = asyncio.timeout(self._seconds(call))
-        with boundary(f"the verdict of the plugin {self._plugin}") as caught:
-            async with limit:
-                given = await self._inner.judged(call, context, decision)
-            return of_kind(given, PolicyDecision)
-        if isinstance(caught.error, StoreError):
-            raise caught.error
-        why = self._too_long(call) if limit.expired() else self._failed()
-        return PolicyDecision(verdict=Verdict.DENY, rule="stand-in", why=why)
+        async def given() -> PolicyDecision:
+            return of_kind(await self._inner.judged(call, context, decision), PolicyDecision)
+
+        def denied(caught: Caught) -> PolicyDecision:
+            why = self._why(call, caught)
+            return PolicyDecision(verdict=Verdict.DENY, rule="stand-in", why=why)
+
+        what: Sentence = f"the verdict of the plugin {self._plugin}"
+        return await guarded(what, given, denied, self._seconds(call))
 
     async def answered(self, call: ToolCall, context: CallContext) -> ToolOutput | None:
-        refused: ToolError | None = None
-        limit = asyncio.timeout(self._seconds(call))
-        with boundary(f"the answer of the plugin {self._plugin} to a call") as caught:
-            try:
-                async with limit:
-                    given = await self._inner.answered(call, context)
-                return None if given is None else of_kind(given, ToolOutput)
-            except ToolError as error:
-                refused = error
-        if isinstance(caught.error, StoreError):
-            raise caught.error
-        if refused is not None:
-            raise refused
-        if limit.expired():
-            raise ToolTimeout(self._too_long(call))
-        raise ToolError(self._failed())
+        async def given() -> ToolOutput | None:
+            output = await self._inner.answered(call, context)
+            return None if output is None else of_kind(output, ToolOutput)
+
+        def failed(caught: Caught) -> None:
+            why = self._why(call, caught)
+            raise ToolTimeout(why) if caught.late else ToolError(why)
+
+        what: Sentence = f"the answer of the plugin {self._plugin} to a call"
+        return await guarded(what, given, failed, self._seconds(call), ToolError)
 
     def _seconds(self, call: ToolCall) -> float:
         own: float | None = getattr(self._inner, "seconds", None)
         return self._limit(call.name) + STAND_IN_SECONDS if own is None else own
 
-    def _failed(self) -> Sentence:
-        return f"the plugin {self._plugin}, which answers calls instead of the tools, failed"
-
-    def _too_long(self, call: ToolCall) -> Sentence:
+    def _why(self, call: ToolCall, caught: Caught) -> Sentence:
+        """What the model is told of a failure. Raises a StoreError, which ends the run."""
+        if isinstance(caught.error, StoreError):
+            raise caught.error
+        if not caught.late:
+            return f"the plugin {self._plugin}, which answers calls instead of the tools, failed"
         seconds = f"{self._seconds(call):g}"
         return (
             f"the plugin {self._plugin}, which answers calls instead of the tools, took over "

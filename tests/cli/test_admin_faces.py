@@ -40,6 +40,7 @@ from nanobot.plugins.feedback.operations import operations as of_feedback
 from nanobot.plugins.help.operations import operations as of_help
 from nanobot.plugins.memory.operations import operations as of_memory
 from nanobot.plugins.models.operations import operations as of_models
+from nanobot.plugins.top.operations import operations as of_top
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.platform import MEMBER
@@ -77,7 +78,7 @@ async def greet(
     return Greeting(text, session)
 
 
-LISTED = (*EVERY, *of_approvals(), *of_conversations(), *of_help(), greet)
+LISTED = (*EVERY, *of_approvals(), *of_conversations(), *of_help(), *of_top(), greet)
 
 
 @asynccontextmanager
@@ -262,6 +263,7 @@ def test_only_what_talks_about_ones_own_conversation_is_for_members() -> None:
         *of_erasure(),
         *of_budgets(),
         *of_feedback(),
+        *of_top(),
     )
     for_members = {o.name for o in every if o.may(Role.MEMBER)}
     deciding = {"approvals list", "approve", "deny", "show", "answer"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.operations.tools import ToolView
 from nanobot.plugins.common.outbox import OutboxView
 from nanobot.plugins.common.views import RunView, SessionView
+from nanobot.plugins.context.tools import ToolView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider

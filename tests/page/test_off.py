@@ -26,6 +26,16 @@ async def test_runs_and_the_outbox_name_their_plugin_and_how_it_is_switched_on(
         assert house.complaints == []
 
 
+async def test_the_state_of_the_chats_names_its_plugin(tmp_path: Path) -> None:
+    off = '[plugins]\noff = ["top", "context"]\n'
+    async with opened(tmp_path, web=off) as house, house.looking("channels") as page:
+        await expect(page.get_by_text("This belongs to the plugin top.")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Outbox")).to_be_visible()
+        await page.goto(f"{house.url}/#/settings/skills")
+        await expect(page.get_by_text("This belongs to the plugin context.")).to_be_visible()
+        assert house.complaints == []
+
+
 async def test_settings_name_their_plugin_and_the_rest_is_there(tmp_path: Path) -> None:
     off = '[plugins]\noff = ["configuration"]\n'
     async with opened(tmp_path, web=off) as house, house.looking("settings/keys") as page:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.app.changing import contained
+from nanobot.app import plugin_calls
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
@@ -33,9 +33,12 @@ async def gives_nothing(_: OutboundMessage) -> Any:
 
 
 @pytest.mark.parametrize("change", [hangs, fails, gives_nothing])
-async def test_a_message_leaves_as_it_was_if_a_plugin_cannot_change_it(change: Any) -> None:
+async def test_a_message_leaves_as_it_was_if_a_plugin_cannot_change_it(
+    change: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin_calls, "OUTGOING_SECONDS", 0.01)
     async with asyncio.timeout(30):
-        assert await contained("odd", change, seconds=0.01)(MESSAGE) == MESSAGE
+        assert await plugin_calls.changed("odd", change, MESSAGE) == MESSAGE
 
 
 async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
@@ -44,7 +47,7 @@ async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
             key=message.key, address=message.address, text="IT FAILED.", kind=message.kind
         )
 
-    assert (await contained("loud", louder)(MESSAGE)).text == "IT FAILED."
+    assert (await plugin_calls.changed("loud", louder, MESSAGE)).text == "IT FAILED."
 
 
 ODD = """

@@ -10,8 +10,7 @@ from typing import get_type_hints
 
 import pytest
 
-from nanobot.app import answers, before_runs, changing
-from nanobot.app.accompanying import bring_propagator
+from nanobot.app import plugin_calls
 from nanobot.propagation import Propagation, Step
 from nanobot.providers.base import ToolCall
 from nanobot.seam.plugin import FUNCTIONS
@@ -144,7 +143,7 @@ WAITING = [field for field, given in GIVING.items() if "later" in given or "stan
 async def test_a_message_waits_for_no_plugin_that_hangs(
     field: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (answers, before_runs, changing, stand_in):
+    for module in (plugin_calls, stand_in):
         for name in vars(module):
             if name.endswith("_SECONDS"):
                 monkeypatch.setattr(module, name, 0.2)
@@ -220,7 +219,7 @@ async def test_requests_are_made_and_taken_without_a_plugin_that_fails_to_accomp
     site.bring("odd", ODD.format(field="propagation", given=given, does=does, waits=""))
     async with serving(tmp_path / "home") as parts:
         propagation = Propagation()
-        bring_propagator(parts.plugged, propagation)
+        plugin_calls.bring_propagator(parts.plugged, propagation)
         assert propagation.propagator is not None
         with propagation.receiving(lambda: {"x-trace": "a"}, trusted=True):
             assert await asked(parts, "hello") == "completed"

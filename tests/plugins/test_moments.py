@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app import moments
+from nanobot.app import plugin_calls
 from nanobot.troubles import TROUBLES
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
@@ -33,8 +33,8 @@ WAYS = {
 async def test_one_that_fails_is_named(
     field: str, does: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moments, "CHANNELS_SECONDS", 0.05)
-    monkeypatch.setattr(moments, "MORE_SECONDS", 0.05)
+    monkeypatch.setattr(plugin_calls, "CHANNELS_SECONDS", 0.05)
+    monkeypatch.setattr(plugin_calls, "MORE_SECONDS", 0.05)
     site.bring("odd", ODD.format(field=field, does=WAYS[does], gives="odd"))
     async with serving(tmp_path / "home", "drain_seconds = 0\n") as parts:
         assert await asked(parts, "hello") == "completed"

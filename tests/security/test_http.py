@@ -364,6 +364,8 @@ async def test_no_answer_shows_a_secret(tmp_path: Path) -> None:
             answers.append(await owner.ask("GET" if operation.reads else "POST", path))
         keys = ("providers", "mcp", "hooks", "channels", "web", "providers.openai.api_key")
         answers += [await owner.get("/api/config/get", key=key) for key in keys]
+        for path in ("status", "channels/list", "tools/list"):
+            answers.append(await owner.get(f"/api/{path}"))
         answers += [
             await owner.post("/api/models/try", name="openai/gpt-6-luna"),
             await owner.post("/api/doctor", fix=True),

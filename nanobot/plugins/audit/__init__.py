@@ -13,5 +13,9 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     objects="nanobot.plugins.audit.service:objects",
     operations="nanobot.plugins.audit.operations:operations",
+    groups={
+        "policy": "What the model may do, and why.",
+        "security": "What attackers could reach, and files with content from outside.",
+    },
     page="nanobot.plugins.audit.view:views",
 )

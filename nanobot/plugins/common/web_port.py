@@ -19,7 +19,7 @@ async def port_finding(config: Config) -> Finding:
     about, web = "web", config.of(WebSettings)
     where = f"{web.host}:{web.port}"
     try:
-        if await call(config.home / "control.sock", "status", {}) is not None:
+        if await call(config.home / "control.sock", "plugins list", {}) is not None:
             return Finding(about=about, level="ok", text=f"{where} is for the gateway that runs")
     except NanobotError:
         pass  # reported with the gateway

@@ -8,7 +8,11 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="context",
-    summary="Shows what models would receive.",
+    summary="Shows what models would receive, and their tools.",
     texts=Path(__file__).parent,
     operations="nanobot.plugins.context.operations:operations",
+    groups={
+        "context": "What the model is shown.",
+        "tools": "Tools of the model, and its calls.",
+    },
 )

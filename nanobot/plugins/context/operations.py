@@ -5,6 +5,7 @@ from __future__ import annotations
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession
 from nanobot.plugins.context.shown import ContextView, context_text, counts_only
+from nanobot.plugins.context.tools import list_tools
 
 
 @operation("context show", reads=True, text=context_text, example="telegram:1001")
@@ -24,5 +25,5 @@ async def show_context(
 
 
 def operations() -> list[Operation]:
-    """The operation of the plugin."""
-    return [show_context]
+    """The operations of the plugin, in the order of the help."""
+    return [show_context, list_tools]

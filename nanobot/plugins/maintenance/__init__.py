@@ -11,4 +11,5 @@ PLUGIN = Plugin(
     summary="Backups of the store, and commands that restore, check and vacuum it.",
     texts=Path(__file__).parent,
     commands="nanobot.plugins.maintenance.commands:commands",
+    groups={"db": "The store: move it, back it up, restore, check and vacuum it."},
 )

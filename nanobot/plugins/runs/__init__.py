@@ -11,5 +11,8 @@ PLUGIN = Plugin(
     summary="Shows runs, tool calls and outgoing messages.",
     texts=Path(__file__).parent,
     operations="nanobot.plugins.runs.operations:operations",
-    groups={"outbox": "Outgoing messages and the state of their delivery."},
+    groups={
+        "runs": "Runs: the assistant's work on each message.",
+        "outbox": "Outgoing messages and the state of their delivery.",
+    },
 )

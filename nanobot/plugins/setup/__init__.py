@@ -12,7 +12,10 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     operations="nanobot.plugins.setup.operations:operations",
     commands="nanobot.plugins.setup.commands:commands",
-    groups={"service": "Run the gateway permanently, as a service."},
+    groups={
+        "channels": "The chats it lives in.",
+        "service": "Run the gateway permanently, as a service.",
+    },
     provides={
         "examination": "nanobot.plugins.setup.doctor.checks:findings",
         "service_log": "nanobot.plugins.setup.service.logs:journal_command",

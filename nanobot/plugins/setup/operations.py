@@ -1,8 +1,9 @@
-"""The operations of set-up: channels to connect, models to try, and what is wrong."""
+"""The operations of set-up: channels, models to try, and what is wrong."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -13,6 +14,7 @@ from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.setup.views import (
     ChannelTypeView,
+    ChannelView,
     ConnectedChannel,
     FoundModel,
     MetPerson,
@@ -20,7 +22,8 @@ from nanobot.plugins.setup.views import (
     ProviderView,
     TriedModel,
 )
-from nanobot.seam.faces import Environment
+from nanobot.seam.faces import GRADES, Environment
+from nanobot.seam.installed import provided
 from nanobot.text import Sentence
 
 # Modules imported within the functions load more than `nanobot --help` needs.
@@ -36,6 +39,30 @@ def _type(view: ChannelTypeView) -> str:
     title = f"{view.title} ({view.grade})" if view.grade else view.title
     head = f"`{view.name}` {title}: {view.broken or ', '.join(keys)}"
     return "\n".join(line for line in (head, view.steps, view.docs) if line)
+
+
+@operation("channels list", reads=True, empty="`nanobot onboard` connects a chat.")
+async def list_channels(context: OperationContext, _: Caller) -> list[ChannelView]:
+    """List the configured channels and their state.
+
+    The list has their access, and their grade on the quality scale.
+    """
+    facts, channels = context.engine.facts(), context.engine.home.config().channels
+    graded, kinds = provided(GRADES), {name: its.type or name for name, its in channels.items()}
+    grades: Mapping[str, str] = {} if graded is None else graded(kinds.values())
+    return [
+        ChannelView(
+            name=name,
+            type=kinds[name],
+            state=facts.channels.get(name, "off"),
+            enabled=settings.enabled,
+            owners=[str(owner) for owner in settings.owners],
+            members=[str(member) for member in settings.members],
+            grade=grades.get(kinds[name], ""),
+            lacks=facts.lacks.get(name, ""),
+        )
+        for name, settings in channels.items()
+    ]
 
 
 @operation("channels types", reads=True, text=_types)
@@ -200,6 +227,7 @@ async def examine(
 def operations() -> list[Operation]:
     """All operations, in the order of the help."""
     return [
+        list_channels,
         list_channel_types,
         connect_channel,
         meet_person,

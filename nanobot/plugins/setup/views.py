@@ -1,4 +1,4 @@
-"""What set-up shows: models that could answer, and channels that can be connected."""
+"""What set-up shows: models that could answer, channels, and channels that can be connected."""
 
 from __future__ import annotations
 
@@ -101,3 +101,19 @@ class PersonaView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     text: str
     chosen: bool
+
+
+class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel of the configuration."""
+
+    name: str
+    type: str
+    state: str
+    """What the gateway says of it."""
+    enabled: bool
+    owners: list[str]
+    members: list[str]
+    grade: str = ""
+    """That of its type on the quality scale; "": none."""
+    lacks: Sentence = ""
+    """What it cannot do here, and why; "": nothing."""

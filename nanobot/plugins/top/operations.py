@@ -17,6 +17,7 @@ from nanobot.plugins.common.timeline import Times, timeline_of, words
 from nanobot.plugins.common.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
+from nanobot.plugins.top.status import show_status
 
 if TYPE_CHECKING:
     from nanobot.plugins.top.store import Loads
@@ -109,5 +110,5 @@ def _age(at: float | None, now: float) -> float | None:
 
 
 def operations() -> list[Operation]:
-    """The operation of the plugin."""
-    return [show_now]
+    """The operations of the plugin, in the order of the help."""
+    return [show_status, show_now]

@@ -27,4 +27,6 @@ async def test_while_it_is_off_its_command_names_it_and_runs_go_on(tmp_path: Pat
             await parts.operations.call("context show", {"session": "cli:desk"})
         said = parts.operations.unknown("/context show")
         assert said.startswith("/context show belongs to the plugin context, which is off here")
+        said = parts.operations.unknown("/tools list")
+        assert said.startswith("/tools list belongs to the plugin context, which is off here")
         assert (await parts.operations.call("reload", {})).sessions == 1

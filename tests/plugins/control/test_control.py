@@ -20,7 +20,6 @@ from nanobot.channels.loading import reception
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import TERMINAL
-from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.control.protocol import LINE_LIMIT, Hello
 from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
@@ -118,7 +117,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))
         gate = Gate(("local",), ())
-        operations = Dispatcher(bot.engine)
+        operations = bot.operations
         intake = ChannelIntake(TERMINAL, gate, bot.bus, reception(operations), "chat", host)
         control = ControlServer(
             path,

@@ -11,10 +11,10 @@ from nanobot.cli.calls import performed
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
-from nanobot.operations.channels import list_channels
 from nanobot.operations.plugins import list_plugins, plugin_on
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
+from nanobot.plugins.setup.operations import list_channels
 from nanobot.plugins.terminal.connection import connected
 from tests.plugins.switching import asked, serving
 

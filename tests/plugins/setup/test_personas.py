@@ -30,5 +30,6 @@ async def test_while_setup_is_off_the_command_names_it_and_the_persona_is_kept(
         assert await asked(parts, "hello") == "completed"
         style = personas.text("concise", home / "workspace").strip()
         assert style.splitlines()[0] in str(model.requests[0].messages[0].content)
-        with pytest.raises(UsageError, match=r"plugin setup, which is off.*plugins on"):
-            await parts.operations.call("personas list", {})
+        for command in ("personas list", "channels list"):
+            with pytest.raises(UsageError, match=r"plugin setup, which is off.*plugins on"):
+                await parts.operations.call(command, {})

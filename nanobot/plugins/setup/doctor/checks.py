@@ -36,7 +36,7 @@ _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
 """A correct clock shows a later time."""
 _OTHER_HOME = "Make it a folder of yours, or set NANOBOT_HOME to another"
-_RUNS = "running as process"
+_RUNS = "running"
 _AILING = frozenset({"down", "wedged", "failed"})
 """Channel states that people should know about."""
 
@@ -190,8 +190,9 @@ def _user() -> Finding:
 async def _served(config: Config) -> Finding:
     path = config.home / "control.sock"
     about = "gateway"
+    shown = "top" in switched(config).on
     try:
-        answer = await call(path, "status", {})
+        answer = await call(path, "status" if shown else "plugins list", {})
     except NanobotError as error:
         return Finding(about=about, level="broken", text=str(error), remedy="Start it again")
     if answer is None:
@@ -201,8 +202,15 @@ async def _served(config: Config) -> Finding:
             return Finding(about=about, level="warning", text=text, remedy=remedy)
         remedy = "`nanobot gateway` serves the channels" if config.channels else ""
         return Finding(about=about, level="ok", text="not running", remedy=remedy)
+    if not shown:
+        return Finding(
+            about=about,
+            level="warning",
+            text=f"{_RUNS}; how is unknown: that needs the plugin top, which is not on",
+            remedy="Run: nanobot plugins on top",
+        )
     status = msgspec.json.decode(answer)
-    text = f"{_RUNS} {status['pid']}"
+    text = f"{_RUNS} as process {status['pid']}"
     ailing = {name: state for name, state in status["channels"].items() if state in _AILING}
     if ailing:
         text += "; " + ", ".join(f"{name} is {state}" for name, state in ailing.items())

@@ -176,7 +176,7 @@ export default function Channels() {
         title=${t("Channels")}
         about=${t("Where people talk to the assistant, and who may.")}
       />
-      <${Health} />
+      ${may("status") ? html`<${Health} />` : html`<${Off} plugin="top" />`}
       <${Added} place="channels" />
       ${may("outbox list") ? html`<${Outbox} />` : html`
         <section>

@@ -1,10 +1,11 @@
 /** Skills, servers and what else plugins add; all tools. */
 
-import { read } from "../../api.js";
+import { may, read } from "../../api.js";
 import { t } from "../../i18n.js";
 import { html } from "../../lib.js";
 import { Added } from "../../parts/added.js";
 import { Fetched, useFetched } from "../../parts/basics.js";
+import { Off } from "../../parts/off.js";
 
 function ToolList() {
   const tools = useFetched((signal) => read("tools list", {}, { signal }), []);
@@ -31,5 +32,5 @@ function ToolList() {
 
 export const Skills = () => html`
   <${Added} place="skills" />
-  <${ToolList} />
+  ${may("tools list") ? html`<${ToolList} />` : html`<${Off} plugin="context" />`}
 `;

@@ -28,7 +28,7 @@ const zones = Intl.supportedValuesOf?.("timeZone") ?? [own];
 export async function progress(signal) {
   const [settings, channels, personas, user] = await Promise.all([
     read("config get", {}, { signal }),
-    read("channels list", {}, { signal }),
+    may("channels list") ? read("channels list", {}, { signal }) : [],
     may("personas list") ? read("personas list", {}, { signal }) : [],
     may("prompts show") ? read("prompts show", { name: "USER.md" }, { signal }) : null,
   ]);

@@ -19,7 +19,7 @@ export async function welcome() {
   if (left() || me.value?.role !== "owner" || !may("config set")) return;
   const [[model], channels] = await Promise.all([
     read("config get", { key: "agent.model" }),
-    read("channels list"),
+    may("channels list") ? read("channels list") : [],
   ]);
   const chosen = model.source !== "default" || channels.some(({ enabled }) => enabled);
   if (chosen) localStorage.setItem(LEFT, "1");
