@@ -22,7 +22,7 @@ SHOWN: Mapping[type[msgspec.Struct], tuple[str, ...]] = {}
 _LONG = frozenset(
     {
         *("title", "text", "description", "question", "arguments", "error", "why"),
-        *("about", "found", "sentence"),
+        *("about", "found", "sentence", "summary"),
     }
 )
 _HEADINGS = {
