@@ -108,15 +108,13 @@ class _Asked:
     ) -> None:
         message, key = admission.message, admission.session_key
         address = message.address
-        self.that: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
-        self.that["d"] = message.dedupe_key
+        chat: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
+        query = chat | {"d": message.dedupe_key}
         if message.origin is Origin.USER:  # its account is not known yet
-            query = {**self.that, "n": limits.channel}
-            self.seen = _SEEN_OF_PERSON.execute(connection, query)
+            self.seen = _SEEN_OF_PERSON.execute(connection, query | {"n": limits.channel})
         else:
-            self.seen = _SEEN.execute(connection, {**self.that, "a": 0})
-        refusal = {"c": address.channel, "chat": address.chat_id}
-        self.refusal = chats.REFUSAL.execute(connection, refusal)
+            self.seen = _SEEN.execute(connection, query | {"a": 0})
+        self.refusal = chats.REFUSAL.execute(connection, chat)
         self.session = log.EXISTS.execute(connection, k=key)
         self.others = runs.WAITING.execute(connection, k=key)
         start = limits.start
