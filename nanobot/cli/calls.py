@@ -132,16 +132,18 @@ async def performed(
         try:
             return await _alone(config, environ, operation, arguments, unset, beside=beside)
         except StoreLocked as locked:
-            if provided(REMOTE, switched(config).on) is None:
-                if beside := operation.of_home:
-                    if not operation.reads:
-                        warn(_RESTART)
-                    continue
+            reached = provided(REMOTE, switched(config).on) is not None
+            if reached and time.monotonic() - began <= _PATIENCE_SECONDS:
+                # Another command is using the store, or a nanobot is starting.
+                await asyncio.sleep(0.1)
+                continue
+            if beside := operation.of_home:
+                if not operation.reads:
+                    warn(_RESTART)
+                continue
+            if not reached:
                 raise StoreError(f"{locked} {_UNREACHED}") from None
-            # Another command is using the store, or a nanobot is starting.
-            if time.monotonic() - began > _PATIENCE_SECONDS:
-                raise
-            await asyncio.sleep(0.1)
+            raise
 
 
 async def _alone(

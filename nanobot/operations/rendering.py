@@ -20,7 +20,7 @@ from nanobot.visible import spelled
 _LONG = frozenset(
     {
         *("title", "text", "description", "question", "arguments", "error", "why"),
-        *("about", "found", "sentence"),
+        *("about", "found", "sentence", "summary"),
     }
 )
 _HEADINGS = {

@@ -278,6 +278,9 @@ async def test_a_redaction_names_the_message_that_is_gone() -> None:
         (message,) = await intake.received(1)
         server.rooms.redact(event["event_id"], ANN)
         gone = (await intake.received(2))[1]
+        answers = {"m.in_reply_to": {"event_id": event["event_id"]}}
+        server.say(server.dm, "what was that?", **about(answers))
+        assert (await intake.received(3))[2].quote == ""
     assert (gone.deleted, gone.edit_of, gone.address) == (True, message.dedupe_key, message.address)
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from nanobot.errors import StoreUnwritable
 from nanobot.operations.catalogue import OPERATIONS
+from nanobot.operations.home import PluginView
+from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
@@ -54,7 +56,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
         lines = (await answer(bot, "/help cron add")).splitlines()
         assert lines[1] == "Add a job: the schedule, followed by the task."
         assert "- `session`: A new session for each run, or the chat's session: own, chat" in lines
-        assert lines[-1] == "Example: `/cron add every weekday at 9 Check the builds`"
+        assert lines[2] == "Example: `/cron add every weekday at 9 Check the builds`"
         lines = (await answer(bot, "/help cron")).splitlines()
         assert lines[1].startswith(
             "- `/cron add [TEXT] ...`: add a job: the schedule, followed by the task"
@@ -263,3 +265,8 @@ async def test_help_on_one_command_says_all_about_it() -> None:
         assert "/new" not in text
         await bot.channel.push("/help nonsense")
         assert "there is no command /nonsense" in (await bot.channel.pop()).text
+
+
+async def test_what_a_plugin_does_stands_below_its_state_in_a_chat() -> None:
+    view = PluginView(name="voice", summary="Spoken answers.", state="on", brings=["tools"])
+    assert as_text([view], Now(0.0, "UTC")) == "- `voice` on, tools\n  Spoken answers."

@@ -283,6 +283,7 @@ class Receiver:
                 self._skip(room_id, error)
                 continue
             if self._others(event) and (target := redacted(event)):
+                self._rooms.redacted(room_id, target)
                 messages.append(deletion(Address(self._name, room_id), target))
             if reacted is not None and self._others(event):
                 messages.append(await self._reaction(room_id, event, *reacted))

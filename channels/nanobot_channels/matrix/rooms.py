@@ -122,6 +122,12 @@ class Rooms:
         """Remember an event that others may refer to."""
         self._events[room_id, event_id] = event
 
+    def redacted(self, room_id: str, event_id: str) -> None:
+        """Forget the text of an event that was deleted."""
+        known = self._events.get((room_id, event_id))
+        if known is not None:
+            self.keep(room_id, event_id, msgspec.structs.replace(known, text=""))
+
     async def event(self, room_id: str, event_id: str) -> KnownEvent:
         """An event that another refers to; an empty one if it is not available.
 

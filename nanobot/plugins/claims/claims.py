@@ -13,8 +13,8 @@ from nanobot.plugins.claims import chinese, english
 from nanobot.plugins.claims.calls import Call, calls_of
 from nanobot.plugins.claims.deeds import Deed
 from nanobot.plugins.claims.sentences import Sentence, spoken
+from nanobot.plugins.common.forgetting import forgettable
 from nanobot.session.entries import Entry, ReplyEntry, TriageEntry, UserEntry
-from nanobot.store.forgetting import forgettable
 
 _QUOTED = 160
 

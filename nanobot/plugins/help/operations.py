@@ -161,9 +161,9 @@ def _fitting(lines: list[str], most: int) -> list[str]:
 
 def _single(command: CommandHelp) -> str:
     lines = [f"`{command.usage}`", f"{command.help[:1].upper()}{command.help[1:]}."]
+    lines.append(f"Example: `{command.example}`")
     arguments = [f"- `{name}`: {text}" for name, text in command.arguments.items()]
-    lines += _fitting(arguments, MOST_LINES - 3)
-    return "\n".join([*lines, f"Example: `{command.example}`"])
+    return "\n".join([*lines, *_fitting(arguments, MOST_LINES - 3)])
 
 
 def _has_word(command: CommandHelp) -> bool:

@@ -44,12 +44,14 @@ def line_of(event: RunEvent) -> str:
     """A finished run in one line: its chat, state, seconds, tokens and dollars; why it failed."""
     payload = event.payload
     usage = RunUsage(**payload.get("usage", {}))
-    cost = payload.get("cost")
+    cost, state = payload.get("cost"), payload.get("state", "ended")
     parts = [
-        f"{event.session_key}: {payload.get('state', 'ended')} in {usage.active_ms / 1000:.1f} s",
+        f"{event.session_key}: {state} in {usage.active_ms / 1000:.1f} s",
         f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out",
         "at an unknown price" if cost is None else f"${cost:.4f}",
     ]
+    if state == "aborted" and not usage.model_calls:
+        parts = [f"{event.session_key}: aborted, before a model call was recorded"]
     text = f"{', '.join(parts)} (run {event.run_id})"
     error, answer = payload.get("error"), payload.get("text", "")
     if error:

@@ -16,7 +16,7 @@ from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED, EMBEDDED_MODEL, ModelChoice, choose
 
 _OFFERED = 3
-_FORCED = "--force takes it all the same"
+_FORCED = "option force takes it all the same"
 
 
 async def check_model(
@@ -36,7 +36,7 @@ async def check_model(
         return
     clients = clients or Clients()
     try:
-        choice = await choose(label, providers, environ, off=clients.off)
+        choice = await choose(label, providers, environ, "the model", clients.off)
     except ConfigError:
         known = name in providers or name in KNOWN_PROVIDERS or name in REACHED
         if reachable or not known or not model:
@@ -85,5 +85,5 @@ def _missing(why: str, choice: ModelChoice, listed: Sequence[str]) -> str:
     near = [shapes[shape] for shape in difflib.get_close_matches(model, shapes, _OFFERED, 0.5)]
     near = list(dict.fromkeys(near)) or (list(listed) if len(listed) <= _OFFERED else [])
     names = ", ".join(f'"{choice.provider_name}/{name}"' for name in near)
-    hint = f"did you mean {names}? " if near else ""
-    return f'{choice.provider_name} {why} "{choice.model}": {hint}{_FORCED}'
+    hint = f"did you mean {names}? The" if near else "the"
+    return f'{choice.provider_name} {why} "{choice.model}": {hint} {_FORCED}'

@@ -106,15 +106,13 @@ class _Asked:
     def __init__(self, unit: Unit, admission: Admission, limits: _Limits) -> None:
         message, key = admission.message, admission.session_key
         address = message.address
-        self.that: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
-        self.that["d"] = message.dedupe_key
+        chat: dict[str, str | int] = {"c": address.channel, "chat": address.chat_id}
+        query = chat | {"d": message.dedupe_key}
         if message.origin is Origin.USER:  # its account is not known yet
-            query = {**self.that, "n": limits.channel}
-            self.seen = _SEEN_OF_PERSON.execute(unit, query)
+            self.seen = _SEEN_OF_PERSON.execute(unit, query | {"n": limits.channel})
         else:
-            self.seen = _SEEN.execute(unit, {**self.that, "a": 0})
-        refusal = {"c": address.channel, "chat": address.chat_id}
-        self.refusal = chats.REFUSAL.execute(unit, refusal)
+            self.seen = _SEEN.execute(unit, query | {"a": 0})
+        self.refusal = chats.REFUSAL.execute(unit, chat)
         self.session = log.EXISTS.execute(unit, k=key)
         self.others = runs.WAITING.execute(unit, k=key)
         start = limits.start

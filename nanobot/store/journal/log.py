@@ -18,7 +18,6 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.forgetting import forgettable
 from nanobot.store.held_lanes import Head
 from nanobot.store.unit import Unit
 from nanobot.text import title_of
@@ -29,7 +28,7 @@ _e = schema.entries
 _NO_END = 2**62
 _decode = msgspec.json.Decoder(log.Body).decode
 # Each claim reads a whole window again. The same bytes are the same body, which never changes.
-decode_short = forgettable(lru_cache(maxsize=2_000)(_decode))
+decode_short = lru_cache(maxsize=2_000)(_decode)
 _SHORT = 2_000
 
 # Locked: on PostgreSQL every writer locks the session's row first. So writers other than the driver

@@ -11,7 +11,7 @@ from nanobot.cli.calls import performed
 from nanobot.config.loader import load
 from nanobot.errors import NotServed, StoreError
 from nanobot.messages import TERMINAL
-from nanobot.operations.plugins import list_plugins, plugin_on
+from nanobot.operations.plugins import list_plugins, plugin_off, plugin_on
 from nanobot.plugins.common.control.client import call, unserved
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.setup.operations import list_channels
@@ -48,6 +48,8 @@ async def test_it_is_switched_on_beside_a_running_gateway(
             named = {} if operation is list_plugins else {"name": "control"}
             await performed(load(environ), environ, operation, named)
         assert load(environ).plugins.off == ()
+        await performed(load(environ), environ, plugin_off, {"name": "control"})
+        await performed(load(environ), environ, plugin_on, {"name": "control"})
         assert "write /restart to it in a chat" in capsys.readouterr().err
         assert await asked(parts, "hello") == "completed"
     async with serving(home, "") as parts:

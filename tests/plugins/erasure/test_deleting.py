@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UsageError
+from nanobot.plugins.common.forgetting import forgettable
 from nanobot.store.database import schema
-from nanobot.store.forgetting import forgettable
 from nanobot.store.journal import log
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

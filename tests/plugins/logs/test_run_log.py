@@ -55,6 +55,7 @@ async def test_a_model_that_failed_is_a_warning_that_says_why() -> None:
     [
         ({}, "fake:1: ended in 0.0 s, 0 tokens in, 0 out, at an unknown price (run r1)"),
         ({"state": "completed", "cost": 0.25}, ", $0.2500 (run r1)"),
+        ({"state": "aborted"}, "fake:1: aborted, before a model call was recorded (run r1)"),
         ({"state": "failed", "error": "x", "text": "the\nanswer"}, "(run r1): x"),
     ],
 )

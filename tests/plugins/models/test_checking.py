@@ -41,6 +41,7 @@ async def test_what_is_nowhere_is_refused_with_the_nearest(label: str, near: str
     with pytest.raises((ConfigError, UsageError)) as refused:
         await check_model(label, {}, HERE, reachable=False)
     assert near in str(refused.value)
+    assert "agent.model" not in str(refused.value)  # /model asks, too
 
 
 async def test_an_endpoint_of_ones_own_is_asked_for_its_list() -> None:
@@ -53,7 +54,7 @@ async def test_an_endpoint_of_ones_own_is_asked_for_its_list() -> None:
         await check_model("qwen3", own, {})  # the only provider
         with pytest.raises(UsageError, match='lists no model "qwen4": did you mean "own/qwen3'):
             await check_model("own/qwen4", own, {})
-        with pytest.raises(UsageError, match="--force takes it all the same"):
+        with pytest.raises(UsageError, match="option force takes it all the same"):
             await check_model("nonexistent", own, {})
 
 

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
+from nanobot.plugins.common.forgetting import forgettable
 from nanobot.plugins.common.translation.template import Template, ends_with_full_stop
-from nanobot.store.forgetting import forgettable
 from nanobot.text import pattern
 
 _LONGEST = 20_000

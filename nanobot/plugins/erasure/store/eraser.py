@@ -18,6 +18,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken, StoreError, UsageError
+from nanobot.plugins.common.forgetting import forget, forgettable
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.common.store.named_files import Place as BlobPlace
 from nanobot.plugins.erasure.archives import Archives
@@ -25,7 +26,7 @@ from nanobot.plugins.erasure.passes import Pass
 from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.store.database.database import Database
-from nanobot.store.forgetting import forget
+from nanobot.store.journal import log
 from nanobot.store.repositories import erasures
 from nanobot.store.repositories.erasures import InArchive, InPlugin
 from nanobot.store.repositories.hooks import ContainedHooks
@@ -38,6 +39,7 @@ AGAIN_SECONDS = 60.0
 CACHED_SECONDS = 600.0
 """How long another process may cache what was erased."""
 _DAY = 86_400.0
+forgettable(log.decode_short)
 _SHOWN = 80
 
 

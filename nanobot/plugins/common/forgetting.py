@@ -11,7 +11,7 @@ _CACHES: list[weakref.ref[Any]] = []
 
 def forgettable(cache: C) -> C:
     """The cache, a function of `lru_cache` or a table: `forget` empties it."""
-    _CACHES.append(weakref.ref(cache))
+    _CACHES.append(weakref.ref(cache, _CACHES.remove))
     return cache
 
 
