@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from threading import Lock
 
-from nanobot.text import Sentence
+from nanobot.text import Sentence, clean
 
 RECENT_SECONDS = 1_800.0
 """A trouble that has not recurred for this long is over: no work waits longer between retries."""
@@ -39,9 +39,9 @@ class Troubles:
     def note(self, what: str, error: BaseException, *, certain: bool = False) -> None:
         """Record a failure; `certain`: it will recur until a person acts."""
         with self._lock:
-            trouble = self._known.pop(what, None) or Trouble(what)
+            trouble = self._known.pop(what, None) or Trouble(clean(what))
             text = " ".join(str(error).split()) or type(error).__name__
-            trouble.error = text.encode("utf-8", "replace").decode()[:_MOST_CHARS]
+            trouble.error = clean(text)[:_MOST_CHARS]
             trouble.count += 1
             trouble.certain = certain
             trouble.at = time.monotonic()

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.doubles import discord_server
+from tests.doubles.mattermost_server import ANN, MattermostServer
+from tests.doubles.whatsapp_server import ANN as PERSON
+from tests.doubles.whatsapp_server import WhatsAppServer
 
 Json = dict[str, Any]
 
 ODD: tuple[Any, ...] = (
-    *(None, True, 0, -1, 10**30, 1e300, "", "x", "\ud800", "\N{PILE OF POO}" * 300),
+    *(None, True, 0, -1, 10**30, 1e300, "", "x", "a\0b", "\ud800", "\N{PILE OF POO}" * 300),
     *("9" * 40, "0", [], [None], [[]], {}, {"id": None}, {"x": {}}),
 )
 """What may be in the place of a value."""
 
 
-def damaged(event: Any, every: int = 1) -> Iterator[Any]:
+UNSTORABLE = ("a\0b", "\ud800")
+"""Those of them that not every database stores."""
+
+
+def damaged(event: Any, every: int = 1, values: Sequence[Any] = ODD) -> Iterator[Any]:
     """The event once for each of its values, at whatever depth, and each odd one in its place, or
     nothing; of these every so many."""
     number = 0
     for path in _paths(event):
-        for odd in (_GONE, *ODD):
+        for odd in (_GONE, *values):
             number += 1
             if number % every == 0:
                 yield _changed(event, path, odd)
@@ -55,7 +62,7 @@ def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
 _USER = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "language_code": "en"}
 _GROUP = {"id": -9, "type": "supergroup", "title": "G", "is_forum": True}
 _FILE = {"file_id": "F1", "file_size": 5, "mime_type": "image/png", "file_name": "a.png"}
-_POST = {"message_id": 5, "date": 1_700_000_000, "chat": _GROUP, "from": _USER}
+_POST = {"message_id": 505, "date": 1_700_000_000, "chat": _GROUP, "from": _USER}
 _ENTITIES = [
     {"type": "mention", "offset": 0, "length": 9},
     {"type": "text_link", "offset": 10, "length": 1, "url": "https://x.org"},
@@ -76,8 +83,8 @@ _TOLD: tuple[Json, ...] = (
     {"migrate_to_chat_id": -100},
 )
 _EMOJI = [{"type": "emoji", "emoji": "\N{THUMBS UP SIGN}"}]
-_PRESSED = {"id": "7", "from": _USER, "data": "/status", "message": _POST | {"text": "x"}}
-_REACTED = {"chat": _GROUP, "message_id": 5, "user": _USER, "date": 1_700_000_000}
+_PRESSED = {"id": "Q7", "from": _USER, "data": "/status", "message": _POST | {"text": "x"}}
+_REACTED = {"chat": _GROUP, "message_id": 505, "user": _USER, "date": 1_700_000_000}
 
 TELEGRAM: tuple[Json, ...] = (
     *({"message": _POST | told} for told in _TOLD),
@@ -89,25 +96,25 @@ TELEGRAM: tuple[Json, ...] = (
 
 # Slack
 
-_TS, _LATER = "1700000000.000100", "1700000003.000100"
+TS, LATER = "1700000000.000100", "1700000003.000100"
 _SLACK_FILE = {"id": "F1", "name": "a.png", "mimetype": "image/png", "size": 4, "user": "U1"}
 _SLACK_FILE |= {"subtype": "slack_audio", "mode": "hosted", "url_private": "http://127.0.0.1/x"}
 _SHARED = {"is_share": True, "author_name": "a", "text": "t", "fallback": "f"}
 _SLACK_MESSAGE: Json = {"type": "message", "user": "U1", "text": "<@UBOT> <@U2> <https://a|b>"}
-_SLACK_MESSAGE |= {"ts": _TS, "channel": "C1", "thread_ts": "1700000000.000050", "team": "T1"}
+_SLACK_MESSAGE |= {"ts": TS, "channel": "C1", "thread_ts": "1700000000.000050", "team": "T1"}
 _SLACK_MESSAGE |= {"files": [_SLACK_FILE], "attachments": [_SHARED], "reply_users": ["U2"]}
-_CHANGED: Json = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": _LATER}
-_CHANGED |= {"message": _SLACK_MESSAGE | {"edited": {"user": "U1", "ts": _LATER}}}
+_CHANGED: Json = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": LATER}
+_CHANGED |= {"message": _SLACK_MESSAGE | {"edited": {"user": "U1", "ts": LATER}}}
 _CHANGED |= {"previous_message": _SLACK_MESSAGE | {"text": "old"}}
 _MARKED: Json = {"type": "reaction_added", "user": "U1", "reaction": "+1", "item_user": "UBOT"}
-_MARKED |= {"item": {"type": "message", "channel": "C1", "ts": _TS}, "event_ts": _LATER}
-_STOPPED = {"type": "agent_session_stopped", "channel": "D1", "user": "U1", "event_ts": _LATER}
-_ASSISTANT: Json = {"type": "assistant_thread_started", "event_ts": _LATER}
-_ASSISTANT["assistant_thread"] = {"user_id": "U1", "channel_id": "D1", "thread_ts": _TS}
-_BUTTON = {"action_id": "nanobot.0", "value": "/status", "action_ts": _LATER, "type": "button"}
+_MARKED |= {"item": {"type": "message", "channel": "C1", "ts": TS}, "event_ts": LATER}
+_STOPPED = {"type": "agent_session_stopped", "channel": "D1", "user": "U1", "event_ts": LATER}
+_ASSISTANT: Json = {"type": "assistant_thread_started", "event_ts": LATER}
+_ASSISTANT["assistant_thread"] = {"user_id": "U1", "channel_id": "D1", "thread_ts": TS}
+_BUTTON = {"action_id": "nanobot.0", "value": "/status", "action_ts": LATER, "type": "button"}
 _BLOCKS: Json = {"type": "block_actions", "user": {"id": "U1", "username": "ann"}}
 _BLOCKS |= {"channel": {"id": "C1"}, "message": _SLACK_MESSAGE, "actions": [_BUTTON]}
-_BLOCKS |= {"container": {"message_ts": _TS, "channel_id": "C1", "thread_ts": _TS}}
+_BLOCKS |= {"container": {"message_ts": TS, "channel_id": "C1", "thread_ts": TS}}
 _SLASH = {"command": "/nanobot", "text": "status", "channel_id": "D1", "user_id": "U1"}
 
 SLACK: tuple[tuple[str, Json], ...] = (
@@ -204,3 +211,33 @@ WHATSAPP: tuple[Json, ...] = (
 )
 WHATSAPP_STATUS: Json = {"id": "wamid.z", "status": "failed", "timestamp": "1"}
 WHATSAPP_STATUS |= {"recipient_id": "1", "errors": [{"code": 131047, "title": "t"}]}
+
+
+def whatsapp_bodies(meta: WhatsAppServer) -> list[Json]:
+    about: Json = {"metadata": {"phone_number_id": meta.number}}
+    about["contacts"] = [{"profile": {"name": "Ann"}, "wa_id": PERSON}]
+    values: list[Json] = [about | {"statuses": [WHATSAPP_STATUS]}]
+    said = [meta.message(PERSON, **message) for message in WHATSAPP]
+    values += [about | {"messages": [message]} for message in said]
+    changes = [{"field": "messages", "value": value} for value in values]
+    account = {"object": "whatsapp_business_account"}
+    return [account | {"entry": [{"id": "1", "changes": [change]}]} for change in changes]
+
+
+# Mattermost
+
+INNER = frozenset({"post", "reaction"})
+
+
+def mattermost_frames(server: MattermostServer) -> list[Json]:
+    file = {"id": "abc", "name": "a", "mime_type": "image/png", "size": 4}
+    post = server.store(server.town, ANN, message="@nanobot hi", metadata={"files": [file]})
+    post["props"] = {"from_bot": "", "from_webhook": ""}
+    mark = {"user_id": ANN, "post_id": post["id"], "emoji_name": "+1", "create_at": 5}
+    told = {
+        "posted": {"channel_type": "O", "post": post, "sender_name": "@ann"},
+        "post_edited": {"post": post | {"edit_at": int(server.now * 1000)}},
+        "reaction_added": {"reaction": mark},
+    }
+    where = {"broadcast": {"channel_id": server.town}, "seq": 2}
+    return [{"event": kind, "data": data} | where for kind, data in told.items()]

@@ -12,12 +12,12 @@ import pytest
 from nanobot.testing.machine import ManualClock
 from nanobot_channels.telegram import TelegramChannel
 from tests.channels import damaging, discording, matrixing, test_mattermost, test_whatsapp
-from tests.channels.damaging import Json, damaged
+from tests.channels.damaging import INNER, damaged, mattermost_frames, whatsapp_bodies
 from tests.doubles.discord_server import DM, DiscordServer
 from tests.doubles.fake_intake import FakeIntake
 from tests.doubles.matrix_rooms import ANN as MATRIX_ANN
 from tests.doubles.matrix_server import MatrixServer
-from tests.doubles.mattermost_server import ANN, MattermostServer
+from tests.doubles.mattermost_server import MattermostServer
 from tests.doubles.slack_bench import bench
 from tests.doubles.telegram_server import TelegramServer
 from tests.doubles.webhooks import door
@@ -101,23 +101,6 @@ async def mattermost(every: int) -> None:
         await b.channel.close()
 
 
-INNER = ("post", "reaction")
-
-
-def mattermost_frames(server: MattermostServer) -> list[Json]:
-    file = {"id": "abc", "name": "a", "mime_type": "image/png", "size": 4}
-    post = server.store(server.town, ANN, message="@nanobot hi", metadata={"files": [file]})
-    post["props"] = {"from_bot": "", "from_webhook": ""}
-    mark = {"user_id": ANN, "post_id": post["id"], "emoji_name": "+1", "create_at": 5}
-    told = {
-        "posted": {"channel_type": "O", "post": post, "sender_name": "@ann"},
-        "post_edited": {"post": post | {"edit_at": int(server.now * 1000)}},
-        "reaction_added": {"reaction": mark},
-    }
-    where = {"broadcast": {"channel_id": server.town}, "seq": 2}
-    return [{"event": kind, "data": data} | where for kind, data in told.items()]
-
-
 async def whatsapp(every: int) -> None:
     async with WhatsAppServer() as meta:
         b = test_whatsapp.Bench(meta, ManualClock(START, instant=False))
@@ -133,17 +116,6 @@ async def whatsapp(every: int) -> None:
             await meta.say(PERSON, LAST)
             await heard(b.intake)
         await b.channel.close()
-
-
-def whatsapp_bodies(meta: WhatsAppServer) -> list[Json]:
-    about: Json = {"metadata": {"phone_number_id": meta.number}}
-    about["contacts"] = [{"profile": {"name": "Ann"}, "wa_id": PERSON}]
-    values: list[Json] = [about | {"statuses": [damaging.WHATSAPP_STATUS]}]
-    said = [meta.message(PERSON, **message) for message in damaging.WHATSAPP]
-    values += [about | {"messages": [message]} for message in said]
-    changes = [{"field": "messages", "value": value} for value in values]
-    account = {"object": "whatsapp_business_account"}
-    return [account | {"entry": [{"id": "1", "changes": [change]}]} for change in changes]
 
 
 PLATFORMS = (telegram, slack, discord, matrix, mattermost, whatsapp)

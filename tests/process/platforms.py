@@ -313,11 +313,11 @@ class OnSlack(Platform):
         self._last = event | {"channel": chat, "channel_type": "im"}
 
     def shown(self, chat: str) -> list[str]:
-        return [_slack_text(message) for message in self._server.sent(chat)]
+        return [slack_text(message) for message in self._server.sent(chat)]
 
     def recent(self, chat: str) -> list[str]:
         room = self._server.rooms[chat].messages[-_RECENT:]
-        return [_slack_text(message) for message in room if message.get("bot_id")]
+        return [slack_text(message) for message in room if message.get("bot_id")]
 
     async def until(self, holds: Callable[[], bool], timeout: float) -> None:
         await self._server.until(holds, timeout)
@@ -378,7 +378,7 @@ class OnSlack(Platform):
         self._server.give_up()
 
 
-def _slack_text(message: dict[str, Any]) -> str:
+def slack_text(message: dict[str, Any]) -> str:
     """What people see: the blocks, or the text of a message in the oldest form, which has none."""
     return shown_text(message["blocks"]) or unescape(str(message.get("text", "")))
 

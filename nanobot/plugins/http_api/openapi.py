@@ -31,8 +31,8 @@ from nanobot.plugins.http_api.field_descriptions import add_descriptions
 from nanobot.plugins.http_api.operation_routes import UNREADABLE, path_of
 
 _REFERENCE = "#/components/schemas/{name}"
-_OF_GUARDS = (401, 403, 429, 503)
-_OF_READING = (400, 404, 409, 502)
+_OF_GUARDS = (400, 401, 403, 429, 503)
+_OF_READING = (404, 409, 502)
 _OF_CHANGING = (*_OF_READING, 408, 413, 415)
 _Json: TypeAlias = dict[str, Any]
 

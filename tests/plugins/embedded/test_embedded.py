@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from nanobot.errors import ContextOverflow, ModelMissing, ModelUnreachable
+from nanobot.plugins import embedded
 from nanobot.plugins.embedded.prepared import prepared_answer
 from nanobot.plugins.embedded.provider import EmbeddedProvider
 from nanobot.plugins.embedded.repetition import without_loop
@@ -250,7 +251,8 @@ async def test_calls_side_by_side_share_one_child(provider: EmbeddedProvider) ->
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(provider.chat(ask(CAPITAL, 8))) for _ in range(3)]
     assert all(task.result().text for task in tasks)
-    servers = [c for c in psutil.Process().children() if "embedded_server" in str(c.cmdline())]
+    child = f"{embedded.__name__}.server"
+    servers = [c for c in psutil.Process().children() if child in c.cmdline()]
     assert len(servers) == 1
 
 

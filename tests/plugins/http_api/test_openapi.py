@@ -221,7 +221,8 @@ async def test_the_page_of_it_is_served(served: House) -> None:
 
 
 async def test_a_query_that_names_something_twice_is_refused_on_every_path(served: House) -> None:
-    """Of two values none is meant more than the other; all paths that need a token say so."""
+    """Of two values none is meant more than the other; all paths that need a token say so, and
+    their descriptions do."""
     owner = await served.owner()
     described = await document(owner)
     for path, methods in described["paths"].items():
@@ -230,3 +231,4 @@ async def test_a_query_that_names_something_twice_is_refused_on_every_path(serve
         asked = re.sub(r"{\w+}", "x", path)
         code, body = await owner.get(f"{asked}?limit=1&limit=2")
         assert (code, body["error"]["message"]) == (400, "`limit` is there twice"), path
+        assert "400" in methods["get"]["responses"], path

@@ -17,9 +17,9 @@ from tests.store.home import Home
 from tests.store.making import admit, let_in, said
 
 
-def fail(what: str) -> None:
+def fail(what: str, why: str = "the disk is gone") -> None:
     with boundary(what):
-        raise OSError("the disk is gone")
+        raise OSError(why)
 
 
 async def told(home: Home) -> list[str]:
@@ -27,13 +27,17 @@ async def told(home: Home) -> list[str]:
     return [msgspec.json.decode(body)["text"] for (body,) in rows]
 
 
-async def test_owners_are_told_once_of_what_keeps_failing(home: Home) -> None:
+async def with_an_owner(home: Home) -> TroubleReports:
     journal = home.journal()
     owner = msgspec.structs.replace(let_in(said("hello")), role=Role.OWNER)
     await admit(journal, owner)
     lease = 600.0 if home.shared else None
     notices = SqlOwnerNotices(home.database, StoreContext(home.clock, home.ids, "us", lease))
-    reports = TroubleReports(notices, Bus(journal), home.clock)
+    return TroubleReports(notices, Bus(journal), home.clock)
+
+
+async def test_owners_are_told_once_of_what_keeps_failing(home: Home) -> None:
+    reports = await with_an_owner(home)
     what = f"erasing the file {home.shared}"
     fail(what)
     await reports.look()
@@ -49,6 +53,17 @@ async def test_owners_are_told_once_of_what_keeps_failing(home: Home) -> None:
     with boundary(what):
         pass
     assert what not in [each.what for each in TROUBLES.recent()]
+
+
+async def test_owners_are_told_of_failures_whose_names_no_store_could_hold(home: Home) -> None:
+    """A platform may name a chat, and an error may quote, anything."""
+    reports = await with_an_owner(home)
+    for _ in range(2):
+        fail(f"a message in slack:\ud800\0 {home.shared}", "no chat \ud800\0")
+    await reports.look()
+    (text,) = await told(home)
+    named = f"a message in slack:\ufffd\ufffd {home.shared}"
+    assert f"- {named} failed 2 times: no chat \ufffd\ufffd" in text
 
 
 def test_leaving_by_exit_is_a_trouble_too() -> None:
