@@ -366,7 +366,9 @@ async def test_the_policy_says_which_rule_decides(house: House) -> None:
     async with house.looking("settings/policy") as page:
         await page.get_by_label("Its arguments").fill("git push --force")
         await page.get_by_role("button", name="Ask the policy").click()
-        await expect(page.locator("form dl")).to_contain_text("ask")
+        facts = page.locator("form dl")
+        await expect(facts).to_contain_text("A person is asked")
+        await expect(facts).to_contain_text("command: git push --force")
 
 
 async def test_the_keyboard_is_enough(house: House) -> None:

@@ -282,3 +282,43 @@ async def test_questions_that_cannot_be_asked_for_are_no_silence(there: Furnishe
         await page.unroute("**/api/approvals/list?*")
         await page.get_by_role("button", name="Try again").click()
         await expect(page.get_by_role("button", name="Approve")).to_be_visible()
+
+
+async def test_a_decision_is_at_work_until_its_question_is_gone(there: Furnished) -> None:
+    """Pressed once more meanwhile, it was refused as decided already."""
+    await there.asked("web:slow")
+    held = asyncio.Event()
+
+    async def slow(route: Route) -> None:
+        await held.wait()
+        await route.continue_()
+
+    async with looking(there, "chat/web:slow") as page:
+        deny = page.get_by_role("button", name="Deny")
+        await deny.wait_for()
+        await page.route("**/api/approvals/list?*", slow)
+        await deny.click()
+        await expect(deny).to_have_attribute("aria-busy", "true")
+        await asyncio.sleep(0.5)
+        await expect(deny).to_have_attribute("aria-busy", "true")
+        held.set()
+        await expect(deny).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_a_dialog_looks_the_same_wherever_it_is_opened(there: Furnished, width: int) -> None:
+    """Styles of the list that it was opened in left a phone no room for the title."""
+    async with looking(there, "chat", width) as page:
+        row = page.get_by_role("listitem").filter(has_text="web:desk")
+        await row.get_by_role("button", name="Manage").click()
+        dialog = page.get_by_role("dialog")
+        name = await dialog.get_by_text("Title", exact=True).bounding_box()
+        field = await dialog.get_by_label("Title").bounding_box()
+        whole = await dialog.bounding_box()
+        assert name
+        assert field
+        assert whole
+        assert field["y"] > name["y"]
+        assert field["width"] > whole["width"] * 0.8
+        sizes = [await each.bounding_box() for each in await dialog.locator(".button").all()]
+        assert {round(size["height"]) for size in sizes[1:] if size} == {34}

@@ -31,6 +31,13 @@ def test_every_class_has_a_style() -> None:
     assert len(styled) > 100
 
 
+def test_every_view_with_a_head_has_the_margins_of_views() -> None:
+    head = re.compile(r"<\$\{Head\}\s+title=")
+    heads = {name: script for name, script in read("js").items() if head.search(script)}
+    assert [name for name, script in heads.items() if 'class="view"' not in script] == []
+    assert len(heads) > 7
+
+
 def test_every_kind_of_button_has_a_style() -> None:
     """A kind without one looks like any other button: nobody sees which is the main one."""
     styles = "\n".join(read("css").values())

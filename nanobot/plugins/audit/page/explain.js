@@ -10,6 +10,35 @@ import { Button, Field, html, read, t, useFetched, useState, valueOf } from "../
 /** @type {import("../../gateway.js").Role[]} */
 const ROLES = ["owner", "member", "guest"];
 
+/** A verdict in words. @type {Record<Explanation["verdict"], () => string>} */
+const VERDICTS = {
+  allow: () => t("It is done"),
+  ask: () => t("A person is asked"),
+  deny: () => t("It is denied"),
+};
+
+/** The arguments of a call, each with its name. @param {string} text */
+function named(text) {
+  try {
+    return Object.entries(JSON.parse(text))
+      .map(
+        ([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+      )
+      .join(", ");
+  } catch {
+    return text;
+  }
+}
+
+/** @type {[() => string, (told: Explanation) => string][]} */
+const FACTS = [
+  [() => t("Tool"), ({ tool }) => tool],
+  [() => t("Its arguments"), (told) => named(told.arguments)],
+  [() => t("Verdict"), ({ verdict }) => VERDICTS[verdict]()],
+  [() => t("Rule"), ({ rule }) => rule],
+  [() => t("Because"), ({ because }) => because],
+];
+
 export default function Explain() {
   const [values, setValues] = useState({ tool: "exec", text: "", role: ROLES[0], tainted: false });
   const [told, setTold] = useState(/** @type {Explanation | null} */ (null));
@@ -49,12 +78,12 @@ export default function Explain() {
         </div>
         ${told && html`
           <dl class="facts" aria-live="polite">
-            ${Object.entries(told)
-              .filter(([, value]) => value !== "" && value !== null)
+            ${FACTS.map(([name, of]) => [name(), of(told)])
+              .filter(([, value]) => value)
               .map(([name, value]) => html`
                 <div>
-                  <dt>${t(name)}</dt>
-                  <dd>${typeof value === "object" ? JSON.stringify(value) : String(value)}</dd>
+                  <dt>${name}</dt>
+                  <dd>${value}</dd>
                 </div>
               `)}
           </dl>

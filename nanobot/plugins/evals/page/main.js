@@ -131,25 +131,27 @@ export default () => {
     }
   };
   return html`
-    <${Head} title=${t("Evals")} about=${t("Regression tests of answers.")}>
-      <${Button} icon="play" onClick=${run}>
-        ${t("Run now")}
+    <div class="view">
+      <${Head} title=${t("Evals")} about=${t("Regression tests of answers.")}>
+        <${Button} icon="play" onClick=${run}>
+          ${t("Run now")}
+        <//>
       <//>
-    <//>
-    <${Fetched} of=${cases}>
-      ${(found) =>
-        found.length ? html`<${Cases} cases=${found} />` : html`
-          <${Empty} title=${t("No cases yet")}>
-            ${t("Make one of a rejected answer below, or run: nanobot evals add RUN")}
-          <//>
-        `
-      }
-    <//>
-    <${Fetched} of=${last}>
-      ${(found) => (found.length ? html`<${Results} evaluation=${found[0]} />` : null)}
-    <//>
-    <${Fetched} of=${rejected}>
-      ${(found) => (found.length ? html`<${Rejected} answers=${found} again=${again} />` : null)}
-    <//>
+      <${Fetched} of=${cases}>
+        ${(found) =>
+          found.length ? html`<${Cases} cases=${found} />` : html`
+            <${Empty} title=${t("No cases yet")}>
+              ${t("Make one of a rejected answer below, or run: nanobot evals add RUN")}
+            <//>
+          `
+        }
+      <//>
+      <${Fetched} of=${last}>
+        ${(found) => (found.length ? html`<${Results} evaluation=${found[0]} />` : null)}
+      <//>
+      <${Fetched} of=${rejected}>
+        ${(found) => (found.length ? html`<${Rejected} answers=${found} again=${again} />` : null)}
+      <//>
+    </div>
   `;
 };

@@ -50,7 +50,7 @@ const Form = ({ run, entry, close }) => {
     go("runs", fork.run);
   };
   return html`
-    <form data-fork="form">
+    <form class="stacked" data-fork="form">
       <p>
         ${t("The fork shares the log up to entry {n} and has no effects outside of it.", {
           n: entry.seq,

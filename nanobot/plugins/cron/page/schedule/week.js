@@ -1,6 +1,6 @@
 /** The coming seven days with all that is due, and the days on which clocks change. */
 
-import { clock, Fetched, html, language, link, read, t, useFetched } from "../../../kit.js";
+import { clock, count, Fetched, html, language, link, read, t, useFetched } from "../../../kit.js";
 
 const DAYS = 7;
 const MOST_JOBS = 60;
@@ -37,9 +37,12 @@ function byDay(due) {
   });
 }
 
+/** @param {Job} job */
+const isDue = (job) => job.state === "active" && job.next_at !== null;
+
 /** @param {Job[]} jobs @param {AbortSignal} signal */
 async function dueOf(jobs, signal) {
-  const active = jobs.filter((job) => job.state === "active" && job.next_at).slice(0, MOST_JOBS);
+  const active = jobs.filter(isDue).slice(0, MOST_JOBS);
   const asked = active.map(async (job) => {
     const times = await read(
       "cron preview",
@@ -115,6 +118,9 @@ export function Week({ jobs }) {
             </li>
           `)}
         </ol>
+        ${jobs.filter(isDue).length > MOST_JOBS && html`
+          <p class="older">${t("Only {n} are shown.", { n: count(MOST_JOBS) })}</p>
+        `}
       `}
     <//>
   `;

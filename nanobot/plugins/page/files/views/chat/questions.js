@@ -11,12 +11,12 @@ import { spelled } from "../../format.js";
 
 /** @typedef {import("../../gateway.js").ApprovalView} Approval */
 
-/** @param {{ approval: Approval, onDone: () => void }} props */
+/** @param {{ approval: Approval, onDone: () => Promise<void> }} props */
 function Question({ approval, onDone }) {
   const [text, setText] = useState("");
   const answer = async (/** @type {string} */ words) => {
     await change("answer", { id: approval.id, text: words });
-    onDone();
+    await onDone();
   };
   return html`
     <form class="ask" aria-label=${t("A question")}>
@@ -82,20 +82,23 @@ function objectOf(text) {
   }
 }
 
-/** A call that waits to be allowed. @param {{ approval: Approval, onDone: () => void }} props */
+/**
+ * A call that waits to be allowed.
+ * @param {{ approval: Approval, onDone: () => Promise<void> }} props
+ */
 export function Call({ approval, onDone }) {
   const { id, yours } = approval;
   const approve = async (/** @type {boolean} */ always) => {
     await change("approve", { id, always });
-    onDone();
+    await onDone();
   };
   const deny = async () => {
     await change("deny", { id });
-    onDone();
+    await onDone();
   };
   const show = async () => {
     await change("show", { id });
-    onDone();
+    await onDone();
   };
   return html`
     <section class="ask" aria-label=${t("Approval {id}", { id: approval.id })}>
@@ -146,7 +149,7 @@ export function Questions({ session, version, onDecided }) {
     [session, version, changed.value],
   );
   const here = (open.value ?? []).filter((approval) => approval.session_key === session);
-  const done = () => (open.again(), onDecided());
+  const done = () => (onDecided(), open.again());
   return html`
     ${here.map((approval) =>
       approval.question ? html`
