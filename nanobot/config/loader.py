@@ -20,7 +20,7 @@ from nanobot.config.settings.channels import ChannelSettings
 from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
-from nanobot.errors import ConfigError, UnsetReference
+from nanobot.errors import ConfigError
 from nanobot.text import pattern
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "ToolsSettings",
     "home_of",
     "load",
-    "load_without_channels",
     "survey",
 ]
 
@@ -51,17 +50,6 @@ def load(environ: Mapping[str, str], unset: dict[str, str] | None = None) -> Con
     home = home_of(environ)
     file = home / "config.toml"
     return _config(home, file, Reader(home, file, environ, unset=unset), parse(file))
-
-
-def load_without_channels(environ: Mapping[str, str]) -> Config:
-    """The configuration for a process without channels and hooks, which needs none of their
-    secrets. Raises ConfigError."""
-    unset: dict[str, str] = {}
-    config = load(environ, unset)
-    for key, text in unset.items():
-        if not key.startswith(("channels.", "hooks.")):
-            raise UnsetReference(text)
-    return config
 
 
 def survey(

@@ -31,6 +31,7 @@ from nanobot.config.values import (
     quoted,
     shown,
     spelled,
+    variable_of,
 )
 from nanobot.errors import ConfigError, UnsetReference
 from nanobot.messages import TERMINAL, WEB
@@ -103,7 +104,7 @@ class Reader:
                 self._unknown(".".join(parts), _every_key(), EnvironmentText("", variable))
         for variable, key in _DESIGNED.items():
             if self.environ.get(variable):
-                ours = _PREFIX + key.upper().replace(".", "__")
+                ours = variable_of(key)
                 self.warnings.append(
                     f"environment variable {variable} is not read: set {ours}, or {key} in "
                     "config.toml"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -232,15 +232,6 @@ class LLMProvider(Protocol):
 
     async def close(self) -> None:
         """Release all resources."""
-        ...
-
-
-@runtime_checkable
-class WarmingUp(Protocol):
-    """A provider that needs preparation before its first answer."""
-
-    async def warm_up(self) -> None:
-        """Prepare now. Raises ModelError."""
         ...
 
 

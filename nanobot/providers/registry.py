@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from loguru import logger
 from msgspec.structs import replace
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.ports import Clock
-from nanobot.providers.base import LLMProvider, ModelProfile, Price, WarmingUp
+from nanobot.providers.base import LLMProvider, ModelProfile, Price
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import (
     AGENT_MODEL,
@@ -25,6 +26,15 @@ from nanobot.providers.model_facts import FREE, MODEL_CHECK, MODEL_FACTS, ModelF
 from nanobot.providers.one_provider import OneProvider
 from nanobot.providers.opening import Opening
 from nanobot.providers.retrying import CallPolicy
+
+
+@runtime_checkable
+class WarmingUp(Protocol):
+    """A provider that needs preparation before its first answer."""
+
+    async def warm_up(self) -> None:
+        """Prepare now. Raises ModelError."""
+        ...
 
 
 class ProviderRegistry:
