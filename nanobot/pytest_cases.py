@@ -1,7 +1,7 @@
 """The pytest plugin that collects cases of evals as tests: docs/evals.md.
 
-pytest imports this at every start, so it imports nothing of nanobot before there is a case. The
-tests of a case are in the plugin `evals`.
+pytest imports this at every start, so it imports nothing more of nanobot before there is a case.
+The tests of a case are in the plugin `evals`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """The tests of a file that is a case."""
     if file_path.suffix != ".toml" or not _is_case(file_path, parent.session):
         return None
-    from nanobot.seam.promised import from_plugin  # noqa: PLC0415 - there is a case
+    from nanobot.promised import names_of  # noqa: PLC0415 - there is a case
 
-    found = from_plugin(__name__, "evals", "nanobot.plugins.evals.pytest_items")
+    found = names_of("nanobot.plugins.evals.pytest_items", __name__)
     try:
         tests = cast("type[pytest.File]", found("CaseFileTests"))
     except ImportError as error:

@@ -29,18 +29,18 @@ MESSAGE_PATH = (
 ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
-        *("providers", "server", "session", "store", "testing", "tools", "triggers", "workspace"),
+        *("providers", "session", "store", "tools", "triggers", "workspace"),
         "texts",
         *(
             "__init__.py",
             "__main__.py",
             "addresses.py",
-            "api.py",
             "boundary.py",
             "errors.py",
             "labels.py",
             "log_context.py",
             "messages.py",
+            "promised.py",
             "propagation.py",
             "pytest_cases.py",
             "retries.py",

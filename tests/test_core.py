@@ -16,37 +16,16 @@ CORE = {
     and not file.is_relative_to(ROOT / "nanobot" / "plugins")
 }
 
-_PROMISED = "a promised import path of what a plugin has"
 # What is used without a module of the core that imports it, by its module, or by the package of
 # such modules with a dot at the end; and why it is in the core. None may be added without a reason.
 ENTRANCES: Mapping[str, str] = {
     "nanobot.__main__": "the command `nanobot`, and `python -m nanobot`",
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
-    "nanobot.session.erasing": _PROMISED,
     "nanobot.providers.embedding": "a port that docs/plugins.md offers to plugins of packages",
-    "nanobot.workspace.shown_files": _PROMISED,
     "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
-    "nanobot.tools.files": _PROMISED,
-    "nanobot.workspace.taint": _PROMISED,
-    "nanobot.tools.walls": _PROMISED,
-    "nanobot.tools.parsing.kinds": _PROMISED,
     "nanobot.tools.parsing.job": "what the function of a `FileReader` gets, as the seam says",
-    "nanobot.testing.": _PROMISED,
-    "nanobot.agent.library.": _PROMISED,
-    "nanobot.agent.loop": _PROMISED,
-    "nanobot.search.conversations": _PROMISED,
-    "nanobot.agent.service.run_service": _PROMISED,
-    "nanobot.agent.recorded": _PROMISED,
-    "nanobot.store.message_bus": _PROMISED,
-    "nanobot.server.access": _PROMISED,
-    "nanobot.server.admission": _PROMISED,
-    "nanobot.server.application": _PROMISED,
-    "nanobot.server.plugin_routes": _PROMISED,
-    "nanobot.triggers.": _PROMISED,
-    "nanobot.operations.spending": _PROMISED,
-    "nanobot.bus.events": "a promised import path of `nanobot.messages`",
 }
 
 

@@ -130,17 +130,8 @@ class Interface(msgspec.Struct, Generic[T], frozen=True):
     name: str
 
 
-SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
-"""The command that prints the log of the service of a home, from its environment; empty if nothing
-keeps one."""
 TRANSLATED: Interface[Translate] = Interface("translated")
 """Says texts of nanobot's in other languages."""
-EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
-"""Whether the embedded model can run in a home."""
-
-OWNED_CHANNELS: Interface[Callable[[str], frozenset[str]]] = Interface("owned_channels")
-"""The channels with an owner who is not in the configuration, from the URL of the store."""
-
 GRADES: Interface[Callable[[Iterable[str]], Mapping[str, str]]] = Interface("grades")
 """The grades of types of channels on the quality scale, by their types; one without a grade is left
 out."""

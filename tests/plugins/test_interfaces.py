@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.operations.home import EXAMINATION
-from nanobot.seam.faces import SERVICE_LOG, Interface
+from nanobot.plugins.diagnostics.log_lines import SERVICE_LOG
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import installed, provided
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site

@@ -6,15 +6,19 @@ import os
 import re
 import subprocess
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from nanobot.plugins.common.gateway_log import log_file_of
 from nanobot.plugins.diagnostics.own_words import OwnWords
-from nanobot.seam.faces import SERVICE_LOG
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
+
+SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
+"""The command that prints the log of the service of a home, from its environment; empty if nothing
+keeps one."""
 
 _MOST_BYTES = 2_000_000
 _MOST_EVENTS = 200

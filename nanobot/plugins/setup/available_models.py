@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,9 +25,12 @@ from nanobot.plugins.setup.model_names import (
 from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED, choose
-from nanobot.seam.faces import EMBEDDED_INSTALLED
+from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence
+
+EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")
+"""Whether the embedded model can run in a home."""
 
 _MOST_OFFERED = 5
 

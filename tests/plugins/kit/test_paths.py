@@ -13,10 +13,10 @@ import pytest
 
 import nanobot.testing
 
-FOLDER = Path(nanobot.testing.__file__).parent
+FOLDER = Path(nanobot.__file__).parent / "testing"
 PATHS = [
     "nanobot.testing",
-    *(f"nanobot.testing.{file.stem}" for file in sorted(FOLDER.glob("[a-z]*.py"))),
+    *(f"nanobot.testing.{file.stem}" for file in sorted(FOLDER.glob("[a-z]*.pyi"))),
 ]
 
 

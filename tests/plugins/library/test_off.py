@@ -11,7 +11,7 @@ import pytest
 from nanobot import AgentLoop
 from nanobot.api import Agent, RunInput
 from nanobot.errors import ConfigError
-from nanobot.seam.promised import from_plugin
+from nanobot.promised import names_of
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.switching import asked, serving
 
@@ -55,7 +55,7 @@ def test_a_promised_path_says_whose_it_is_where_the_plugin_is_not_there(path: st
 
 
 def test_a_promised_path_has_the_names_of_its_module_alone() -> None:
-    found = from_plugin("there", "library", "nanobot.plugins.library.sessions")
+    found = names_of("nanobot.plugins.library.sessions", "there")
     assert found("SessionManager").__name__ == "SessionManager"  # type: ignore[attr-defined]
     for name in ("Nothing", "__path__"):
         with pytest.raises(AttributeError, match=f"module 'there' has no attribute '{name}'"):

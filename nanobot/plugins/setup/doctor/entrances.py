@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import ChannelError, ConfigError, PluginBroken
@@ -11,9 +11,12 @@ from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.setup.probes import receives, try_channel
 from nanobot.plugins.setup.strangers import can_ask
-from nanobot.seam.faces import OWNED_CHANNELS, Http
+from nanobot.seam.faces import Http, Interface
 from nanobot.seam.installed import provided
 from nanobot.store.servers import url_of
+
+OWNED_CHANNELS: Interface[Callable[[str], frozenset[str]]] = Interface("owned_channels")
+"""The channels with an owner who is not in the configuration, from the URL of the store."""
 
 
 async def entrances(

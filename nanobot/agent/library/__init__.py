@@ -1,1 +1,0 @@
-"""Promised import paths of the library, which is in `nanobot.plugins.library`."""

@@ -1,1 +1,0 @@
-"""Documented import paths of background runs, which the plugin `tasks` does."""

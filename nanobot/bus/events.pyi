@@ -1,0 +1,1 @@
+from nanobot.messages import *  # noqa: F403

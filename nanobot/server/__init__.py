@@ -1,1 +1,0 @@
-"""The HTTP server: a small server, its guards, and the routes that composition passes in."""

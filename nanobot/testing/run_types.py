@@ -1,7 +1,0 @@
-"""The import path of the checks of run types, for tests of authors."""
-
-from __future__ import annotations
-
-from nanobot.seam.promised import from_plugin
-
-__getattr__ = from_plugin(__name__, "kit", "nanobot.plugins.kit.run_types")

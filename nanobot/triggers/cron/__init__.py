@@ -1,1 +1,0 @@
-"""The documented import path of `CronService`."""
