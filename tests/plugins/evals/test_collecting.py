@@ -141,12 +141,14 @@ async def test_a_case_says_how_the_plugin_is_switched_on(project: Path, home: Ev
     assert "Traceback" not in said
 
 
-async def test_without_a_case_nothing_of_nanobot_is_loaded(project: Path) -> None:
+async def test_without_a_case_no_more_of_nanobot_is_loaded_than_the_table_of_paths(
+    project: Path,
+) -> None:
     (project / "evals" / "weather.toml").unlink()
     (project / "test_light.py").write_text(
         "import sys\n\ndef test_light():\n"
         "    loaded = {name for name in sys.modules if name.startswith('nanobot')}\n"
-        "    assert loaded == {'nanobot', 'nanobot.pytest_cases'}, loaded\n"
+        "    assert loaded == {'nanobot', 'nanobot.promised', 'nanobot.pytest_cases'}, loaded\n"
         "    assert not {'sqlalchemy', 'aiohttp', 'msgspec', 'loguru'} & set(sys.modules)\n"
     )
     code, said = await tested(project, None, "-q", "-p", "no:asyncio", "-p", "no:hypothesispytest")
