@@ -145,6 +145,7 @@ class _Assembly:
         self.plugged.offers.add_by_type(operations)
         self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
         return Parts(
+            guard=self.store.guard,
             engine=engine,
             operations=operations,
             run_service=agent.run_service,

@@ -43,6 +43,9 @@ from nanobot.workspace import folder as workspace
 from nanobot.workspace import personas
 from nanobot.workspace.blobs import Blobs
 
+_PAGE_PAUSE = 0.1
+"""Seconds between two pages of rows that are looked at while people are answered."""
+
 
 class Gateway:
     """A gateway over a home, or only its `roles` over a store that other processes share.
@@ -109,6 +112,7 @@ class Gateway:
         and no other process can open a SQLite store. Raises StoreError."""
         async with AsyncExitStack() as stack:
             parts = await self._opened(stack, command)
+            await parts.guard.look_at_others()
             yield parts.operations
             await parts.peers.tell_to_look()
 
@@ -190,7 +194,7 @@ class Gateway:
         stack.push_async_callback(parts.models.close)
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
-        await store.guard.look_through()
+        await store.guard.look_at_pending()
         return parts
 
     def _store(self, command: str, plugged: Plugged) -> Store:
@@ -214,7 +218,8 @@ class Gateway:
         ready: Callable[[str], None],
     ) -> None:
         """Start the channels, after what they have to wait for. The parts for the model are loaded
-        after them, while they connect to their platforms."""
+        after them, while they connect to their platforms. Rows that nothing waits for are looked
+        at last."""
         if self._roles.worker:
             await parts.moments.before_channels()
         if self._with_channels and self._roles.channels:
@@ -223,6 +228,7 @@ class Gateway:
             if self._roles.worker:
                 loading.create_task(self._warm_up(parts), name="model")
             await self._announce(parts, ready)
+        await parts.guard.look_at_others(partial(self._machine.clock.sleep, _PAGE_PAUSE))
 
     async def _warm_up(self, parts: Parts) -> None:
         """Load the parts for the model while the channels wait for their platforms, and not while

@@ -15,6 +15,7 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.faces import Http
+from nanobot.store.quarantine.guard import Guard
 from nanobot.supervision import Work
 from nanobot.workspace.received import Received
 
@@ -23,6 +24,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a gateway, built but not started. `one_process`: what one of the processes
     over a store does at a time."""
 
+    guard: Guard
     engine: Engine
     operations: Dispatcher
     run_service: Programs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -21,7 +21,7 @@ from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.database.timings import Timings
 from nanobot.store.quarantine.raw import table_of
-from nanobot.store.quarantine.sweeping import Sweeper
+from nanobot.store.quarantine.sweeping import Pause, Sweeper
 from nanobot.store.unit import StoreContext, Unit
 
 T = TypeVar("T")
@@ -106,9 +106,22 @@ class Guard:
         """Quarantine unreadable rows among all rows in use: some of them would not fail, but wait
         forever. Returns the number of rows.
         """
+        return await self.look_at_pending() + await self.look_at_others()
+
+    async def look_at_pending(self) -> int:
+        """The first half of `look_through`: the rows that something waits for."""
+        return await self._looked(self._sweeper.pending)
+
+    async def look_at_others(self, pause: Pause | None = None) -> int:
+        """The second half: the rows of all chats, people and jobs. A unit that needs such a row
+        finds it as well. `pause`: called after each page.
+        """
+        return await self._looked(lambda: self._sweeper.resting(pause))
+
+    async def _looked(self, search: Callable[[], Awaitable[int]]) -> int:
         count = 0
         with boundary("looking for rows that cannot be read"):
-            count = await self._sweeper.working()
+            count = await search()
             await self._tell()
         return count
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -50,7 +50,12 @@ def columns_of(table: sa.Table) -> list[str]:
 
 def key_of(table: sa.Table, row: RawRow) -> dict[str, Raw]:
     """The row's primary key."""
-    return {str(column.name): row[column.name] for column in table.primary_key}
+    return place_of(table.primary_key, row)
+
+
+def place_of(order: Iterable[sa.Column[Any]], row: RawRow) -> dict[str, Raw]:
+    """The row's values of these columns."""
+    return {str(column.name): row[column.name] for column in order}
 
 
 def shown_key(key: Mapping[str, Raw]) -> str:
@@ -72,14 +77,15 @@ def read(
     connection: Connection,
     table: sa.Table,
     *conditions: sa.ColumnElement[bool] | sa.TextClause,
+    order: Sequence[sa.Column[Any]] = (),
     after: Mapping[str, Raw] | None = None,
     limit: int = -1,
 ) -> list[RawRow]:
-    """Rows in the order of their keys, starting after the key `after`."""
+    """Rows in the order of these columns, or of their keys, starting after the place `after`."""
     names = columns_of(table)
     value = FORMS[connection.dialect.name].value
     columns = [column for name in names for column in value(table, name)]
-    query = _ordered(connection, table, columns, conditions, after, limit)
+    query = _ordered(connection, table, columns, conditions, order, after, limit)
     found = connection.execute(query).all()
     return [dict(zip(names, _values(row), strict=True)) for row in found]
 
@@ -88,6 +94,7 @@ def read_plain(
     connection: Connection,
     table: sa.Table,
     *conditions: sa.TextClause,
+    order: Sequence[sa.Column[Any]] = (),
     after: Mapping[str, Raw] | None = None,
     limit: int = -1,
 ) -> Sequence[Sequence[Any]]:
@@ -95,8 +102,8 @@ def read_plain(
     and DBAPIError.
     """
     if connection.dialect.name == "sqlite":
-        return _read_plain_sqlite(connection, table, conditions, after, limit)
-    query = _ordered(connection, table, list(table.columns), conditions, after, limit)
+        return _read_plain_sqlite(connection, table, conditions, order, after, limit)
+    query = _ordered(connection, table, list(table.columns), conditions, order, after, limit)
     return connection.execute(query).all()
 
 
@@ -104,11 +111,12 @@ def _read_plain_sqlite(
     connection: Connection,
     table: sa.Table,
     conditions: Sequence[sa.TextClause],
+    order: Sequence[sa.Column[Any]],
     after: Mapping[str, Raw] | None,
     limit: int,
 ) -> Sequence[Sequence[Any]]:
     """A start reads a page of each table: to compile a statement takes longer than to run it."""
-    key = ", ".join(f'"{column.name}"' for column in table.primary_key)
+    key = ", ".join(f'"{column.name}"' for column in order or table.primary_key)
     where = [condition.text for condition in conditions]
     if after is not None:
         where.append(f"({key}) > ({', '.join(_literal(raw) for raw in after.values())})")
@@ -125,13 +133,15 @@ def _read_plain_sqlite(
     return rows
 
 
-def plain_key(table: sa.Table, row: Sequence[Any]) -> dict[str, Raw]:
-    """The key of a row of `read_plain`."""
+def plain_place(
+    table: sa.Table, order: Iterable[sa.Column[Any]], row: Sequence[Any]
+) -> dict[str, Raw]:
+    """`place_of` a row of `read_plain`."""
     values = dict(zip(columns_of(table), row, strict=True))
     kinds: dict[type, Kind] = {int: "integer", float: "real", str: "text", bytes: "blob"}
     return {
         str(column.name): _raw(kinds[type(values[column.name])], _as_bytes(values[column.name]))
-        for column in table.primary_key
+        for column in order
     }
 
 
@@ -139,15 +149,16 @@ def _as_bytes(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-def _ordered(
+def _ordered(  # noqa: PLR0913 - the parts of a query
     connection: Connection,
     table: sa.Table,
     columns: Sequence[Any],
     conditions: Sequence[sa.ColumnElement[bool] | sa.TextClause],
+    order: Sequence[sa.Column[Any]],
     after: Mapping[str, Raw] | None,
     limit: int,
 ) -> sa.Select[Any]:
-    key = [f'"{table.name}"."{column.name}"' for column in table.primary_key]
+    key = [f'"{table.name}"."{column.name}"' for column in order or table.primary_key]
     query = sa.select(*columns).select_from(table).where(*conditions)
     query = query.order_by(*(sa.literal_column(name) for name in key))
     if after is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -19,6 +19,8 @@ from nanobot.store.quarantine.raw import Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
 from nanobot.store.unit import StoreContext, Unit
 
+Pause: TypeAlias = Callable[[], Awaitable[None]]
+
 _PAGE = 200
 """Rows read in one transaction, so that other units get a turn."""
 
@@ -32,7 +34,9 @@ _NOW: Mapping[str, sa.TextClause] = {
     "model_call_costs": schema.CALL_OPEN,
     "outbound": schema.OUTBOUND_OPEN,
 }
-"""The part of a table that is in use, if that is the smaller part."""
+"""The part of a table that is in use, if that is the smaller part. Each has an index with this
+condition.
+"""
 _LARGE = frozenset(
     {
         *("entries", "log_words", "memory_vectors", "memories", "usage_changes", "prompts"),
@@ -41,6 +45,10 @@ _LARGE = frozenset(
     }
 )
 """Tables that are skipped by a search of the rows in use."""
+_SESSIONS_WAITED_FOR = sa.text(
+    "sessions.key IN (SELECT session_key FROM inbound WHERE inbound.state != 'settled' UNION "
+    "SELECT session_key FROM runs WHERE runs.state NOT IN ('completed', 'failed', 'aborted'))"
+)
 _PARTS_OWED = sa.text(
     "outbound_parts.outbound_id IN (SELECT id FROM outbound WHERE outbound.state IN "
     "('pending', 'sending'))"
@@ -63,17 +71,31 @@ class Sweeper:
 
     async def working(self) -> int:
         """The rows in use: active and pending ones, and the small tables."""
+        return await self.pending() + await self.resting()
+
+    async def pending(self) -> int:
+        """The active and pending rows, which something waits for. This takes as long as there are
+        such rows, whatever else the store has.
+        """
         count = 0
         for table in _TABLES:
-            if table.name not in _LARGE:
-                where = _NOW.get(table.name)
-                count += await self._swept(table, *(() if where is None else (where,)))
+            if (where := _NOW.get(table.name)) is not None:
+                count += await self._swept(table, where)
         for table in _TABLES:
             keys = list(table.primary_key)
             if len(keys) == 1 and keys[0].type.python_type is int:
                 # A row with an id so large that no database has a next one.
                 count += await self._swept(table, sa.text(f"{keys[0]} > {LARGEST_INTEGER}"))
+        count += await self._swept(schema.sessions, _SESSIONS_WAITED_FOR)
         return count + await self._swept(schema.outbound_parts, _PARTS_OWED)
+
+    async def resting(self, pause: Pause | None = None) -> int:
+        """The small tables, which grow with chats, people and jobs. `pause`: after each page."""
+        count = 0
+        for table in _TABLES:
+            if table.name not in _LARGE and table.name not in _NOW:
+                count += await self._swept(table, pause=pause)
+        return count
 
     async def all(self, *, logs: bool) -> int:
         """Every table; the logs, which are most of a store, only on demand."""
@@ -83,7 +105,9 @@ class Sweeper:
             count += await self._swept(table)
         return count
 
-    async def _swept(self, table: sa.Table, *where: sa.TextClause) -> int:
+    async def _swept(
+        self, table: sa.Table, *where: sa.TextClause, pause: Pause | None = None
+    ) -> int:
         count, after = 0, None
         while True:
             step = self._step(table, where, after)
@@ -91,18 +115,23 @@ class Sweeper:
             count += found
             if after is None:
                 return count
+            if pause is not None:
+                await pause()
 
     def _step(
         self, table: sa.Table, where: tuple[sa.TextClause, ...], after: Mapping[str, Raw] | None
     ) -> Callable[[Connection], tuple[int, Mapping[str, Raw] | None]]:
+        order = _order(table, where)
+
         def step(connection: Connection) -> tuple[int, Mapping[str, Raw] | None]:
             unit = Unit(connection, self._writer)
-            plain = self._plain(unit, table, where, after)
+            plain = self._plain(unit, table, where, order, after)
             if plain is not None:
-                return 0, raw.plain_key(table, plain[-1]) if len(plain) == _PAGE else None
-            rows = raw.read(unit, table, *where, after=after, limit=_PAGE)
+                full = len(plain) == _PAGE
+                return 0, raw.plain_place(table, order, plain[-1]) if full else None
+            rows = raw.read(unit, table, *where, order=order, after=after, limit=_PAGE)
             count = sum(self._judged(unit, table, row) for row in rows)
-            return count, raw.key_of(table, rows[-1]) if len(rows) == _PAGE else None
+            return count, raw.place_of(order, rows[-1]) if len(rows) == _PAGE else None
 
         return step
 
@@ -111,13 +140,14 @@ class Sweeper:
         unit: Unit,
         table: sa.Table,
         where: tuple[sa.TextClause, ...],
+        order: Sequence[sa.Column[Any]],
         after: Mapping[str, Raw] | None,
     ) -> Sequence[Sequence[Any]] | None:
         """A page of a table if all its rows are readable; None: read it row by row."""
         check = self._checks.setdefault(table.name, PlainCheck(table))
         now = unit.now
         try:
-            rows = raw.read_plain(unit, table, *where, after=after, limit=_PAGE)
+            rows = raw.read_plain(unit, table, *where, order=order, after=after, limit=_PAGE)
         except (RowUnreadable, DBAPIError):
             return None
         return rows if all(check(row, now) for row in rows) else None
@@ -148,6 +178,18 @@ class Sweeper:
             unit.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
         unit.exec_driver_sql("RELEASE SAVEPOINT aside")
         return moved
+
+
+def _order(table: sa.Table, where: Sequence[sa.TextClause]) -> Sequence[sa.Column[Any]]:
+    """The order in which a page of rows is found without reading others: that of the index with
+    their condition, if there is one. In the order of their keys, SQLite reads the whole table.
+    """
+    key = list(table.primary_key)
+    for index in sorted(table.indexes, key=lambda index: str(index.name)):
+        condition = index.dialect_options["sqlite"]["where"]
+        if any(condition is each for each in where):
+            return list(dict.fromkeys([*index.columns, *key]))
+    return key
 
 
 def _content(table: sa.Table) -> str:
