@@ -32,8 +32,8 @@ _EMPTY_BIGRAMS = """
 什么 怎么 哪里 哪个 哪些 哪天 多少 是谁 是否 有没 没有 为什 时候 的是 了吗 吗的 我的 你的 他的 她的
 我们 你们 他们 请问 一下 几点 是什 么时 在哪 谁是 麼時 什麼 怎麼 哪裡 為什 時候 我們 你們 他們
 """
-_STOP = frozenset(_EMPTY_WORDS.split())
-_STOP_BIGRAMS = frozenset(_EMPTY_BIGRAMS.split())
+STOP = frozenset(_EMPTY_WORDS.split())
+STOP_BIGRAMS = frozenset(_EMPTY_BIGRAMS.split())
 
 
 def terms_of(text: str) -> str:
@@ -41,17 +41,10 @@ def terms_of(text: str) -> str:
     return " ".join(_terms(text))
 
 
-def query_terms(query: str) -> list[str]:
-    """The terms of a query, without duplicates; a term that ends in `*` matches as a prefix."""
-    terms = dict.fromkeys(_query_terms(query))
-    telling = [term for term in terms if term not in _STOP and term not in _STOP_BIGRAMS]
-    return (telling or list(terms))[:MAX_TERMS]
-
-
 def telling_terms(text: str) -> list[str]:
     """The terms of a text, without duplicates and without words that carry no meaning."""
     terms = dict.fromkeys(_terms(text))
-    empty = _STOP_TERMS | _STOP_BIGRAMS
+    empty = _STOP_TERMS | STOP_BIGRAMS
     return [term for term in terms if term not in empty]
 
 
@@ -61,16 +54,6 @@ def _terms(text: str) -> Iterator[str]:
             yield from (word[at : at + 2] for at in range(len(word)))
         else:
             yield stem(word)
-
-
-def _query_terms(query: str) -> Iterator[str]:
-    for word, spaceless in words_of(query):
-        if not spaceless:
-            yield word if word in _STOP else stem(word)
-        elif len(word) == 1:
-            yield f"{word}*"
-        else:
-            yield from (word[at : at + 2] for at in range(len(word) - 1))
 
 
 def words_of(text: str) -> Iterator[tuple[str, bool]]:
@@ -114,4 +97,4 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-_STOP_TERMS = frozenset(stem(word) for word in _STOP)
+_STOP_TERMS = frozenset(stem(word) for word in STOP)

@@ -68,11 +68,9 @@ class NoLedger:
     """Counts and limits nothing."""
 
     def reserve(self, _unit: Unit, _run: Run, call: ModelCallEntry) -> ModelCallEntry:
-        """See CallLedger."""
         return call
 
     def aside(self, _unit: Unit, _lane: Lane | None, _run: Run, call: AuxiliaryCall) -> Reservation:
-        """See CallLedger."""
         return NoReservation(call.max_tokens)
 
     def retry(self, unit: Unit, lane: Lane | None, run: Run, discarded: Usage) -> None:
@@ -85,13 +83,11 @@ class NoLedger:
         """See CallLedger."""
 
     def open_calls(self, _unit: Unit, _run: Run) -> PreparedResult:
-        """See CallLedger."""
         return PreparedResult([], 0)
 
     def close(
         self, _unit: Unit, _run: Run, ending: Ending, _calls: PreparedResult | None
     ) -> Ending:
-        """See CallLedger."""
         return ending
 
 
@@ -116,7 +112,6 @@ class NoLimiter:
         """See NotificationLimiter."""
 
     def release(self, _unit: Unit, _after: Address | None) -> tuple[list[Address], Address | None]:
-        """See NotificationLimiter."""
         return [], None
 
 
@@ -140,7 +135,6 @@ class NoTaskEnds:
     """Background runs wait: nothing could report how they end."""
 
     def waits(self, _unit: Unit, run: Run) -> float:
-        """See TaskEnds."""
         return 60.0 if run.session_key == TASKS.of(run.id) else 0.0
 
     def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
@@ -282,28 +276,22 @@ class Unit:
 
     @property
     def info(self) -> dict[Any, Any]:
-        """See Connection."""
         return self._connection.info
 
     @property
     def connection(self) -> sa.PoolProxiedConnection:
-        """See Connection."""
         return self._connection.connection
 
     def execute(self, statement: sa.Executable, parameters: Any = None) -> Rows:
-        """See Connection."""
         return self._connection.execute(statement, parameters)
 
     def scalar(self, statement: sa.Executable, parameters: Any = None) -> Any:
-        """See Connection."""
         return self._connection.scalar(statement, parameters)
 
     def scalars(self, statement: sa.Executable, parameters: Any = None) -> sa.ScalarResult[Any]:
-        """See Connection."""
         return self._connection.scalars(statement, parameters)
 
     def exec_driver_sql(self, statement: str, parameters: Any = None) -> Rows:
-        """See Connection."""
         return self._connection.exec_driver_sql(statement, parameters)
 
 

@@ -104,7 +104,7 @@ def claim(unit: Unit, hold: Hold, key: str, run_id: str, zone: str) -> Claim | N
     parked = live if live is not None and live.state is RunState.AWAITING_HUMAN else None
     if parked is not None and waiting.waits(unit, parked) > 0:
         return None
-    if live is not None and _begins(unit, live) > 0:
+    if live is not None and unit.writer.tasks.waits(unit, live) > 0:
         return None
     own: tuple[Entry, ...] | None = None
     if live is not None:
@@ -183,10 +183,6 @@ def _again(connection: Connection, run: Run) -> Run:
     return run
 
 
-def _begins(unit: Unit, run: Run) -> float:
-    return unit.writer.tasks.waits(unit, run)
-
-
 def own_id(connection: Connection, message: InboundMessage, run_id: str) -> str:
     """The id of a message's run: the requested one, unless there was such a run before."""
     requested = "" if message.options is None else message.options.run_id
@@ -258,5 +254,5 @@ def _waits(unit: Unit, session_key: str) -> float:
     if live is not None and live.state is RunState.AWAITING_HUMAN:
         return max(waiting.waits(unit, live), 0.001)
     if live is not None:
-        return _begins(unit, live)
+        return unit.writer.tasks.waits(unit, live)
     return inbox.hold(inbox.one_turn(inbox.pending(unit, session_key)), unit.now)

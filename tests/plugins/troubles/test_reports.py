@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 import sqlalchemy as sa
 
 from nanobot.boundary import boundary
@@ -15,6 +16,12 @@ from nanobot.store.unit import StoreContext
 from nanobot.troubles import TROUBLES
 from tests.store.home import Home
 from tests.store.making import admit, let_in, said
+
+
+@pytest.fixture(autouse=True)
+def no_other_troubles() -> None:
+    """Those of the process are of all tests that it has run."""
+    vars(TROUBLES)["_known"].clear()
 
 
 def fail(what: str, why: str = "the disk is gone") -> None:
