@@ -81,7 +81,7 @@ class Verbs:
         self._memories = SqlMemoryStore(database, writer, self._eraser)
         self._remembering = SqlRemembering(database, writer)
         self._pairings = SqlPairingStore(database, writer)
-        self._usage = SqlUsageStore(database)
+        self._usage = SqlUsageStore(database, writer)
 
     async def all(self, number: int) -> None:
         """Every one that removes nothing."""

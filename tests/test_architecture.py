@@ -320,7 +320,7 @@ def verbs_of_ports() -> set[str]:
     return {
         ast.unparse(call.args[0]).rpartition(".")[2]
         for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id in ("verb", "bare_verb") and call.args
+        if isinstance(call.func, ast.Name) and call.func.id in ("verb", "verb") and call.args
     }
 
 

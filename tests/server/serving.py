@@ -96,7 +96,9 @@ async def serve(
 ) -> AsyncIterator[WebServer]:
     """A server of these routes, which the token opens."""
     async with MemoryHome() as home:
-        named = NamedAccess(SqlAccessTokens(Process(home)), clock or home.clock)
+        process = Process(home)
+        tokens = SqlAccessTokens(process, process.writer)
+        named = NamedAccess(tokens, clock or home.clock)
         access = Access(Path("/nonexistent"), named)
         access.own = token
         admission = Admission(settings, access, clock or home.clock)

@@ -71,6 +71,7 @@ class Home:
         self._held: dict[str, HeldLanes] = {}
         self._opened = opened
         self.database = opened()
+        self.reader = StoreContext(self.clock, self.ids, "reader")
 
     def journal(
         self,
@@ -89,7 +90,7 @@ class Home:
 
     def spending(self) -> SqlUsageStore:
         """What was spent."""
-        return SqlUsageStore(self.database)
+        return SqlUsageStore(self.database, self.reader)
 
     def records(self) -> SqlRecords:
         """What people read and change with."""
@@ -98,15 +99,15 @@ class Home:
 
     def chains(self) -> Chains:
         """What proves that no one changed a log."""
-        return Chains(self.database, StoreContext(self.clock, self.ids, "reader"))
+        return Chains(self.database, self.reader)
 
     def search(self, redact: Callable[[str], str] = str) -> LogSearch:
         """What people find messages with."""
-        return LogSearch(self.database, redact)
+        return LogSearch(self.database, self.reader, redact)
 
     def conversations(self) -> SqlConversationList:
         """What people find conversations with."""
-        return SqlConversationList(self.database, StoreContext(self.clock, self.ids, "reader"))
+        return SqlConversationList(self.database, self.reader)
 
     def jobs(self, owner: str = "us") -> SqlJobs:
         """Scheduled jobs."""

@@ -31,7 +31,7 @@ async def logged_in(home: Home, name: str, until: float | None = None) -> Access
         made_at=NOW,
         expires_at=until,
     )
-    return await SqlAccessTokens(home.database).add(token)
+    return await SqlAccessTokens(home.database, home.reader).add(token)
 
 
 def of(login: AccessToken, endpoint: str = "", told: int = 0, by: str = "") -> PushSubscription:
@@ -48,7 +48,7 @@ def of(login: AccessToken, endpoint: str = "", told: int = 0, by: str = "") -> P
 
 
 def store(home: Home) -> SqlPushSubscriptions:
-    return SqlPushSubscriptions(home.database)
+    return SqlPushSubscriptions(home.database, home.reader)
 
 
 async def living(home: Home, now: float = NOW) -> list[PushSubscription]:
@@ -66,10 +66,10 @@ async def test_it_has_the_role_of_its_login_and_ends_with_it(home: Home) -> None
         await store(home).keep(each)
     assert await living(home) == [of(anna), of(bob)]
     assert await living(home, NOW + 10) == [of(anna)]
-    await SqlAccessTokens(home.database).remove("anna")
+    await SqlAccessTokens(home.database, home.reader).remove("anna")
     assert await living(home) == [of(bob)]
     late = msgspec.structs.replace(bob, digest="other", name="late", made_at=NOW + 20)
-    await SqlAccessTokens(home.database).add(late)
+    await SqlAccessTokens(home.database, home.reader).add(late)
     assert await rows(home) == 0
 
 
@@ -77,9 +77,9 @@ async def test_a_token_that_is_revoked_takes_the_subscriptions_of_its_browsers_w
     home: Home,
 ) -> None:
     token = AccessToken(digest="t", kind="token", name="anna", role=Role.MEMBER, made_at=NOW)
-    await SqlAccessTokens(home.database).add(token)
+    await SqlAccessTokens(home.database, home.reader).add(token)
     await store(home).keep(of(await logged_in(home, "anna (browser)")))
-    await SqlAccessTokens(home.database).remove("anna")
+    await SqlAccessTokens(home.database, home.reader).remove("anna")
     assert await rows(home) == 0
 
 

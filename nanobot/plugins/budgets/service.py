@@ -42,7 +42,7 @@ def objects(store: Store) -> Mapping[Any, Any]:
     kept = store.writer.ledger
     if not isinstance(kept, SqlCallLedger):
         return {}
-    usage = SqlUsageStore(store.database)
+    usage = SqlUsageStore(store.database, store.writer)
     spent = SpentByNow(kept.budgets, usage, store.writer.clock)
     return {Budgets: kept.budgets, UsageStore: usage, Spending: spent}
 

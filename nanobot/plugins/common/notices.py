@@ -32,7 +32,8 @@ async def notices_of(
     from nanobot.plugins.common.store.notices import SqlNotices  # noqa: PLC0415 - loads the store
     from nanobot.store.opening import Store  # noqa: PLC0415 - as above
 
-    notices = SqlNotices(context.of(Store).database)
+    store = context.of(Store)
+    notices = SqlNotices(store.database, store.writer)
     rows = await notices.latest(session, _chats_of(session), since=since, limit=limit)
     return [
         NoticeView(

@@ -14,7 +14,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import lanes, log, outbox, runs
 from nanobot.store.unit import Unit
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 
 _i, _o = schema.inbound, schema.outbound
 _decoder = msgspec.json.Decoder(InboundMessage)
@@ -75,7 +75,7 @@ def oldest_owed(connection: Connection) -> OutboundRow | None:
 class Consuming(SqlStore):
     """The verbs of one consumer of a store."""
 
-    oldest_owed = bare_verb(oldest_owed)
+    oldest_owed = verb(oldest_owed)
     _take_inbound = verb(take_inbound, "take_inbound")
 
     async def take_inbound(self, done: Consumed | None) -> Consumed | None:

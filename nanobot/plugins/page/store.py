@@ -13,10 +13,9 @@ from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.results import as_struct
-from nanobot.store.verbs import bare_transaction
+from nanobot.store.verbs import SqlStore, transaction
 
 _s = schema.push_subscriptions
 _k = schema.push_keys
@@ -49,13 +48,10 @@ class FormerSubscription(msgspec.Struct, frozen=True, kw_only=True):
     subscription: PushSubscription
 
 
-class SqlPushSubscriptions:
+class SqlPushSubscriptions(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    @bare_transaction()
+    @transaction()
     def living(self, connection: Connection, now: float) -> list[PushSubscription]:
         """The subscriptions whose login has not expired."""
         query = (
@@ -66,14 +62,14 @@ class SqlPushSubscriptions:
         )
         return [as_struct(row, PushSubscription) for row in connection.execute(query)]
 
-    @bare_transaction()
+    @transaction()
     def login(self, connection: Connection, name: str) -> str | None:
         """The digest of the cookie of the browser with that name."""
         query = sa.select(_a.c.digest).where(_a.c.name == name, _a.c.kind == "browser")
         digest: str | None = connection.scalar(query)
         return digest
 
-    @bare_transaction("keep_push_subscription")
+    @transaction("keep_push_subscription")
     def keep(self, connection: Connection, new: PushSubscription) -> None:
         """Store it, replacing the subscription of this login or this endpoint. What the same person
         was already told in the same browser stays marked as told, and nothing else. Raises
@@ -82,31 +78,31 @@ class SqlPushSubscriptions:
         alone(connection, "push_subscriptions")
         _keep(connection, new)
 
-    @bare_transaction()
+    @transaction()
     def drop(self, connection: Connection, endpoint: str, by: str | None = None) -> None:
         """Stop pushing to it; with `by`, only if it belongs to that login."""
         query = sa.delete(_s).where(_s.c.endpoint == endpoint)
         connection.execute(query if by is None else query.where(_s.c.by == by))
 
-    @bare_transaction()
+    @transaction()
     def told(self, connection: Connection, endpoint: str, number: int) -> None:
         """It has been told of the approvals up to this one."""
         query = sa.update(_s).where(_s.c.endpoint == endpoint, _s.c.told < number)
         connection.execute(query.values(told=number))
 
-    @bare_transaction()
+    @transaction()
     def key(self, connection: Connection) -> str | None:
         """The key as PEM; None if there is none yet."""
         pem: str | None = connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY))
         return pem
 
-    @bare_transaction("offer_push_key")
+    @transaction("offer_push_key")
     def offer_key(self, connection: Connection, pem: str) -> str:
         """The key in force: this one, unless one exists already."""
         insert_ignore(connection, _k, {"name": _KEY, "pem": pem})
         return str(connection.scalar(sa.select(_k.c.pem).where(_k.c.name == _KEY)))
 
-    @bare_transaction("bring_push_subscriptions")
+    @transaction("bring_push_subscriptions")
     def bring(self, connection: Connection, pem: str, former: Sequence[FormerSubscription]) -> int:
         """Import a key with its subscriptions, and return their number. They work with that key
         only: they are skipped if another key is in use, and so are those whose login no longer

@@ -18,7 +18,7 @@ from nanobot.tools.redact import Redactor
 
 def objects(store: Store, redact: Redactor) -> Mapping[Any, Any]:
     """The search, for operations and for lists of conversations."""
-    search = LogSearch(store.database, redact)
+    search = LogSearch(store.database, store.writer, redact)
     return {Search: search, MessageSearch: search}
 
 

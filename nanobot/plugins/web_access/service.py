@@ -13,5 +13,5 @@ from nanobot.store.opening import Store
 
 def objects(store: Store, clock: Clock) -> dict[Any, object]:
     """The credentials, for the operations, and for the HTTP server, which asks them."""
-    named = NamedAccess(SqlAccessTokens(store.database), clock)
+    named = NamedAccess(SqlAccessTokens(store.database, store.writer), clock)
     return {NamedAccess: named, Credentials: named}

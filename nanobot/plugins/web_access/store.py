@@ -13,10 +13,9 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
-from nanobot.store.verbs import bare_transaction
+from nanobot.store.verbs import SqlStore, transaction
 
 BROWSER_OF = " (browser"
 """The suffix of a token's name in the name of a browser that logged in with it."""
@@ -41,13 +40,10 @@ class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float | None = None
 
 
-class SqlAccessTokens:
+class SqlAccessTokens(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    @bare_transaction("add_access_token")
+    @transaction("add_access_token")
     def add(self, connection: Connection, token: AccessToken) -> AccessToken:
         """Store it, and remove expired tokens. If a browser's name is in use, append a number.
         Raises UsageError if the name of a token is in use.
@@ -72,13 +68,13 @@ class SqlAccessTokens:
         connection.execute(sa.insert(_a), msgspec.structs.asdict(token))
         return token
 
-    @bare_transaction()
+    @transaction()
     def of(self, connection: Connection, digest: str) -> AccessToken | None:
         """The token with that digest, expired or not."""
         row = connection.execute(sa.select(_a).where(_a.c.digest == digest)).first()
         return None if row is None else as_struct(row, AccessToken)
 
-    @bare_transaction()
+    @transaction()
     def used(self, connection: Connection, digest: str, at: float) -> None:
         connection.execute(sa.update(_a).where(_a.c.digest == digest).values(used_at=at))
 
@@ -91,14 +87,14 @@ class SqlAccessTokens:
             tokens += some
         return sorted(tokens, key=lambda token: (-token.made_at, token.name))
 
-    @bare_transaction()
+    @transaction()
     def _some(self, connection: Connection, after: str | None) -> list[AccessToken]:
         query = sa.select(_a).order_by(_a.c.digest).limit(_AT_ONCE)
         if after is not None:
             query = query.where(_a.c.digest > after)
         return [as_struct(row, AccessToken) for row in connection.execute(query)]
 
-    @bare_transaction("remove_access_token")
+    @transaction("remove_access_token")
     def remove(self, connection: Connection, name: str) -> list[AccessToken]:
         """Revoke it, together with the browsers that logged in with it; these follow it in the
         result. Raises UnknownId.

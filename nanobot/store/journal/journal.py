@@ -26,19 +26,19 @@ from nanobot.store.journal import (
     waiting,
 )
 from nanobot.store.unit import start_auxiliary, start_retry
-from nanobot.store.verbs import SqlStore, bare_verb, crash_points, verb
+from nanobot.store.verbs import SqlStore, crash_points, verb
 
 
 class SqlJournal(SqlStore):
     """See journal.Journal. SQLite and PostgreSQL share this code."""
 
-    account = bare_verb(accounts.use, "account")
-    cursor = bare_verb(admission.cursor)
+    account = verb(accounts.use, "account")
+    cursor = verb(admission.cursor)
     admit = verb(admission.admit, "admit")
-    unchanged = bare_verb(versions.unchanged)
-    unfetched = bare_verb(inbox.unfetched)
-    fetched = bare_verb(inbox.fetched, "fetched")
-    begun_commands = bare_verb(direct.begun_commands)
+    unchanged = verb(versions.unchanged)
+    unfetched = verb(inbox.unfetched)
+    fetched = verb(inbox.fetched, "fetched")
+    begun_commands = verb(direct.begun_commands)
     performed = verb(direct.performed, "performed")
     ready = verb(claiming.ready)
     held = verb(claiming.held)
@@ -52,22 +52,22 @@ class SqlJournal(SqlStore):
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
     post = verb(outbox.post, "post")
-    outcome = bare_verb(direct.outcome)
+    outcome = verb(direct.outcome)
     abort = verb(direct.abort, "abort")
-    history = bare_verb(direct.history)
-    snapshot = bare_verb(runs.snapshot)
-    session = bare_verb(runs.session)
+    history = verb(direct.history)
+    snapshot = verb(runs.snapshot)
+    session = verb(runs.session)
     set_model = verb(log.set_model, "set_model")
     owed_chats = verb(outbox.owed_chats)
-    next_outbound = bare_verb(outbox.next_outbound)
-    outbound = bare_verb(outbox.find)
+    next_outbound = verb(outbox.next_outbound)
+    outbound = verb(outbox.find)
     preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
     receipt = verb(outbox.receipt, "receipt")
     defer = verb(outbox.defer, "defer")
     bury = verb(outbox.bury, "bury")
-    move_chat = bare_verb(chats.move, "move_chat")
-    chat_moves = bare_verb(chats.moves)
+    move_chat = verb(chats.move, "move_chat")
+    chat_moves = verb(chats.moves)
 
     _start_model = verb(runs.start_model, "start_model")
     _start_with_results = verb(runs.start_model, "record_result+start_model")

@@ -8,18 +8,18 @@ from nanobot.messages import Address
 from nanobot.session.views import Counts
 from nanobot.store.journal import runs as journal_runs
 from nanobot.store.repositories import descendants, views
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 
 
 class SqlRecords(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    children = bare_verb(descendants.below)
+    children = verb(descendants.below)
     cancel = verb(journal_runs.cancel, "cancel")
-    arrived = bare_verb(views.arrived)
+    arrived = verb(views.arrived)
 
-    _counted = bare_verb(views.counted)
-    _some_chats = bare_verb(views.chats)
+    _counted = verb(views.counted)
+    _some_chats = verb(views.chats)
 
     async def counts(self) -> Counts:
         return Counts(**{name: await self._counted(name) for name in views.COUNTED})

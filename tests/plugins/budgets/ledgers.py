@@ -35,7 +35,7 @@ COUNTED = ledger()
 
 def spending(bot: FakeGateway) -> SqlUsageStore:
     """What the calls of a gateway used."""
-    return SqlUsageStore(bot.process)
+    return SqlUsageStore(bot.process, bot.process.writer)
 
 
 def brings(bot: FakeGateway) -> Brought:

@@ -126,7 +126,8 @@ def _tokens(served: House) -> SqlAccessTokens:
 
 
 async def _kept(served: House) -> list[PushSubscription]:
-    store = SqlPushSubscriptions(_tokens(served).database)
+    tokens = _tokens(served)
+    store = SqlPushSubscriptions(tokens.database, tokens.writer)
     return await store.living(time.time())
 
 

@@ -21,7 +21,7 @@ from tests.plugins.conversations.reading import offers
 
 def searching(bot: FakeGateway) -> Brought:
     """What the plugin adds."""
-    search = LogSearch(bot.process, str)
+    search = LogSearch(bot.process, bot.process.writer, str)
     return Brought(
         operations=(*operations(), *of_conversations()), offers={Search: search, **offers(bot)}
     )

@@ -11,7 +11,7 @@ from nanobot.testing.gateway import Brought, FakeGateway, Options
 
 
 def brings(bot: FakeGateway) -> Brought:
-    named = NamedAccess(SqlAccessTokens(bot.process), bot.home.clock)
+    named = NamedAccess(SqlAccessTokens(bot.process, bot.process.writer), bot.home.clock)
     return Brought(operations=tuple(operations()), offers={NamedAccess: named})
 
 

@@ -13,7 +13,7 @@ from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal.waiting import as_approval
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 
 _a = schema.approvals
 _u = schema.approval_rules
@@ -99,13 +99,13 @@ class SqlApprovals(SqlStore):
     """See nanobot.plugins.approvals.port.Approvals. The same code for SQLite and PostgreSQL."""
 
     answer = verb(deciding.answer, "answer")
-    approval = bare_verb(one)
-    seen = bare_verb(seen, "seen")
-    forget_rule = bare_verb(forget, "forget_rule")
+    approval = verb(one)
+    seen = verb(seen, "seen")
+    forget_rule = verb(forget, "forget_rule")
 
-    _some = bare_verb(listing)
-    _some_asked_by = bare_verb(asked_by)
-    _some_rules = bare_verb(rules)
+    _some = verb(listing)
+    _some_asked_by = verb(asked_by)
+    _some_rules = verb(rules)
 
     async def approvals(self, *, session: str, state: str, limit: int) -> list[Approval]:
         found: list[Approval] = []

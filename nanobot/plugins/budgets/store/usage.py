@@ -12,9 +12,8 @@ from nanobot.plugins.budgets.limits import LEVELS, Account, Level
 from nanobot.plugins.budgets.reservations import UsageRow, UsageSum
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.database.database import Database
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.verbs import bare_transaction, bare_verb
+from nanobot.store.verbs import SqlStore, transaction, verb
 
 _c = schema.model_call_costs
 _t = schema.usage_totals
@@ -90,21 +89,18 @@ def standing_at(
     return used
 
 
-class SqlUsageStore:
+class SqlUsageStore(SqlStore):
     """See UsageStore."""
 
-    standing = bare_verb(standing)
+    standing = verb(standing)
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    @bare_transaction()
+    @transaction()
     def tokens(self, connection: Connection, since: float, until: float) -> int:
         last = sa.select(_c.c.at, _c.c.tokens_in, _c.c.tokens_out).order_by(_c.c.id.desc())
         calls = connection.execute(last.limit(_LATEST)).all()
         return sum(read + said for at, read, said in calls if since < at <= until)
 
-    @bare_transaction()
+    @transaction()
     def rows(
         self, connection: Connection, by: str, since: str, who: Mapping[Level, str]
     ) -> list[UsageRow]:

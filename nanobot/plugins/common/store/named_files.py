@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from nanobot.messages import WEB
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 
 _ROWS = 1_000
 
@@ -58,7 +58,7 @@ def contains(
 class NamedFiles(SqlStore):
     """The files that conversations name."""
 
-    _is_named = bare_verb(is_named)
+    _is_named = verb(is_named)
 
     async def names(self, key: str, chat: str, digest: str) -> bool:
         """Whether a session's log has a file with this digest, or its web chat was sent one."""

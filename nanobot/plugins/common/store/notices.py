@@ -12,8 +12,7 @@ from nanobot.messages import InboundMessage, OutboundKind, OutboundMessage
 from nanobot.session import keys
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.database.database import Database
-from nanobot.store.verbs import bare_transaction
+from nanobot.store.verbs import SqlStore, transaction
 
 _i = schema.inbound
 _o = schema.outbound
@@ -29,13 +28,10 @@ exists.
 """
 
 
-class SqlNotices:
+class SqlNotices(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    @bare_transaction()
+    @transaction()
     def latest(
         self,
         connection: Connection,

@@ -12,7 +12,7 @@ from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import outbox
 from nanobot.store.unit import Unit
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 
 _o = schema.outbound
 _p = schema.outbound_parts
@@ -115,11 +115,11 @@ class SqlOutbox(SqlStore):
     """The same code for SQLite and PostgreSQL. `deliveries`: the answer of a run on its way to its
     chat; empty if it has none."""
 
-    one = bare_verb(_one)
-    deliveries = bare_verb(_deliveries)
+    one = verb(_one)
+    deliveries = verb(_deliveries)
     retry = verb(retry, "retry")
     drop = verb(drop, "drop")
-    _some = bare_verb(_some)
+    _some = verb(_some)
 
     async def listed(self, *, state: str, limit: int) -> list[OutboxView]:
         """Messages in a state ("": in any), the newest first."""

@@ -18,7 +18,7 @@ from nanobot.session.states import RunKind
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.results import as_struct
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 from nanobot.text import first_sentence
 
 _content = msgspec.json.Decoder(dict[str, Any])
@@ -182,10 +182,10 @@ def as_entry(key: str, row: sa.Row[*tuple[Any, ...]]) -> EntryView:
 class StoredRuns(SqlStore):
     """Runs and their entries, read in short transactions."""
 
-    run = bare_verb(one_run)
-    entries = bare_verb(run_entries)
-    _names = bare_verb(run_names)
-    _runs_of = bare_verb(runs_of)
+    run = verb(one_run)
+    entries = verb(run_entries)
+    _names = verb(run_names)
+    _runs_of = verb(runs_of)
 
     async def listed(
         self,

@@ -16,7 +16,7 @@ from nanobot.plugins.common.store.session_views import (
 from nanobot.plugins.common.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 
 _s = schema.sessions
 
@@ -62,11 +62,11 @@ def forget_prompts(connection: Connection) -> int:
 class SessionLists(SqlStore):
     """Sessions as people see them, read in short transactions."""
 
-    one = bare_verb(one)
-    keys = bare_verb(keys_of)
-    forget_prompts = bare_verb(forget_prompts, "forget_prompts")
-    _names = bare_verb(names)
-    _of_keys = bare_verb(of_keys)
+    one = verb(one)
+    keys = verb(keys_of)
+    forget_prompts = verb(forget_prompts, "forget_prompts")
+    _names = verb(names)
+    _of_keys = verb(of_keys)
 
     async def newest(
         self,

@@ -11,7 +11,7 @@ from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.runs import as_entry
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 
 _s = schema.sessions
 _e = schema.entries
@@ -62,7 +62,7 @@ def _page(
 class SqlSessionLog(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    _page = bare_verb(_page)
+    _page = verb(_page)
 
     async def entries(self, key: str, *, after: int, limit: int) -> tuple[EntryView, ...]:
         """Entries of a session's log in order, starting after `after`."""

@@ -31,7 +31,7 @@ from nanobot.store.repositories import erasures
 from nanobot.store.repositories.erasures import InArchive, InPlugin
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side
 from nanobot.workspace.blobs import Blobs
 
@@ -54,16 +54,16 @@ class SqlEraser(SqlStore):
     _erase = verb(erasing.erase, "erase")
     _begin_removal = verb(session_removal.begin_session, "delete")
     _resume_removal = verb(session_removal.resume_session, "delete")
-    _remove_slice = bare_verb(session_removal.session_slice, "delete")
+    _remove_slice = verb(session_removal.session_slice, "delete")
     _end_removal = verb(session_removal.end_session, "delete")
     _erase_in_plugin = verb(session_removal.erase_in_plugin)
-    _noted = bare_verb(notes.noted)
-    _forgettable = bare_verb(one_shots.forgettable)
-    _done = bare_verb(erasures.done)
-    _checkpointed = bare_verb(erasures.done, "checkpointed")
-    _blobs_removed = bare_verb(erasures.done, "blobs_removed")
+    _noted = verb(notes.noted)
+    _forgettable = verb(one_shots.forgettable)
+    _done = verb(erasures.done)
+    _checkpointed = verb(erasures.done, "checkpointed")
+    _blobs_removed = verb(erasures.done, "blobs_removed")
     _erase_quotes = verb(erasing.erase_quotes)
-    _search = bare_verb(references.search)
+    _search = verb(references.search)
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
 from nanobot.store.repositories.erasures import LOGGED, note
 from nanobot.store.unit import StoreContext, Unit
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side
 
 ROWS = 100
@@ -137,8 +137,8 @@ def _move_window(connection: Connection, key: str, last: int) -> None:
 class Retention(SqlStore):
     """Archives entries that are older than this many days (0: none)."""
 
-    _due = bare_verb(due)
-    _oldest = bare_verb(oldest)
+    _due = verb(due)
+    _oldest = verb(oldest)
     _archived = verb(archived, "archive")
 
     def __init__(

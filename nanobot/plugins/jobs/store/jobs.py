@@ -13,7 +13,7 @@ from nanobot.plugins.jobs.store.rows import job_values, shown_job
 from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.unit import Unit
-from nanobot.store.verbs import SqlStore, bare_verb, transaction, verb
+from nanobot.store.verbs import SqlStore, transaction, verb
 
 _j = schema.jobs
 _o = schema.occurrences
@@ -61,11 +61,11 @@ class SqlJobs(SqlStore):
 
     system = verb(_system, "cron_system")
     add = verb(keeping.add, "cron_add")
-    find = bare_verb(keeping.job_named)
-    _some_listed = bare_verb(keeping.listed)
+    find = verb(keeping.job_named)
+    _some_listed = verb(keeping.listed)
     changed = verb(keeping.changed, "cron_change")
-    history = bare_verb(keeping.history)
-    depth = bare_verb(keeping.depth)
+    history = verb(keeping.history)
+    depth = verb(keeping.depth)
     settle = verb(settling.settle, "cron_settle")
     sweep = verb(settling.sweep, "cron_sweep")
     release = verb(_release, "cron_release")

@@ -48,7 +48,7 @@ class PushService:
     ) -> None:
         web = config.of(WebSettings)
         public = web.public_url
-        self.subscriptions = SqlPushSubscriptions(store.database)
+        self.subscriptions = SqlPushSubscriptions(store.database, store.writer)
         self.key = SigningKey(self.subscriptions)
         self.addresses = Addresses(config.of(WebTable).web.allow_private)
         subject = public if public.startswith("https://") else _NOBODY

@@ -11,7 +11,7 @@ from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.session.outbox import Taken
 from nanobot.store.journal.outbox import next_outbound
 from nanobot.store.unit import Unit
-from nanobot.store.verbs import SqlStore, bare_verb, verb
+from nanobot.store.verbs import SqlStore, verb
 
 
 def take_chat(unit: Unit, address: Address, *, helping: bool) -> Taken:
@@ -47,7 +47,7 @@ class SqlLeases(SqlStore):
     hold_channel = verb(channel_leases.hold)
     leave_channel = verb(channel_leases.leave)
     beat = verb(beating.beat)
-    free_dead = bare_verb(beating.free_dead)
+    free_dead = verb(beating.free_dead)
     renew = verb(lane_leases.renew)
     take_chat = verb(take_chat)
     renew_chats = verb(renew_chats)

@@ -10,7 +10,7 @@ from nanobot.errors import UnknownId
 from nanobot.session.chain import GENESIS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 
 _e = schema.entries
 _s = schema.sessions
@@ -91,5 +91,5 @@ def _hash_of(key: str, seq: int) -> sa.Select[Any]:
 class LogPages(SqlStore):
     """The same code for SQLite and PostgreSQL."""
 
-    start = bare_verb(start)
-    following = bare_verb(following)
+    start = verb(start)
+    following = verb(following)

@@ -24,7 +24,7 @@ from nanobot.session import entries as log_entries
 from nanobot.session.entries import PostEntry, ReplyEntry, SummaryEntry, TriageEntry, UserEntry
 from nanobot.store.database.database import Database
 from nanobot.store.unit import StoreContext
-from nanobot.store.verbs import SqlStore, bare_verb
+from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side
 
 _GATHER_SECONDS = 0.5
@@ -35,9 +35,9 @@ _PAUSE_SECONDS = 0.02
 class LogIndexing(SqlStore):
     """One per store. `redact` replaces known secrets, which must not be searchable."""
 
-    _behind = bare_verb(log_words.behind)
-    _unindexed = bare_verb(log_words.unindexed)
-    _keep = bare_verb(log_words.keep, "index")
+    _behind = verb(log_words.behind)
+    _unindexed = verb(log_words.unindexed)
+    _keep = verb(log_words.keep, "index")
 
     def __init__(
         self, database: Database, writer: StoreContext, redact: Callable[[str], str]

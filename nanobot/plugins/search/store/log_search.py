@@ -16,20 +16,23 @@ from nanobot.plugins.search.store.indexing import said_in
 from nanobot.session import entries as log_entries
 from nanobot.session.entries import UserEntry
 from nanobot.store.database.database import Database
-from nanobot.store.verbs import bare_verb
+from nanobot.store.unit import StoreContext
+from nanobot.store.verbs import SqlStore, verb
 
 _LAST = 2**62
 _LISTED = 300
 """The latest hits from which a list of conversations is made."""
 
 
-class LogSearch:
+class LogSearch(SqlStore):
     """Over one store. `redact` replaces known secrets."""
 
-    _find = bare_verb(log_words.find)
+    _find = verb(log_words.find)
 
-    def __init__(self, database: Database, redact: Callable[[str], str]) -> None:
-        self.database = database
+    def __init__(
+        self, database: Database, writer: StoreContext, redact: Callable[[str], str]
+    ) -> None:
+        super().__init__(database, writer)
         self._redact = redact
 
     async def search(
