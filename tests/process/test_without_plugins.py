@@ -116,11 +116,13 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
         process = await begun(world, bare, log)
         await world.answered(1, 2)
         assert world.texts(1) == ["hello", "again"]
-        code, _, errors = await ended(world, bare, "plugins", "--json")
+        code, _, errors = await ended(world, bare, "sessions", "stop")
         assert code == 4
         assert "Commands reach a running nanobot by the plugin control" in errors
+        beside = await run(world, bare, "plugins", "--json")
         await stopped(process, log)
-        listed = {e["name"]: e for e in json.loads(await run(world, bare, "plugins", "--json"))}
+        assert beside == await run(world, bare, "plugins", "--json")
+        listed = {e["name"]: e for e in json.loads(beside)}
         assert set(listed) >= set(BUILT_IN)
         for name in BUILT_IN:
             assert listed[name]["state"] == "failed"

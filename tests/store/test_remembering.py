@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.messages import Origin
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry
@@ -26,11 +27,8 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     home.clock.advance(61)
     (due,) = await store.due(60.0)
     exchanges = await store.exchanges(due)
-    assert (due.session_key, due.head, exchanges.spoke) == (
-        KEY,
-        len(exchanges.entries),
-        frozenset([claimed.run.id]),
-    )
+    assert (due.session_key, due.head) == (KEY, len(exchanges.entries))
+    assert exchanges.spoke == frozenset()  # a person asked: it is worth remembering as it is
     entry = RememberEntry(text="they met", first=1, upto=due.head)
     assert await store.record(due, claimed.run.id, entry, NoReservation(0)) == entry
     other = RememberEntry(text="twice", first=1, upto=due.head)
@@ -40,3 +38,14 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     (rest,) = await store.due(60.0)
     await store.done(rest, rest.head)
     assert await store.due(60.0) == []
+
+
+async def test_of_runs_that_no_person_started_it_is_known_which_sent_a_message(home: Home) -> None:
+    store = SqlRemembering(home.database, StoreContext(home.clock, home.ids, "archivist"))
+    journal = home.journal()
+    await admit(journal, said("the time has come", origin=Origin.CRON))
+    claimed = await claim(journal)
+    await answered(journal, claimed, "it has")
+    home.clock.advance(61)
+    (due,) = await store.due(60.0)
+    assert (await store.exchanges(due)).spoke == frozenset([claimed.run.id])

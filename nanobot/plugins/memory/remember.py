@@ -45,7 +45,7 @@ _AGAIN_SECONDS = 600.0
 """How long a session is skipped after the model or memory failed for it."""
 _MAX_TOKENS = 600
 _NOTHING = "NOTHING"
-_PEOPLE = frozenset({Origin.USER, Origin.API})
+PEOPLE = frozenset({Origin.USER, Origin.API})
 _OF_ITSELF = frozenset({Origin.EVENT, Origin.LIFECYCLE})
 """Runs that no person started, and from which nanobot learns."""
 _INSTRUCTION = """\
@@ -67,11 +67,12 @@ class DueSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Entries of a due session, from its window on, and the runs after `remembered_seq` that sent a
-    message."""
+    """What to summarize of a due session."""
 
     entries: tuple[Entry, ...]
+    """From its window on."""
     spoke: frozenset[str]
+    """The runs after `remembered_seq` that no person started, and that sent a message."""
 
 
 class RememberRecords(Protocol):
@@ -236,7 +237,7 @@ class Remembering:
         covered = (e.body for e in entries if entry.first <= e.seq <= entry.upto)
         label = joined(label_of(body) for body in covered)
         private = any(map(_alone, bodies)) and not any(body.group for body in bodies)
-        person = next((body for body in reversed(bodies) if body.origin in _PEOPLE), bodies[-1])
+        person = next((body for body in reversed(bodies) if body.origin in PEOPLE), bodies[-1])
         scope = scope_of(person.address, person.sender_id, person.role, private=private)
         provenance = Provenance(
             session_key=due.session_key,
@@ -268,7 +269,7 @@ class _AfterRun:
 def _alone(message: UserEntry) -> bool:
     """Whether the message is known to come from a private chat, also where the run was started."""
     options = message.options
-    own = message.origin in _PEOPLE or message.origin is Origin.LIFECYCLE
+    own = message.origin in PEOPLE or message.origin is Origin.LIFECYCLE
     return own or (options is not None and options.private)
 
 
@@ -301,7 +302,7 @@ def _worth(fresh: Sequence[Entry], spoke: frozenset[str]) -> list[Entry] | None:
                 apart = options is not None and (
                     options.history is not None or body.origin is Origin.RUN
                 )
-                worth = not apart and (body.origin in _PEOPLE or entry.run_id in spoke)
+                worth = not apart and (body.origin in PEOPLE or entry.run_id in spoke)
             worth_it[entry.run_id] = worth_it.get(entry.run_id, False) or worth
     spoken = [entry for entry in fresh if worth_it.get(entry.run_id, False)]
     answered = any(isinstance(entry.body, ReplyEntry) for entry in spoken)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store.after_runs import SqlAfterRuns
-from nanobot.plugins.memory.remember import DueSession, Exchanges
-from nanobot.session.entries import RememberEntry
+from nanobot.plugins.memory.remember import PEOPLE, DueSession, Exchanges
+from nanobot.session.entries import RememberEntry, UserEntry
 from nanobot.session.keys import FORKS
 from nanobot.session.store_write import StoreWrite
 from nanobot.store.database import schema
@@ -51,8 +51,16 @@ class SqlRemembering(SqlAfterRuns):
         window = connection.scalar(sa.select(_s.c.window_from).where(_s.c.key == due.session_key))
         start = max(min(window or 1, due.remembered_seq + 1), due.head - _MOST_ENTRIES)
         within = log.read(connection, due.session_key, start, due.head + 1)
-        ids = {entry.run_id for entry in within if entry.seq > due.remembered_seq}
-        spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(ids - {""})).distinct()
+        unasked = {
+            entry.run_id
+            for entry in within
+            if entry.seq > due.remembered_seq
+            and isinstance(entry.body, UserEntry)
+            and entry.body.origin not in PEOPLE
+        }
+        if not unasked:  # as in most sessions: the messages of all chats would be read for nothing
+            return Exchanges(entries=within, spoke=frozenset())
+        spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(unasked)).distinct()
         return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
 
     @transaction("remember")

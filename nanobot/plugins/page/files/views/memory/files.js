@@ -73,12 +73,12 @@ function Editor({ name, onSaved }) {
       </header>
       <${Fetched} of=${file}>
         ${() =>
-          shown ? html`<${Markdown} text=${text ?? ""} />` : html`
+          text === null ? null : shown ? html`<${Markdown} text=${text} />` : html`
             <textarea
               class="code"
               spellcheck=${false}
               aria-label=${name}
-              value=${text ?? ""}
+              value=${text}
               onInput=${(event) => setText(event.currentTarget.value)}
               onKeyDown=${(event) =>
                 (event.ctrlKey || event.metaKey) &&
