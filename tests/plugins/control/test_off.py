@@ -38,6 +38,7 @@ async def test_it_answers_and_a_command_that_meets_it_names_the_plugin(tmp_path:
     assert bytes((await listed(home)).result) == b"[]"
 
 
+@pytest.mark.process
 async def test_it_is_switched_on_beside_a_running_gateway(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

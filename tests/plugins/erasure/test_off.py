@@ -184,6 +184,7 @@ async def test_a_removal_that_a_crash_interrupted_waits_for_the_plugin(tmp_path:
         assert "echo: And now?" in await log(parts)
 
 
+@pytest.mark.process
 async def test_doctor_names_what_is_not_erased_while_nothing_erases_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     async with life(home) as parts:
