@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import sqlalchemy as sa
@@ -293,6 +293,11 @@ class Unit:
 
     def exec_driver_sql(self, statement: str, parameters: Any = None) -> Rows:
         return self._connection.exec_driver_sql(statement, parameters)
+
+    if not TYPE_CHECKING:  # hooks of packages may ask more of what was SQLAlchemy's connection
+
+        def __getattr__(self, name):
+            return getattr(self._connection, name)
 
 
 def start_auxiliary(unit: Unit, lane: Lane, run: Run, call: AuxiliaryCall) -> Reservation:

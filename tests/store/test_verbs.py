@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
@@ -13,6 +14,8 @@ from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
+from nanobot.store.unit import StoreContext, Unit
+from tests.store.home import Home
 
 PAIRS = (
     (Journal, SqlJournal),
@@ -44,3 +47,14 @@ def test_a_verb_takes_its_parameters_by_the_names_of_the_port(
     port: type, store: type, name: str
 ) -> None:
     assert called_with(getattr(store, name)) == called_with(getattr(port, name))
+
+
+async def test_a_hook_of_a_package_may_ask_a_unit_what_it_asked_a_connection(home: Home) -> None:
+    writer = StoreContext(home.clock, home.ids, "us")
+
+    def asked(connection: Any) -> tuple[bool, bool]:
+        unit: Any = Unit(connection, writer)
+        assert not hasattr(unit, "no_such_thing")
+        return unit.closed, unit.scalar(sa.text("SELECT 1")) == 1
+
+    assert await home.do(asked) == (False, True)
