@@ -13,7 +13,9 @@ TYPE_CHECKING = False  # as that of `typing`, which `nanobot --version` does not
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_USAGE = 2
 _INTERRUPTED = 130
+_NO_TEXTS = "nanobot: start Python without -OO (PYTHONOPTIMIZE=2), which drops texts\n"
 USUAL_GARBAGE = (700, 10, 10)
 """When garbage is collected by what lasts: Python's own default."""
 
@@ -45,6 +47,10 @@ def _run(undecoded: str | None) -> None:
     # gateway's start and 15 ms of `--help`; see serve._ready and commands._options for the time
     # after it.
     gc.set_threshold(500_000)
+    if main.__doc__ is None:
+        # Help texts and descriptions of tools are docstrings.
+        sys.stderr.write(_NO_TEXTS)
+        raise SystemExit(_USAGE)
     roles = _roles_of_gateway(sys.argv[1:])
     if roles is not None and undecoded is None:
         # It runs for weeks, and the command parser would stay loaded: typer and, under it, pydantic

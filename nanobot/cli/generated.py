@@ -55,8 +55,7 @@ class OperationCommand(CommandInfo):
     help needs them: a command line needs those of one command, and to make all took 50 ms."""
 
     def __init__(self, operation: Operation, name: str, *, is_alias: bool = False) -> None:
-        sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-        text = None if is_alias else f"{sentence}\n\n{operation.details}".rstrip()
+        text = None if is_alias else f"{operation.sentence}\n\n{operation.details}".rstrip()
         super().__init__(name, help=text, hidden=is_alias or not operation.listed)
         self._operation = operation
         self._is_alias = is_alias

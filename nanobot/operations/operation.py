@@ -139,6 +139,11 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
     handler: Callable[..., Awaitable[Any]]
     details: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence of its own."""
+        return f"{self.help[:1].upper()}{self.help[1:]}."
+
     def rendered(self, result: Any, now: Now) -> str:
         """A result as a message of a chat; of an empty list, how it comes to have something."""
         text = self.text(result, now)
@@ -296,7 +301,8 @@ class operation(_Facts, frozen=True, kw_only=True):  # noqa: N801 - a decorator
 
     def __call__(self, handler: Callable[..., Awaitable[Any]]) -> Operation:
         first, _, details = inspect.cleandoc(handler.__doc__ or "").partition("\n\n")
-        sentence = " ".join(first.split()).removesuffix(".")
+        # A package may have left it out, and menus need a text for each command.
+        sentence = " ".join(first.split()).removesuffix(".") or f"perform {self.name}"
         facts = msgspec.structs.asdict(self) | {"command": self.command or self.name}
         help = f"{sentence[:1].lower()}{sentence[1:]}"
         return Operation(**facts, help=help, handler=handler, details=details)

@@ -91,3 +91,9 @@ async def test_a_number_beyond_all_is_refused(tmp_path: Path, line: str) -> None
     await shell(home, "nanobot send Hello; mkdir -p home/logs; touch home/logs/gateway.log")
     ran = await shell(home, f"nanobot {line} {10**30}")
     assert (ran.code, ran.out, "Traceback" in ran.err) == (2, "", False), ran
+
+
+async def test_python_without_docstrings_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    ran = await shell(tmp_path / "home", "nanobot status", PYTHONOPTIMIZE="2")
+    assert ran.code == 2
+    assert ran.err == "nanobot: start Python without -OO (PYTHONOPTIMIZE=2), which drops texts\n"

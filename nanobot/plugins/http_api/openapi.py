@@ -204,7 +204,7 @@ def _of_operation(operation: Operation, schemas: _Schemas) -> _Json:
     refusals = _OF_READING if operation.reads else _OF_CHANGING
     described: _Json = {
         "operationId": re.sub(r"[ -]", "_", operation.name),
-        "summary": f"{operation.help[:1].upper()}{operation.help[1:]}.",
+        "summary": operation.sentence,
         **({"description": operation.details} if operation.details else {}),
         "tags": [operation.name.split()[0]],
         "security": _security("get" if operation.reads else "post"),

@@ -78,8 +78,9 @@ class OfferedTools(ABC):
         purpose = "Say something to the assistant, and get its answer."
         tools = [_described(SEND, purpose, parameters_of(SendMessage), reads=False)]
         for name, operation in self._operations.items():
-            sentence = f"{operation.help[0].upper()}{operation.help[1:]}."
-            tools.append(_described(name, sentence, operation.schema, reads=operation.reads))
+            tools.append(
+                _described(name, operation.sentence, operation.schema, reads=operation.reads)
+            )
         return types.ListToolsResult(tools=tools)
 
     async def _call(
