@@ -21,8 +21,8 @@ from nanobot.messages import (
 from nanobot.plugins.approvals.port import ApprovalAnswer
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
-from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.runs.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory

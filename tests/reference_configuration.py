@@ -15,7 +15,7 @@ from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of
-from nanobot.plugins.common.declared_keys import KeyDeclaration, declarations
+from nanobot.plugins.common.keys.declared_keys import KeyDeclaration, declarations
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -17,8 +17,8 @@ import pytest
 from nanobot.channels.loading import open_channel
 from nanobot.config import loader as config
 from nanobot.messages import Address
-from nanobot.plugins.common.run_type_names import RunType
-from nanobot.plugins.common.run_types import installed
+from nanobot.plugins.common.runs.run_type_names import RunType
+from nanobot.plugins.common.runs.run_types import installed
 from nanobot.plugins.jobs.packages import opened
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.setup.doctor.plugins import broken

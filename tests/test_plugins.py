@@ -18,8 +18,8 @@ from nanobot.boundary import WantedToExit, boundary
 from nanobot.channels.loading import open_channel
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
-from nanobot.plugins.common.run_type_names import RunType as RunTypeName
-from nanobot.plugins.common.run_types import RunType, TaskContext, installed
+from nanobot.plugins.common.runs.run_type_names import RunType as RunTypeName
+from nanobot.plugins.common.runs.run_types import RunType, TaskContext, installed
 from nanobot.seam.entry_points import CHANNELS, RUN_TYPES, TOOLS, Plugins
 from nanobot.session.run_types import TaskResult
 from nanobot.testing import gateway

@@ -21,7 +21,7 @@ from nanobot.agent.library.subagents import SubagentManager
 from nanobot.config.loader import load, survey
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.messages import EventKind, RunPayload
-from nanobot.plugins.common.tool_settings import ExecSettings
+from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.plugins.library.context_builder import ContextBuilder, MemoryStore, PersonaConfig
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.library.events import CLASSES, AnyRunEvent

@@ -23,7 +23,7 @@ from nanobot.troubles import TROUBLES, Troubles
 ROOT = Path(__file__).parent.parent / "nanobot"
 PROGRAMS = (
     *("plugins/kit/", "plugins/terminal/", "plugins/setup/"),
-    *("plugins/mcp/serving", "plugins/library/", "plugins/common/run_client.py"),
+    *("plugins/mcp/serving", "plugins/library/", "plugins/common/runs/run_client.py"),
 )
 """What runs in a process of its own caller's, to whom a failure belongs."""
 
@@ -61,8 +61,8 @@ HANDLED = {
     "cli/serve.py:": "a start that fails has to end the process, with the reason",
     "channels/delivery.py:delivery *:*": "each turn of its loop is a boundary",
     "plugins/page/push/notifier.py:web: pushing to a browser": "`Mailbox._pushing` is a boundary",
-    "plugins/common/looks.py:slept: due": "it sleeps",
-    "plugins/common/looks.py:slept: early": "it waits",
+    "plugins/common/times/looks.py:slept: due": "it sleeps",
+    "plugins/common/times/looks.py:slept: early": "it waits",
     "supervision.py:": "this is what supervises",
 }
 

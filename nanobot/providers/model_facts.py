@@ -108,4 +108,4 @@ SIMILAR_MODELS: Interface[Callable[..., ProviderFailure]] = Interface("similar_m
 LISTED_MODELS: Interface[Callable[[Any, str, float], Awaitable[list[str] | None]]] = Interface(
     "listed_models"
 )
-"""The models that an endpoint lists; see `nanobot.plugins.common.model_lists.listed_at`."""
+"""The models that an endpoint lists; see `nanobot.plugins.common.models.model_lists.listed_at`."""

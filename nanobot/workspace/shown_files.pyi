@@ -1,2 +1,2 @@
-from nanobot.plugins.common.shown_files import OpenFile as OpenFile
-from nanobot.plugins.common.shown_files import ShownFiles as ShownFiles
+from nanobot.plugins.common.files.shown_files import OpenFile as OpenFile
+from nanobot.plugins.common.files.shown_files import ShownFiles as ShownFiles

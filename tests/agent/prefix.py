@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.agent.prompt import PromptAddition
 from nanobot.agent.stages import Stages
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
 from nanobot.plugins.skills.service import parts_of

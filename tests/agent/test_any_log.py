@@ -17,7 +17,7 @@ from nanobot.agent.step import StepLimits, next_step
 from nanobot.agent.summaries import latest
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins.common.material import material
+from nanobot.plugins.common.models.material import material
 from nanobot.plugins.context.operations import operations as of_context
 from nanobot.plugins.conversations.operations import operations as of_conversations
 from nanobot.providers.base import ModelProfile

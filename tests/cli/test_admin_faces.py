@@ -30,7 +30,7 @@ from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.budgets.operations import operations as of_budgets
 from nanobot.plugins.common.control.client import call
 from nanobot.plugins.common.control.protocol import Hello
-from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.control.control import ControlServer
 from nanobot.plugins.control.terminal import Terminal
 from nanobot.plugins.conversations.operations import operations as of_conversations

@@ -28,7 +28,7 @@ from nanobot.config.values import variable_of
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.common.http.settings import WebSettings
-from nanobot.plugins.common.tool_settings import ExecTable
+from nanobot.plugins.common.keys.tool_settings import ExecTable
 from nanobot.plugins.events.settings import EventsSettings
 from nanobot.plugins.triage.settings import TriageKeys
 from tests.sampling import examples

@@ -12,7 +12,7 @@ from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError
 from nanobot.plugins.budgets.limits import Budgets
-from nanobot.plugins.common.guessed_zone import guessed
+from nanobot.plugins.common.times.guessed_zone import guessed
 
 
 def environ_of(home: Path, **more: str) -> dict[str, str]:

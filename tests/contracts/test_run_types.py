@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.addresses import Addresses
-from nanobot.plugins.common.run_types import RunType, TaskContext
+from nanobot.plugins.common.runs.run_types import RunType, TaskContext
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.run_types import TaskResult

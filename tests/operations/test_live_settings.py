@@ -18,7 +18,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import Config, load
 from nanobot.operations.dispatcher import Dispatcher
-from nanobot.plugins.common.declared_keys import Key, keys_of
+from nanobot.plugins.common.keys.declared_keys import Key, keys_of
 from nanobot.plugins.configuration.comparing import differing
 
 BASE = """

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nanobot.errors import UsageError
-from nanobot.plugins.common.outbox import OutboxView
-from nanobot.plugins.common.views import RunView, SessionView
+from nanobot.plugins.common.views.outbox import OutboxView
+from nanobot.plugins.common.views.views import RunView, SessionView
 from nanobot.plugins.context.tools import ToolView
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

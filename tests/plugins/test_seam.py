@@ -25,10 +25,10 @@ from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Address, Role
 from nanobot.operations.catalogue import plugin_operations
-from nanobot.plugins.common.declared_keys import keys_of
 from nanobot.plugins.common.http.access import Access
+from nanobot.plugins.common.keys.declared_keys import keys_of
 from nanobot.plugins.common.plugin_checks import checked
-from nanobot.plugins.common.remarks import remarks_of
+from nanobot.plugins.common.views.remarks import remarks_of
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
 from nanobot.plugins.setup.doctor.plugins import broken

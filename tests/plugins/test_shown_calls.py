@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.plugins.common.shown_calls import arguments_shown
+from nanobot.plugins.common.views.shown_calls import arguments_shown
 from tests.test_visible import TEXTS
 
 

@@ -19,7 +19,7 @@ from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundKind, OutboundMessage
 from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.http.access import Access
-from nanobot.plugins.common.outbox import OutboxView
+from nanobot.plugins.common.views.outbox import OutboxView
 from nanobot.plugins.erasure.store import eraser
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.tables import PluginTables

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from nanobot.plugins.common import document_worker as worker
+from nanobot.plugins.common.files import document_worker as worker
 from nanobot.tools.parsing.job import ParseJob
 
 _MESSAGE = 65_536

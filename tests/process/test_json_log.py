@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nanobot.plugins.common.trace_ids import trace_id
+from nanobot.plugins.common.runs.trace_ids import trace_id
 from tests.process.harness import World
 
 CHAT = 1

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from nanobot.plugins.common.trace_ids import trace_id
+from nanobot.plugins.common.runs.trace_ids import trace_id
 from nanobot.plugins.hooks.signatures import sign
 from tests.doubles.mcp_http import SESSION, VERSION, McpHttp, serving_mcp
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from nanobot.plugins.common.trace_ids import trace_id
+from nanobot.plugins.common.runs.trace_ids import trace_id
 from tests.doubles.otlp_collector import Collector, collecting, text_attributes
 from tests.process.harness import World, open_world
 

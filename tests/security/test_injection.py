@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common.untrusted import untrusted
+from nanobot.plugins.common.files.untrusted import untrusted
 from nanobot.plugins.web_tools.engines import Ddgs
 from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.text import MAX_RESULT_CHARS

@@ -13,7 +13,7 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
-from nanobot.plugins.common.file_readers import installed_readers
+from nanobot.plugins.common.files.file_readers import installed_readers
 from nanobot.plugins.file_tools.service import tools as gateway_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap

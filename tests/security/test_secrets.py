@@ -11,7 +11,7 @@ from loguru import logger
 
 from nanobot.config import loader as config
 from nanobot.errors import ConfigError, NanobotError, ToolError
-from nanobot.plugins.common.tool_settings import WebToolSettings
+from nanobot.plugins.common.keys.tool_settings import WebToolSettings
 from nanobot.plugins.web_tools.engines import Brave, SearchEngine, Tavily
 from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.tools.registry import ToolRegistry

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles, digest_of_bytes
-from nanobot.plugins.common.local_files import is_outside
+from nanobot.plugins.common.files.local_files import is_outside
 from nanobot.plugins.terminal.mentions import typed
 from nanobot.plugins.terminal.talk import to_say
 from nanobot.workspace.blobs import MemoryBlobs

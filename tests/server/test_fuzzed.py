@@ -11,7 +11,7 @@ import pytest
 from nanobot.config.loader import load
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
-from nanobot.plugins.common.declared_keys import keys_of
+from nanobot.plugins.common.keys.declared_keys import keys_of
 from tests.sampling import few
 from tests.server.housing import Client, house
 

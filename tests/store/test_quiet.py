@@ -23,9 +23,9 @@ from nanobot.messages import (
     Role,
     Sender,
 )
-from nanobot.plugins.common.digests import DIGEST
 from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.store.hooks import store_hooks
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.language.service import in_language

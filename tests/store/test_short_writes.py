@@ -15,7 +15,7 @@ import pytest
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Role, RunOptions
 from nanobot.plugins.approvals.port import ApprovalAnswer
-from nanobot.plugins.common.background_runs import NewTask, TaskRequest
+from nanobot.plugins.common.runs.background_runs import NewTask, TaskRequest
 from nanobot.plugins.common.store import named_files
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.erasure.store.retention import Slice

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from nanobot.errors import Fenced
-from nanobot.plugins.common.background_runs import NewTask, Parent
+from nanobot.plugins.common.runs.background_runs import NewTask, Parent
 from nanobot.session.entries import CancelEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.runs import Claim, Ending

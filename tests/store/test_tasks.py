@@ -7,7 +7,7 @@ import pytest
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, RunOptions
-from nanobot.plugins.common.background_runs import NewTask, Parent, Report, TaskRequest
+from nanobot.plugins.common.runs.background_runs import NewTask, Parent, Report, TaskRequest
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.tasks.port import MAX_OF_SESSION
 from nanobot.plugins.tasks.store.tasks import SqlTasks

@@ -24,7 +24,7 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
 from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.claims.deeds import Deed
-from nanobot.plugins.common.declared_keys import declarations
+from nanobot.plugins.common.keys.declared_keys import declarations
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.session.states import RunState

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from nanobot.plugins.anthropic.thinking import thinking_of
-from nanobot.plugins.common.tool_schemas import object_schema
+from nanobot.plugins.common.models.tool_schemas import object_schema
 from nanobot.providers.base import ChatMessage, ImagePart, ModelRequest, Part, TextPart, ToolSpec
 from nanobot.providers.openai_request import Quirks, encoded, usable_name, valid_arguments
 

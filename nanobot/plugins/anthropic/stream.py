@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from nanobot.errors import ModelProtocolError
-from nanobot.plugins.common.json_events import JsonEvents
+from nanobot.plugins.common.models.json_events import JsonEvents
 from nanobot.providers.base import (
     Completion,
     FinishReason,

@@ -15,7 +15,7 @@ from nanobot.operations.rendering import Now
 from nanobot.plugins.approvals.port import ApprovalAnswer, Approvals
 from nanobot.plugins.approvals.question import decisions, may_judge, outcome
 from nanobot.plugins.common.approvals import Approver, RuleView, may_answer
-from nanobot.plugins.common.shown_calls import fenced, whole_call
+from nanobot.plugins.common.views.shown_calls import fenced, whole_call
 from nanobot.session.approvals import OPEN, Approval, State
 from nanobot.session.states import RunKind
 from nanobot.text import Sentence

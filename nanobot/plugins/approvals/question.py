@@ -8,7 +8,7 @@ from nanobot.addresses import THE_OWNER, called
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
 from nanobot.plugins.approvals.hosts import host_shown, hosts_in
 from nanobot.plugins.common.approvals import Approver
-from nanobot.plugins.common.shown_calls import (
+from nanobot.plugins.common.views.shown_calls import (
     MOST_SHOWN,
     decoded,
     fenced,

@@ -20,7 +20,7 @@ from nanobot.plugins.audit.brought import Brought
 from nanobot.plugins.common.addresses import is_local
 from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.http.settings import WebSettings
-from nanobot.plugins.common.tool_settings import WebTable
+from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.model_lists import Probe, chat_models, http_probe, local_addresses
+from nanobot.plugins.common.models.model_lists import (
+    Probe,
+    chat_models,
+    http_probe,
+    local_addresses,
+)
 from nanobot.providers.addresses import versioned
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, LOCAL_PROVIDERS
 from nanobot.providers.model_choice import (

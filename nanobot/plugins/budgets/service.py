@@ -11,7 +11,7 @@ from nanobot.plugins.budgets.limits import Account, Budgets, UsageStore
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
-from nanobot.plugins.common.spending import Spending, Spent
+from nanobot.plugins.common.models.spending import Spending, Spent
 from nanobot.ports import Clock
 from nanobot.seam.works import Follow
 from nanobot.store.opening import Store

@@ -17,7 +17,7 @@ from yarl import URL
 
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ToolDenied, ToolError
-from nanobot.plugins.common.tool_settings import WebTable
+from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.text import pattern, quoted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config, load
 from nanobot.config.values import variable_of
 from nanobot.operations.home import ChangedSettings, LiveChanges
-from nanobot.plugins.common.declared_keys import Applies
+from nanobot.plugins.common.keys.declared_keys import Applies
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.plugins.configuration.following import Follower, followers_of

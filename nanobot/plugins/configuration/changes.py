@@ -13,7 +13,7 @@ from nanobot.config import file as configfile
 from nanobot.config.loader import Config, home_of
 from nanobot.config.values import is_secret
 from nanobot.errors import NanobotError, UsageError
-from nanobot.plugins.common.setting_changes import SettingChanges
+from nanobot.plugins.common.keys.setting_changes import SettingChanges
 from nanobot.plugins.configuration.template import written
 from nanobot.plugins.configuration.typed import typed_value
 

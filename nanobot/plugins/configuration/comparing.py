@@ -9,7 +9,7 @@ import msgspec
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.settings import Config, Tables
 from nanobot.config.settings.base import Settings
-from nanobot.plugins.common.declared_keys import Applies, Key, declarations, keys_of
+from nanobot.plugins.common.keys.declared_keys import Applies, Key, declarations, keys_of
 
 
 def differing(old: Config, new: Config) -> dict[str, Applies]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from nanobot.config.loader import Config, load
-from nanobot.plugins.common.declared_keys import keys_of
+from nanobot.plugins.common.keys.declared_keys import keys_of
 from nanobot.plugins.configuration import shown
 from nanobot.plugins.configuration.views import ModelOption, SettingView
 

@@ -11,7 +11,7 @@ from nanobot.config.loader import survey
 from nanobot.config.values import home_of
 from nanobot.operations.home import ChangedSettings
 from nanobot.plugins.common.control.client import call
-from nanobot.plugins.common.known_models import NAMED_MODELS
+from nanobot.plugins.common.models.known_models import NAMED_MODELS
 from nanobot.plugins.configuration.changes import typed_changes, write
 from nanobot.plugins.configuration.operations import changed_text, without_effect
 from nanobot.plugins.configuration.owners import switched_off

@@ -87,7 +87,7 @@ async def set_setting(
     """Set a configuration key."""
     caller.at_this_machine("The configuration")
     # What follows is needed only for a change.
-    from nanobot.plugins.common.known_models import NAMED_MODELS  # noqa: PLC0415
+    from nanobot.plugins.common.models.known_models import NAMED_MODELS  # noqa: PLC0415
     from nanobot.plugins.configuration.changes import typed_changes, write  # noqa: PLC0415
 
     environ, changes = context.of(Environment), typed_changes({key: text})

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 import tomlkit
 
 from nanobot.config.values import base_of, from_text
-from nanobot.plugins.common.declared_keys import hint_of
+from nanobot.plugins.common.keys.declared_keys import hint_of
 
 
 def typed_value(key: str, text: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from nanobot.plugins.common.declared_keys import Applies, Kind
+from nanobot.plugins.common.keys.declared_keys import Applies, Kind
 from nanobot.text import Sentence
 
 Source: TypeAlias = Literal["default", "file", "environment"]

@@ -56,10 +56,10 @@ from nanobot.plugins.common.control.protocol import (
     Taken,
     encode,
 )
-from nanobot.plugins.common.current_runs import CurrentRuns
-from nanobot.plugins.common.encoding import encoded
-from nanobot.plugins.common.local_files import image, is_outside
-from nanobot.plugins.common.program_label import said_by_program
+from nanobot.plugins.common.files.local_files import image, is_outside
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.program_label import said_by_program
+from nanobot.plugins.common.views.encoding import encoded
 from nanobot.plugins.control.terminal import Terminal, TerminalMessage
 from nanobot.workspace.received import Received
 

@@ -15,7 +15,7 @@ from nanobot.config.loader import Config
 from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.control.protocol import Hello
-from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.control.control import ControlServer
 from nanobot.plugins.control.terminal import Terminal
 from nanobot.providers.registry import ProviderRegistry

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.operations.operation import OperationContext
 from nanobot.plugins.common.message_search import MessageSearch
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.views import SessionView
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):

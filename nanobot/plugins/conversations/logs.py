@@ -11,11 +11,17 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now, as_text
-from nanobot.plugins.common.local_times import moment
 from nanobot.plugins.common.message_search import MessageSearch
-from nanobot.plugins.common.sessions import SessionPage, log_lines, log_of, log_page, session_of
-from nanobot.plugins.common.views import SessionView
-from nanobot.plugins.common.visibility import visible_sessions
+from nanobot.plugins.common.times.local_times import moment
+from nanobot.plugins.common.views.sessions import (
+    SessionPage,
+    log_lines,
+    log_of,
+    log_page,
+    session_of,
+)
+from nanobot.plugins.common.views.views import SessionView
+from nanobot.plugins.common.views.visibility import visible_sessions
 from nanobot.plugins.conversations.lists import Filter, listing_of
 from nanobot.text import Sentence
 

@@ -9,8 +9,8 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import PositionalSession, Rest, SessionArgument
-from nanobot.plugins.common.sessions import check_sight, session_of
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.sessions import check_sight, session_of
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.plugins.conversations.lists import listing_of
 
 

@@ -10,8 +10,8 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit, PositionalSession
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.notices import NoticeView, notices_of
-from nanobot.plugins.common.sessions import check_sight
+from nanobot.plugins.common.views.notices import NoticeView, notices_of
+from nanobot.plugins.common.views.sessions import check_sight
 from nanobot.text import Sentence
 
 

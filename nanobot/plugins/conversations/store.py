@@ -17,7 +17,7 @@ from nanobot.plugins.common.store.session_views import (
     PINNED,
     UNREAD,
 )
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection

@@ -8,7 +8,7 @@ from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
-from nanobot.plugins.common.guessed_zone import guessed, says_nothing
+from nanobot.plugins.common.times.guessed_zone import guessed, says_nothing
 from nanobot.plugins.cron.store import active_jobs
 from nanobot.store.servers import url_of
 from nanobot.system import environment

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from nanobot.plugins.common.local_times import both, clocks_change, instant, shown_at
+from nanobot.plugins.common.times.local_times import both, clocks_change, instant, shown_at
 
 Following: TypeAlias = Callable[[datetime], datetime | None]
 """Returns the first time of a schedule after another, both in local time (naive)."""

@@ -13,8 +13,8 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import WEB, Address, Origin, Role, RunOptions
 from nanobot.plugins.common.jobs.plans import Fired, Job, Misfire, OccurrenceView, Overlap, Plan
 from nanobot.plugins.common.jobs.service import Jobs
-from nanobot.plugins.common.local_times import moment
-from nanobot.plugins.common.zones import known_zone, zone_of
+from nanobot.plugins.common.times.local_times import moment
+from nanobot.plugins.common.times.zones import known_zone, zone_of
 from nanobot.plugins.cron.jobs import following, when
 from nanobot.plugins.cron.schedule import Every, Once, Schedule, coming, parse, split
 from nanobot.plugins.cron.zone_question import ZoneQuestion

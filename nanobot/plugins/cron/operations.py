@@ -13,7 +13,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Arguments, Find, Limit, Positional, Rest
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.jobs.plans import Job, OccurrenceView
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.cron.editing import MOST_PREVIEWED, JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import JobView, viewed
 from nanobot.plugins.cron.wording import in_words, next_times

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.errors import UsageError
-from nanobot.plugins.common.local_times import moment
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.local_times import moment
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.cron.clock_changes import next_elapsed, next_fixed
 from nanobot.plugins.cron.expression import Expression, expression_of
 from nanobot.plugins.cron.phrases import Incomplete, Interval, Later, Meaning, Repeats

@@ -7,8 +7,8 @@ from typing import Any
 
 from nanobot.app.peers import ServedChannels
 from nanobot.config.loader import Config
-from nanobot.plugins.common.guessed_zone import says_nothing
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.times.guessed_zone import says_nothing
 from nanobot.plugins.cron.editing import JobEditor
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.tool import cron_tool

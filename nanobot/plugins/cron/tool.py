@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.errors import ToolError, UsageError
 from nanobot.plugins.common.jobs.plans import Job
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import viewed
 from nanobot.plugins.cron.schedule import Every, parse

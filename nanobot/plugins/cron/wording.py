@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.cron.expression import fields_of
 from nanobot.plugins.cron.schedule import Cron, Every, Schedule
 from nanobot.plugins.cron.spoken import chinese_text

@@ -17,7 +17,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
-from nanobot.plugins.common.declared_keys import Key, declarations, keys_of
+from nanobot.plugins.common.keys.declared_keys import Key, declarations, keys_of
 from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 

@@ -11,7 +11,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.plugins.common.erasing import Eraser
-from nanobot.plugins.common.sessions import session_of
+from nanobot.plugins.common.views.sessions import session_of
 
 
 class DeletedSession(msgspec.Struct, frozen=True, kw_only=True):

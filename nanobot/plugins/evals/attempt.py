@@ -12,8 +12,13 @@ import msgspec
 
 from nanobot.errors import ModelError, NanobotError, OverBudget, ToolError
 from nanobot.messages import Address, Role
-from nanobot.plugins.common.auxiliary import AuxiliaryAnswer, ask
-from nanobot.plugins.common.recorded import UNRECORDED, RecordedResult, RecordedTools, signature
+from nanobot.plugins.common.models.auxiliary import AuxiliaryAnswer, ask
+from nanobot.plugins.common.runs.recorded import (
+    UNRECORDED,
+    RecordedResult,
+    RecordedTools,
+    signature,
+)
 from nanobot.plugins.evals.cases import Case, Message, as_json, table
 from nanobot.providers.base import (
     ChatMessage,

@@ -13,9 +13,9 @@ import msgspec
 
 from nanobot.agent.context import context
 from nanobot.errors import NanobotError
-from nanobot.plugins.common.ratings import ratings_among
-from nanobot.plugins.common.recorded import recorded_results
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.ratings import ratings_among
+from nanobot.plugins.common.runs.recorded import recorded_results
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.evals.cases import (
     SUFFIX,
     Call,

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from nanobot.plugins.common.auxiliary import ask
+from nanobot.plugins.common.models.auxiliary import ask
 from nanobot.plugins.evals.attempt import Attempt, Settling
 from nanobot.plugins.evals.cases import Case, Check
 from nanobot.plugins.evals.checks import said_of

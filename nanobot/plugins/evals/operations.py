@@ -12,8 +12,8 @@ from nanobot.errors import ModelUnreachable, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, MachinePath
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.ratings import LATEST_RATINGS
-from nanobot.plugins.common.run_ids import RunId, run_of
+from nanobot.plugins.common.runs.ratings import LATEST_RATINGS
+from nanobot.plugins.common.runs.run_ids import RunId, run_of
 from nanobot.plugins.evals.results import Evaluation
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence

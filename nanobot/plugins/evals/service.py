@@ -12,7 +12,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import NanobotError, UsageError
 from nanobot.operations.operation import OperationContext
 from nanobot.plugins.common.store.runs import StoredRuns
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.evals.cases import Case, CaseFile, parsed, read, read_all
 from nanobot.plugins.evals.evaluation import Evaluator, Plan, models_of
 from nanobot.plugins.evals.freezing import as_toml, frozen, place_of

@@ -10,7 +10,7 @@ from datetime import datetime
 import msgspec
 
 from nanobot.plugins.common.jobs.plans import SILENT
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.events.sensor import SensorEvent
 
 HOUR = 3_600.0

@@ -12,8 +12,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.common.trigger_state import TriggerState
-from nanobot.plugins.common.zones import zone_of
 from nanobot.plugins.events.event_queue import (
     EventOptions,
     EventQueue,

@@ -11,9 +11,9 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now, as_text
-from nanobot.plugins.common.ratings import FeedbackView
-from nanobot.plugins.common.run_ids import run_of, runs_in
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.ratings import FeedbackView
+from nanobot.plugins.common.runs.run_ids import run_of, runs_in
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
 from nanobot.session.states import RunKind, RunState

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId
-from nanobot.plugins.common.ratings import FeedbackView, rating_of
+from nanobot.plugins.common.runs.ratings import FeedbackView, rating_of
 from nanobot.session.entries import FeedbackEntry
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection

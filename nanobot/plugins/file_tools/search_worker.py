@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common.tree import walk
-from nanobot.plugins.common.worker_limits import limit_self
+from nanobot.plugins.common.files.tree import walk
+from nanobot.plugins.common.files.worker_limits import limit_self
 from nanobot.plugins.file_tools.text_file import decode
 from nanobot.workspace.globs import Glob
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.app.parts import private_paths
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
-from nanobot.plugins.common.file_readers import FileReaders, readers_of
+from nanobot.plugins.common.files.file_readers import FileReaders, readers_of
 from nanobot.plugins.common.places import FilePlace
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.offers import Contributions

@@ -11,16 +11,16 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common import pictures
-from nanobot.plugins.common.document_reading import read_document
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import (
     TaintedFiles,
     digest_of,
     digest_of_bytes,
 )
-from nanobot.plugins.common.file_readers import HEAD_BYTES, FileReaders, installed_readers
-from nanobot.plugins.common.tree import walk
+from nanobot.plugins.common.files import pictures
+from nanobot.plugins.common.files.document_reading import read_document
+from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
+from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.plugins.file_tools.typed import is_typed

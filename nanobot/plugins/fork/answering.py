@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from nanobot.config.loader import Config
 from nanobot.errors import ToolDenied
 from nanobot.messages import Address
-from nanobot.plugins.common.file_readers import FileReaders
-from nanobot.plugins.common.recorded import (
+from nanobot.plugins.common.files.file_readers import FileReaders
+from nanobot.plugins.common.runs.recorded import (
     UNRECORDED,
     Otherwise,
     RecordedResult,

@@ -20,10 +20,10 @@ from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
-from nanobot.plugins.common.file_readers import FileReaders
+from nanobot.plugins.common.files.file_readers import FileReaders
+from nanobot.plugins.common.files.tree import walk
+from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
-from nanobot.plugins.common.tool_settings import ExecSettings, ExecTable
-from nanobot.plugins.common.tree import walk
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput

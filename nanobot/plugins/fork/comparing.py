@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from nanobot.agent.step import signature
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session.entries import (
     Body,
     CancelEntry,

@@ -14,10 +14,10 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, for_owners
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.entry_views import EntryView
-from nanobot.plugins.common.recorded import Otherwise
-from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.recorded import Otherwise
+from nanobot.plugins.common.runs.run_ids import RunId, run_of, runs_in
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.fork.comparing import ComparisonView, Side, as_text, compared
 from nanobot.plugins.fork.plan import ForkRequest, results_of
 from nanobot.session.entries import Entry, decode

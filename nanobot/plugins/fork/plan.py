@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import RunOptions
-from nanobot.plugins.common.recorded import Otherwise
+from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.providers.base import Usage
 from nanobot.session.entries import (
     AuxiliaryFailedEntry,

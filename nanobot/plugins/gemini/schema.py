@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.plugins.common.tool_schemas import object_schema
+from nanobot.plugins.common.models.tool_schemas import object_schema
 
 _DEEPEST = 12
 _KEPT = frozenset(

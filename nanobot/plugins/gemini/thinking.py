@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.plugins.common.model_versions import version_in
+from nanobot.plugins.common.models.model_versions import version_in
 from nanobot.providers.effort import Effort
 from nanobot.text import pattern
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.plugins.common.hearing_settings import HearingKeys
+from nanobot.plugins.common.keys.hearing_settings import HearingKeys
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(

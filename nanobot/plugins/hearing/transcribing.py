@@ -14,7 +14,7 @@ import msgspec
 
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.hearing_settings import HearingKeys
+from nanobot.plugins.common.keys.hearing_settings import HearingKeys
 from nanobot.providers.endpoint import Endpoint, HasEndpoint
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.workspace.received import Transcriber
@@ -69,7 +69,7 @@ async def transcribe(audio: bytes, name: str, endpoint: Endpoint) -> str:
     three attempts if a retry may help; raises the ModelError of the last.
     """
     # Imports aiohttp, which the first call needs and a start does not.
-    from nanobot.plugins.common.openai_once import SingleRequest, ask_once  # noqa: PLC0415
+    from nanobot.plugins.common.models.openai_once import SingleRequest, ask_once  # noqa: PLC0415
 
     boundary = secrets.token_hex(16)
     call = SingleRequest(

@@ -22,9 +22,9 @@ import msgspec
 from loguru import logger
 
 from nanobot.messages import Address
-from nanobot.plugins.common.daily_hours import DailyHours
 from nanobot.plugins.common.jobs.plans import SILENT
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.daily_hours import DailyHours
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.text import pattern

@@ -7,9 +7,9 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.daily_hours import DAILY_HOURS, DailyHours, zone_given
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.times.daily_hours import DAILY_HOURS, DailyHours, zone_given
 from nanobot.plugins.heartbeat.heartbeat import (
     NAME,
     ChatSituation,

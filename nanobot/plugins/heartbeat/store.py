@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
-from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.heartbeat.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.session import keys
 from nanobot.session.keys import GREETINGS

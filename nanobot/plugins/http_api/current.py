@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nanobot.bus.core import Bus
-from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 
 
 def objects() -> Mapping[type[CurrentRuns], CurrentRuns]:

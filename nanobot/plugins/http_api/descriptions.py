@@ -18,8 +18,8 @@ from nanobot.plugins.common.http.route_description import (
     RouteDescription,
     json_of,
 )
-from nanobot.plugins.common.notices import NoticeView
-from nanobot.plugins.common.sessions import SessionPage
+from nanobot.plugins.common.views.notices import NoticeView
+from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.plugins.http_api.file_routes import WORKSPACE, FileName
 from nanobot.plugins.http_api.login import LOGIN, LOGOUT, Me
 from nanobot.plugins.http_api.session_routes import NewMessage, SentFile, Span, TakenMessage, Window

@@ -15,6 +15,8 @@ from nanobot.addresses import chat_of
 from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.files.local_files import MAX_GIVEN
+from nanobot.plugins.common.files.shown_files import ShownFiles
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.refusals import problem_of, refusing
 from nanobot.plugins.common.http.requests import (
@@ -27,8 +29,6 @@ from nanobot.plugins.common.http.requests import (
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import BINARY, BYTES, Media, RouteDescription
 from nanobot.plugins.common.http.wire import QUIET, answer, body_of
-from nanobot.plugins.common.local_files import MAX_GIVEN
-from nanobot.plugins.common.shown_files import ShownFiles
 from nanobot.plugins.common.store.named_files import NamedFiles
 from nanobot.plugins.http_api.session_routes import SentFile
 from nanobot.store.opening import Store

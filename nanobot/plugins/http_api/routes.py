@@ -17,13 +17,13 @@ from nanobot.config.loader import Config
 from nanobot.messages import WEB, Address
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
-from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.files.shown_files import ShownFiles
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.frontend import Frontend
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.route_description import Described
 from nanobot.plugins.common.http.web_channel import WebChannel, WebMessage
-from nanobot.plugins.common.shown_files import ShownFiles
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.http_api.event_routes import EventRoutes
 from nanobot.plugins.http_api.file_routes import FileRoutes
 from nanobot.plugins.http_api.login import login_routes

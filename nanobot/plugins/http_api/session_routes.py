@@ -17,15 +17,15 @@ from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
-from nanobot.plugins.common import sessions
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import allowed, caller_of, query_of, sent
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import answer, named_language, wanted
-from nanobot.plugins.common.notices import NoticeView, notices_of
-from nanobot.plugins.common.sessions import SessionPage
 from nanobot.plugins.common.translation.results import in_language
+from nanobot.plugins.common.views import sessions
+from nanobot.plugins.common.views.notices import NoticeView, notices_of
+from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.session.inbox import Admitted
 from nanobot.text import MAX_TEXT, without_controls

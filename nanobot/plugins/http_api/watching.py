@@ -9,13 +9,13 @@ import msgspec
 from nanobot.messages import RunEvent
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.approvals import ApprovalRecords
-from nanobot.plugins.common.current_runs import CurrentRuns
-from nanobot.plugins.common.entry_views import EntryView
-from nanobot.plugins.common.remarks import Remark, remarks_of
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
-from nanobot.plugins.common.views import RunView, SessionView
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.remarks import Remark, remarks_of
+from nanobot.plugins.common.views.views import RunView, SessionView
 from nanobot.plugins.http_api.streams import Item, Stream, Streams, Whose, is_within
 from nanobot.seam.offers import Contributions
 from nanobot.session.approvals import Approval

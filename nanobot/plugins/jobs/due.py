@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.jobs.service import Following
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 
 LATE_SECONDS = 60.0
 """A run that starts this much after its time is late; it counts as missed if the job does not allow

@@ -37,10 +37,10 @@ from nanobot.operations.engine import Engine
 from nanobot.operations.home import Facts
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
-from nanobot.plugins.common.background_runs import TaskStarter
-from nanobot.plugins.common.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.plugins.common.jobs.service import JobService
-from nanobot.plugins.common.run_types import AnyRunType
+from nanobot.plugins.common.runs.background_runs import TaskStarter
+from nanobot.plugins.common.runs.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.runs.run_types import AnyRunType
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
 from nanobot.plugins.kit.memory_home import Process as Process

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nanobot.errors import StoreError
-from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
+from nanobot.plugins.common.runs.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.machine import CountingIds, ManualClock

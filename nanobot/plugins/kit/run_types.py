@@ -14,8 +14,8 @@ import msgspec
 
 from nanobot.errors import PluginBroken, ToolArgumentsError
 from nanobot.messages import Address, EventKind, Origin, Role, RunOptions
-from nanobot.plugins.common.background_work import RUN_TYPE_REGISTRY
-from nanobot.plugins.common.run_types import AnyRunType, trouble
+from nanobot.plugins.common.runs.background_work import RUN_TYPE_REGISTRY
+from nanobot.plugins.common.runs.run_types import AnyRunType, trouble
 from nanobot.plugins.kit.machine import ManualClock
 from nanobot.plugins.kit.promises import ends_when_cancelled, that
 from nanobot.seam.installed import provided

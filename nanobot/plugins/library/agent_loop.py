@@ -34,11 +34,11 @@ from nanobot.messages import (
     Sender,
 )
 from nanobot.messages import session_key as session_key_of
-from nanobot.plugins.common.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.files.local_files import given
 from nanobot.plugins.common.jobs.service import CRON_SERVICE, JobService
-from nanobot.plugins.common.local_files import given
-from nanobot.plugins.common.run_client import RunClient
-from nanobot.plugins.common.tool_settings import ExecSettings
+from nanobot.plugins.common.keys.tool_settings import ExecSettings
+from nanobot.plugins.common.runs.background_work import SUBAGENTS, Subagents
+from nanobot.plugins.common.runs.run_client import RunClient
 from nanobot.plugins.library.background import Background
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.default_tools import add_managed, default_tools, keeper

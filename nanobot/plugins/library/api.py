@@ -30,10 +30,10 @@ from nanobot.config.loader import Config, home_of
 from nanobot.config.plugin_tables import switched
 from nanobot.labels import NOTHING
 from nanobot.messages import RunEvent
-from nanobot.plugins.common.checked_input import checked
 from nanobot.plugins.common.control.client import connected
-from nanobot.plugins.common.program_label import said_by_program
-from nanobot.plugins.common.without_channels import load_without_channels
+from nanobot.plugins.common.keys.without_channels import load_without_channels
+from nanobot.plugins.common.runs.checked_input import checked
+from nanobot.plugins.common.runs.program_label import said_by_program
 from nanobot.plugins.library.events import AnyRunEvent, typed
 from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nanobot.config.loader import home_of
-from nanobot.plugins.common.background_runs import TaskStarter
-from nanobot.plugins.common.background_work import SPAWNING
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.keys.tool_settings import ExecSettings, WebToolSettings
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
-from nanobot.plugins.common.tool_settings import ExecSettings, WebToolSettings
+from nanobot.plugins.common.runs.background_runs import TaskStarter
+from nanobot.plugins.common.runs.background_work import SPAWNING
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.system import environment, local_zone

@@ -11,8 +11,8 @@ from nanobot.bus.core import Bus
 from nanobot.bus.turns import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
-from nanobot.plugins.common.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs
+from nanobot.plugins.common.runs.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.library.store import Consumed, Consuming
 from nanobot.ports import OutboundPart

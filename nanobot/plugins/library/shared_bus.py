@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
-from nanobot.plugins.common.background_work import Subagents
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.runs.background_work import Subagents
 from nanobot.plugins.library.sessions import SessionManager
 
 

@@ -16,7 +16,7 @@ from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, InboundMessage, Origin, Role, RunOptions, Sender
-from nanobot.plugins.common.run_client import RunClient
+from nanobot.plugins.common.runs.run_client import RunClient
 from nanobot.plugins.lifecycle.settings import LifecycleSettings
 from nanobot.ports import Clock, Ids
 from nanobot.session.inbox import Admission

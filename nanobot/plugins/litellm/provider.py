@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import ModelProtocolError
-from nanobot.plugins.common.litellm_names import NATIVE, litellm_name
-from nanobot.plugins.common.model_lists import listed_at
+from nanobot.plugins.common.models.litellm_names import NATIVE, litellm_name
+from nanobot.plugins.common.models.model_lists import listed_at
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import errors_of_calls, hang_up, load_litellm
 from nanobot.ports import Clock

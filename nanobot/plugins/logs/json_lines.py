@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from nanobot.log_context import LOG_IDS
-from nanobot.plugins.common.trace_ids import trace_id
+from nanobot.plugins.common.runs.trace_ids import trace_id
 
 if TYPE_CHECKING:
     from loguru import Record

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from nanobot.operations.exposures import Exposure
 from nanobot.plugins.common.addresses import is_local
-from nanobot.plugins.common.tool_settings import REGISTRIES
+from nanobot.plugins.common.keys.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import NetworkAccess, Walls
 from nanobot.plugins.mcp.settings import McpSettings
 

@@ -24,7 +24,7 @@ from nanobot.operations.catalogue import off_here, plugin_with
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.operations.unreadable import Listed, below
-from nanobot.plugins.common.program_label import said_by_program
+from nanobot.plugins.common.runs.program_label import said_by_program
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of

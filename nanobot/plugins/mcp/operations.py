@@ -10,7 +10,7 @@ from nanobot.operations.home import ChangedSettings
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.shown_calls import fenced
+from nanobot.plugins.common.views.shown_calls import fenced
 from nanobot.plugins.mcp.pins import ServerReview
 from nanobot.plugins.mcp.views import Servers, ServerView, unknown_server
 from nanobot.text import Sentence

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nanobot.plugins.common.protected import protected_paths
+from nanobot.plugins.common.files.protected import protected_paths
 from nanobot.plugins.common.walls import NetworkAccess, NoWalls, SandboxView, Walls
 from nanobot.plugins.mcp.connection_state import ServerTrouble
 from nanobot.plugins.mcp.settings import McpSettings

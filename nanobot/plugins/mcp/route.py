@@ -27,7 +27,7 @@ from nanobot.plugins.common.http.route_description import (
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import Problem, answer, body_of
 from nanobot.plugins.common.optional import lack
-from nanobot.plugins.common.run_service import RunService
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.mcp.asgi import answered
 
 

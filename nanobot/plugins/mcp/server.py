@@ -17,8 +17,8 @@ from nanobot.boundary import boundary
 from nanobot.config.values import masked
 from nanobot.errors import StoreError, StoreUnwritable, ToolError, ToolTimeout, UsageError
 from nanobot.messages import Attachment, Role
+from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.common.optional import lack
-from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.mcp import tool_names as offer
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.pictures import Picture

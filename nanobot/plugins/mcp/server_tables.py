@@ -17,7 +17,7 @@ from nanobot.config import file as configfile
 from nanobot.config.loader import load
 from nanobot.config.values import home_of
 from nanobot.errors import ConfigError, UnknownId, UsageError
-from nanobot.plugins.common.tool_settings import REGISTRIES
+from nanobot.plugins.common.keys.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import walls_of
 from nanobot.plugins.mcp.connection_state import ConnectionState, ServerTrouble
 from nanobot.plugins.mcp.pins import Pin, Said, never_accepted

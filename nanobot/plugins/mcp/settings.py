@@ -14,7 +14,7 @@ from nanobot.config.values import (
     masked_arguments,
     secrets_in_url,
 )
-from nanobot.plugins.common.tool_settings import REGISTRIES, check_hosts
+from nanobot.plugins.common.keys.tool_settings import REGISTRIES, check_hosts
 
 
 class McpSettings(Settings, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.plugins.common.untrusted import visible
+from nanobot.plugins.common.files.untrusted import visible
 
 MAX_NAME = 64
 """The longest function name that every OpenAI-compatible endpoint accepts."""

@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
-from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.text import MAX_RESULT_CHARS, shorten
 from nanobot.tools.arguments import decode_object

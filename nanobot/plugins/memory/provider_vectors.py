@@ -62,7 +62,7 @@ async def embed(texts: Sequence[str], endpoint: Endpoint) -> list[list[float]]:
     of the last.
     """
     # Imports aiohttp, which the first call needs and a start does not.
-    from nanobot.plugins.common.openai_once import SingleRequest, ask_once  # noqa: PLC0415
+    from nanobot.plugins.common.models.openai_once import SingleRequest, ask_once  # noqa: PLC0415
 
     model = endpoint.speaker.model
     request = {"model": model, "input": list(texts), "encoding_format": "float"}

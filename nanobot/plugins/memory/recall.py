@@ -13,8 +13,8 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.errors import NanobotError, StoreError
 from nanobot.labels import joined
 from nanobot.messages import Origin
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.stages import acts, question
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.stages import acts, question
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.port import MemoryHit, MemoryPort
 from nanobot.ports import Clock

@@ -18,11 +18,11 @@ from nanobot.bus.core import Bus
 from nanobot.errors import NanobotError, OverBudget, StoreCorrupt, StoreError
 from nanobot.labels import joined
 from nanobot.messages import EventKind, Origin
-from nanobot.plugins.common.auxiliary import ask
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.jobs.plans import silent
-from nanobot.plugins.common.looks import Looks, stirred
-from nanobot.plugins.common.material import material
+from nanobot.plugins.common.models.auxiliary import ask
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.material import material
+from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryPort, State
 from nanobot.ports import Clock
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage

@@ -14,8 +14,8 @@ from nanobot.agent.runner import Before
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.erasing import Eraser
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.optional import lack
 from nanobot.plugins.memory.embed import LOCAL, LocalEmbedder, least_of, missing
 from nanobot.plugins.memory.facts import KeptFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from nanobot.operations.engine import Engine
-from nanobot.plugins.common.spending import Spending
+from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.families import FAMILIES, Family
 from nanobot.plugins.metrics.meter import Meter, meter_of

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent, RunPayload
-from nanobot.plugins.common.run_client import ENDED
+from nanobot.plugins.common.runs.run_client import ENDED
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.series import Series
 from nanobot.seam.faces import Metric

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from nanobot.operations.engine import Engine
-from nanobot.plugins.common.spending import Spending
+from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.metrics.meter import Meter, meter_of
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.ports import Clock

@@ -17,7 +17,7 @@ PLUGIN = Plugin(
         "model_check": "nanobot.plugins.models.checking:check_model",
         "named_models": "nanobot.plugins.models.named:check_named",
         "similar_models": "nanobot.plugins.models.similar:with_similar",
-        "listed_models": "nanobot.plugins.common.model_lists:listed_at",
+        "listed_models": "nanobot.plugins.common.models.model_lists:listed_at",
         "newest_model": "nanobot.plugins.models.listing:newest_model",
     },
 )

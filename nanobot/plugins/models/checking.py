@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError, UsageError
-from nanobot.plugins.common.litellm_names import REACHED
+from nanobot.plugins.common.models.litellm_names import REACHED
 from nanobot.plugins.models.listing import listed_models
 from nanobot.plugins.models.table import ModelTable, names_of
 from nanobot.providers.clients import Clients

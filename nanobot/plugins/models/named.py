@@ -8,7 +8,7 @@ from typing import Any
 from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import switched
 from nanobot.config.values import marked
-from nanobot.plugins.common.declared_keys import hint_of
+from nanobot.plugins.common.keys.declared_keys import hint_of
 from nanobot.plugins.models.checking import check_model
 
 

@@ -17,8 +17,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.config.settings.agent import ProviderSettings
-from nanobot.plugins.common.known_models import abilities
-from nanobot.plugins.common.litellm_names import litellm_name
+from nanobot.plugins.common.models.known_models import abilities
+from nanobot.plugins.common.models.litellm_names import litellm_name
 from nanobot.plugins.models.details import ModelDetails, ask_details
 from nanobot.plugins.models.families import known_profile
 from nanobot.ports import Clock

@@ -18,7 +18,6 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here
 from nanobot.operations.engine import Engine
-from nanobot.plugins.common.hearing_settings import HearingKeys
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.path_prefix import own_path
 from nanobot.plugins.common.http.refusals import refusing
@@ -26,9 +25,10 @@ from nanobot.plugins.common.http.requests import allowed, caller_of, sent
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import QUIET, Problem, answer
-from nanobot.plugins.common.program_label import said_by_program
-from nanobot.plugins.common.run_client import ENDED
-from nanobot.plugins.common.run_service import RunService, result_of
+from nanobot.plugins.common.keys.hearing_settings import HearingKeys
+from nanobot.plugins.common.runs.program_label import said_by_program
+from nanobot.plugins.common.runs.run_client import ENDED
+from nanobot.plugins.common.runs.run_service import RunService, result_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.openai import answers, requests
 from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents

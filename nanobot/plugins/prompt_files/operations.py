@@ -10,7 +10,7 @@ from msgspec import Meta
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.sessions import lists_of
+from nanobot.plugins.common.views.sessions import lists_of
 from nanobot.plugins.prompt_files.prompt_file import PromptFile
 from nanobot.text import Sentence
 

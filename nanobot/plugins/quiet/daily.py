@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.local_times import instant
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.local_times import instant
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.text import pattern
 
 _TIME = pattern(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)

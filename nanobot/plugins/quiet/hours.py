@@ -10,9 +10,9 @@ from datetime import datetime
 
 import msgspec
 
-from nanobot.plugins.common.daily_hours import zone_given
-from nanobot.plugins.common.digests import begun
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.daily_hours import zone_given
+from nanobot.plugins.common.times.zones import zone_of
+from nanobot.plugins.common.views.digests import begun
 from nanobot.plugins.quiet.daily import Hours, hours_of
 from nanobot.plugins.quiet.settings import QuietLimitSettings, QuietSettings
 from nanobot.text import Sentence, Spans

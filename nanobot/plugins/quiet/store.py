@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
-from nanobot.plugins.common.digests import DIGEST
 from nanobot.plugins.common.store.slices import Slice
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.quiet.hours import DAY, HeldBack, NotificationLimit, QuietHours, digest
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.seam.works import Follow

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from nanobot.errors import UsageError
-from nanobot.plugins.common.untrusted import visible
+from nanobot.plugins.common.files.untrusted import visible
 
 MAX_ANSWER = 1_500
 """Maximum characters of the answer to a question."""

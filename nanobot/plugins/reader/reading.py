@@ -16,8 +16,8 @@ from msgspec import Meta
 from nanobot.errors import ConfigError, ModelError, OverBudget, StoreError, ToolError, UsageError
 from nanobot.labels import Label
 from nanobot.messages import Attachment, Origin
-from nanobot.plugins.common.auxiliary import ask
-from nanobot.plugins.common.untrusted import untrusted
+from nanobot.plugins.common.files.untrusted import untrusted
+from nanobot.plugins.common.models.auxiliary import ask
 from nanobot.plugins.reader.fields import MAX_FIELDS, Field, checked, form, parsed
 from nanobot.plugins.reader.settings import ReaderSettings
 from nanobot.ports import Clock

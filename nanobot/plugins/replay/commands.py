@@ -12,8 +12,8 @@ from nanobot.errors import NanobotError, RowUnreadable, UnknownId, UsageError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
-from nanobot.plugins.common.run_ids import run_of
-from nanobot.plugins.common.sessions import lists_of, log_of
+from nanobot.plugins.common.runs.run_ids import run_of
+from nanobot.plugins.common.views.sessions import lists_of, log_of
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:

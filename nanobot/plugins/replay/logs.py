@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 
 from nanobot.errors import RowUnreadable
-from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.session_log import SqlSessionLog
+from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.plugins.replay.replaying import Replayed, prompts_of, replayed
 from nanobot.session.entries import Entry, decode
 from nanobot.session.journal import Journal

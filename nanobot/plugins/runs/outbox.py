@@ -9,7 +9,7 @@ from msgspec import Meta
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Limit
-from nanobot.plugins.common.outbox import OutboxView
+from nanobot.plugins.common.views.outbox import OutboxView
 
 if TYPE_CHECKING:
     from nanobot.plugins.common.store.outbox import SqlOutbox

@@ -13,12 +13,12 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Find, Limit
 from nanobot.operations.rendering import Now, as_text
 from nanobot.operations.run_states import as_people_see
-from nanobot.plugins.common.ratings import ratings_among
-from nanobot.plugins.common.remarks import as_entry, remarks_of
-from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
-from nanobot.plugins.common.sessions import check_sight, log_lines
-from nanobot.plugins.common.timeline import RunPage, Times, timeline_of
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.ratings import ratings_among
+from nanobot.plugins.common.runs.run_ids import RunId, run_of, runs_in
+from nanobot.plugins.common.runs.timeline import RunPage, Times, timeline_of
+from nanobot.plugins.common.views.remarks import as_entry, remarks_of
+from nanobot.plugins.common.views.sessions import check_sight, log_lines
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.runs.outbox import outbox_of
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.seam.offers import Contributions

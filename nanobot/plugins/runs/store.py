@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.runs import of_run, of_session
+from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.plugins.runs.views import ToolCallView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunState

@@ -1,4 +1,4 @@
-"""Past tool calls as people see them; see plugins.common.views."""
+"""Past tool calls as people see them; see plugins.common.views.views."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, took, words
+from nanobot.plugins.common.runs.timeline import Piece, RunPage, Timeline, took, words
 
 _MOST_LINES = 40
 _WIDTH = 24

@@ -10,7 +10,7 @@ from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Rest
 from nanobot.operations.rendering import Now, cell
-from nanobot.plugins.common.visibility import visible_sessions
+from nanobot.plugins.common.views.visibility import visible_sessions
 from nanobot.plugins.search.hits import Search, SearchHit
 from nanobot.text import Sentence
 

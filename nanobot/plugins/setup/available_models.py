@@ -13,8 +13,8 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.known_models import NEWEST_MODEL
-from nanobot.plugins.common.model_lists import chat_models, http_probe, local_addresses
+from nanobot.plugins.common.models.known_models import NEWEST_MODEL
+from nanobot.plugins.common.models.model_lists import chat_models, http_probe, local_addresses
 from nanobot.plugins.setup.model_names import (
     completed_address,
     wrong_address,

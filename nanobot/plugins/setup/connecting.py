@@ -13,7 +13,7 @@ from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Address
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import OperationContext
-from nanobot.plugins.common.setting_changes import SettingChanges
+from nanobot.plugins.common.keys.setting_changes import SettingChanges
 from nanobot.plugins.setup.channel_table import with_channel
 from nanobot.plugins.setup.new_channel import NewChannel, channel_of
 from nanobot.plugins.setup.probes import first_message, tell, try_channel

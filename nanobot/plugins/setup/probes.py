@@ -15,7 +15,7 @@ from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ChannelDown, ModelUnreachable, StoreUnwritable
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.plugins.common.http.settings import WebSettings
-from nanobot.plugins.common.known_models import abilities
+from nanobot.plugins.common.models.known_models import abilities
 from nanobot.plugins.setup.views import TriedModel
 from nanobot.ports import CatchUp, Checked, History, Receiving, SelfChecking
 from nanobot.providers.base import ChatMessage, ModelRequest, Retrying

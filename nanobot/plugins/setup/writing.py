@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.errors import PluginBroken
-from nanobot.plugins.common.setting_changes import TYPED_SETTING, WRITE_SETTINGS, SettingChanges
+from nanobot.plugins.common.keys.setting_changes import (
+    TYPED_SETTING,
+    WRITE_SETTINGS,
+    SettingChanges,
+)
 from nanobot.seam.installed import provided
 
 _NOTHING_WRITES = "no plugin writes the configuration"

@@ -21,8 +21,8 @@ from nanobot.errors import StoreError, ToolError
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.plugins.common.file_labels.opened_files import CommandWatch
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
-from nanobot.plugins.common.looks import Looks
 from nanobot.plugins.common.processes import kill
+from nanobot.plugins.common.times.looks import Looks
 from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls

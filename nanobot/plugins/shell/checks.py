@@ -6,7 +6,7 @@ from typing import Literal
 
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.plugins.common.tool_settings import ExecTable
+from nanobot.plugins.common.keys.tool_settings import ExecTable
 from nanobot.plugins.common.walls import NetworkAccess
 from nanobot.plugins.shell.sandbox.bubblewrap import (
     REMEDY,

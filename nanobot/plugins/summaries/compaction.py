@@ -15,8 +15,8 @@ from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.summaries import latest
 from nanobot.messages import Origin
-from nanobot.plugins.common.auxiliary import ask
-from nanobot.plugins.common.material import material
+from nanobot.plugins.common.models.auxiliary import ask
+from nanobot.plugins.common.models.material import material
 from nanobot.plugins.summaries.asking import summed, summing
 from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile

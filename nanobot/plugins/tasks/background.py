@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nanobot.bus.core import Bus
-from nanobot.plugins.common.background_runs import TaskRecords
-from nanobot.plugins.common.run_types import AnyRunType
+from nanobot.plugins.common.runs.background_runs import TaskRecords
+from nanobot.plugins.common.runs.run_types import AnyRunType
 from nanobot.plugins.tasks.builtin import agent_type
 from nanobot.plugins.tasks.deadlines import DeadlineMonitor
 from nanobot.plugins.tasks.registry import RunTypeRegistry

@@ -16,8 +16,8 @@ from msgspec import Meta
 from nanobot.addresses import called
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
-from nanobot.plugins.common.run_types import AnyRunType, RunType, TaskContext
-from nanobot.plugins.common.tree import walk
+from nanobot.plugins.common.files.tree import walk
+from nanobot.plugins.common.runs.run_types import AnyRunType, RunType, TaskContext
 from nanobot.plugins.tasks.port import AGENT
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal

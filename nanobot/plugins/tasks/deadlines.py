@@ -9,8 +9,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.messages import Address, EventKind, OutboundKind, OutboundMessage
-from nanobot.plugins.common.background_runs import TaskRecords
-from nanobot.plugins.common.looks import Looks, stirred
+from nanobot.plugins.common.runs.background_runs import TaskRecords
+from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.ports import Clock
 from nanobot.session import keys
 from nanobot.session.runs import Ending

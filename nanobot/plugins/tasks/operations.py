@@ -8,9 +8,9 @@ import msgspec
 
 from nanobot.errors import NanobotError
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
-from nanobot.plugins.common.background_runs import TaskRecords, TaskStarter
-from nanobot.plugins.common.run_ids import RunId, run_of, runs_in
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.background_runs import TaskRecords, TaskStarter
+from nanobot.plugins.common.runs.run_ids import RunId, run_of, runs_in
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session.states import RunState
 
 

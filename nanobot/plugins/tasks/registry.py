@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown
-from nanobot.plugins.common.run_types import AnyRunType, TaskContext
+from nanobot.plugins.common.runs.run_types import AnyRunType, TaskContext
 from nanobot.ports import Clock
 from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.tools.registry import ToolRegistry

@@ -9,8 +9,8 @@ from typing import Any
 
 from nanobot.bus.core import Bus
 from nanobot.errors import PluginBroken
-from nanobot.plugins.common.background_runs import TaskRecords, TaskStarter
-from nanobot.plugins.common.run_types import AnyRunType, RunType, installed, trouble
+from nanobot.plugins.common.runs.background_runs import TaskRecords, TaskStarter
+from nanobot.plugins.common.runs.run_types import AnyRunType, RunType, installed, trouble
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.spawn import spawn_tool

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStarter
+from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest, TaskStarter
 from nanobot.plugins.tasks.port import AGENT, MAX_TITLE
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import pattern

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.bus.core import Bus
 from nanobot.errors import ToolArgumentsError, ToolDenied
-from nanobot.plugins.common.background_runs import NewTask, TaskRecords, TaskRequest
+from nanobot.plugins.common.runs.background_runs import NewTask, TaskRecords, TaskRequest
 from nanobot.plugins.tasks.port import MAX_TITLE
 from nanobot.plugins.tasks.registry import RunTypeRegistry
 from nanobot.propagation import started

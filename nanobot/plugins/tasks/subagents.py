@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, TERMINAL_SESSION, Address, Role
-from nanobot.plugins.common.background_runs import Parent, TaskRecords, TaskRequest
+from nanobot.plugins.common.runs.background_runs import Parent, TaskRecords, TaskRequest
 from nanobot.plugins.tasks.builtin import agent_type
 from nanobot.plugins.tasks.port import AGENT
 from nanobot.plugins.tasks.registry import RunTypeRegistry

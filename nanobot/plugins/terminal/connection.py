@@ -16,7 +16,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, StoreLocked
 from nanobot.plugins.common.control.client import ControlClient, unserved
-from nanobot.plugins.common.without_channels import load_without_channels
+from nanobot.plugins.common.keys.without_channels import load_without_channels
 from nanobot.providers.base import Models
 from nanobot.system import raise_open_files
 

@@ -20,8 +20,8 @@ from nanobot.plugins.common.control.client import ControlClient
 from nanobot.plugins.common.control.protocol import Hello
 from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.common.questions import choose
-from nanobot.plugins.common.sessions import SessionPage
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.sessions import SessionPage
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.session.keys import ONCE
 
 _LOOKED_AT, _OFFERED = 500, 9

@@ -6,7 +6,7 @@ from functools import partial
 
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.titles.settings import TitleKeys
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling

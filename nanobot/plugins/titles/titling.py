@@ -15,8 +15,8 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import NanobotError, StoreError
 from nanobot.messages import EventKind
-from nanobot.plugins.common.auxiliary import ask
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary import ask
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.providers.base import ChatMessage, ModelRequest, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.store_write import StoreWrite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.operations.rendering import Now as ShownAt
-from nanobot.plugins.common.timeline import took
+from nanobot.plugins.common.runs.timeline import took
 from nanobot.text import Sentence
 
 

@@ -10,11 +10,11 @@ from msgspec import Meta
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.run_states import as_people_see
-from nanobot.plugins.common.remarks import as_entry
-from nanobot.plugins.common.run_ids import runs_in
-from nanobot.plugins.common.spending import Spending
-from nanobot.plugins.common.timeline import Times, timeline_of, words
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.models.spending import Spending
+from nanobot.plugins.common.runs.run_ids import runs_in
+from nanobot.plugins.common.runs.timeline import Times, timeline_of, words
+from nanobot.plugins.common.views.remarks import as_entry
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
 from nanobot.plugins.top.status import show_status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nanobot.plugins.common.collector import switched_off
-from nanobot.plugins.common.trace_ids import TRACEPARENT, TraceParent, kept, parsed, trace_id
+from nanobot.plugins.common.runs.trace_ids import TRACEPARENT, TraceParent, kept, parsed, trace_id
 from nanobot.plugins.traces.sampling import Sampler, sampler_of
 from nanobot.plugins.traces.settings import TracesSettings
 from nanobot.plugins.traces.span import span_id

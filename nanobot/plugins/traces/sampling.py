@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from loguru import logger
 
-from nanobot.plugins.common.trace_ids import continued, trace_id
+from nanobot.plugins.common.runs.trace_ids import continued, trace_id
 
 _PARENT_BASED = "parentbased_"
 _USUAL = "parentbased_always_on"

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
 from nanobot.plugins.common.otlp import Value
-from nanobot.plugins.common.run_parts import Part, parts_of
-from nanobot.plugins.common.trace_ids import continued, linked, trace_id
+from nanobot.plugins.common.runs.run_parts import Part, parts_of
+from nanobot.plugins.common.runs.trace_ids import continued, linked, trace_id
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.content import Content
 from nanobot.plugins.traces.span import (

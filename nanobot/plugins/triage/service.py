@@ -7,8 +7,8 @@ from loguru import logger
 from nanobot.agent.runner import Before
 from nanobot.config.loader import Config
 from nanobot.operations.run_states import as_people_see
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.background_runs import TaskStarter
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.triage.settings import TriageKeys
 from nanobot.ports import Clock

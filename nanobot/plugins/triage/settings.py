@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from msgspec import Meta
 
 from nanobot.config.settings.base import Settings, about
-from nanobot.plugins.common.run_type_names import RunType
+from nanobot.plugins.common.runs.run_type_names import RunType
 
 
 class DecisionSettings(Settings, frozen=True, kw_only=True):

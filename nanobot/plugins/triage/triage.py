@@ -22,11 +22,11 @@ from nanobot.errors import (
     UsageError,
 )
 from nanobot.messages import EventKind, Origin, Role
-from nanobot.plugins.common.auxiliary import AuxiliaryAnswer, ask
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.background_runs import Parent, TaskRequest, TaskStarter
-from nanobot.plugins.common.material import material
-from nanobot.plugins.common.stages import acts, question
+from nanobot.plugins.common.models.auxiliary import AuxiliaryAnswer, ask
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.material import material
+from nanobot.plugins.common.models.stages import acts, question
+from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest, TaskStarter
 from nanobot.plugins.triage.decision import Decision, TriageRun, parse
 from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.ports import Clock

@@ -17,7 +17,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import TERMINAL, EventKind, OutboundKind, OutboundMessage
-from nanobot.plugins.common.looks import Looks, stirred
+from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.plugins.voice.sound import keep_sound
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage

@@ -75,7 +75,7 @@ async def speak(text: str, voice: str, endpoint: Endpoint) -> bytes:
     retry may help; raises the ModelError of the last.
     """
     # Imports aiohttp, which the first call needs and a start does not.
-    from nanobot.plugins.common.openai_once import SingleRequest, ask_once  # noqa: PLC0415
+    from nanobot.plugins.common.models.openai_once import SingleRequest, ask_once  # noqa: PLC0415
 
     model = endpoint.speaker.model
     body = {"model": model, "input": text, "voice": voice, "response_format": "opus"}

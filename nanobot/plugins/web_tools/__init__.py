@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.plugins.common.tool_settings import WebTable
+from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(

@@ -9,8 +9,8 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common.tool_settings import WebToolSettings
-from nanobot.plugins.common.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.common.keys.tool_settings import WebToolSettings
 from nanobot.plugins.web_tools.engines import Brave, Ddgs, Hit, SearchEngine, Searxng, Tavily
 from nanobot.text import MAX_RESULT_CHARS, clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
-from nanobot.plugins.common.file_readers import FileReaders
-from nanobot.plugins.common.tool_settings import WebTable, WebToolSettings
+from nanobot.plugins.common.files.file_readers import FileReaders
+from nanobot.plugins.common.keys.tool_settings import WebTable, WebToolSettings
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.tools.base import AnyTool

@@ -1,1 +1,1 @@
-from nanobot.plugins.common.file_readers import FileReaders as FileReaders
+from nanobot.plugins.common.files.file_readers import FileReaders as FileReaders

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import EventKind, Origin
-from nanobot.plugins.common.shown_calls import shown_call
+from nanobot.plugins.common.views.shown_calls import shown_call
 from nanobot.providers.base import Completion, ToolCall
 from nanobot.session.entries import ApprovalEntry, DecisionEntry, ToolResultEntry, UserEntry
 from nanobot.session.states import RunKind, RunState

@@ -6,7 +6,7 @@ from functools import partial
 
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.plugins.auto.finding import find
-from nanobot.plugins.common.model_lists import Probe
+from nanobot.plugins.common.models.model_lists import Probe
 from nanobot.providers.model_choice import ModelChoice, choose
 
 

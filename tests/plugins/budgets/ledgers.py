@@ -11,7 +11,7 @@ from nanobot.plugins.budgets.service import SpentByNow
 from nanobot.plugins.budgets.settings import UNLIMITED, BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
-from nanobot.plugins.common.spending import Spending
+from nanobot.plugins.common.models.spending import Spending
 from nanobot.store.unit import CallLedger, StoreContext
 from nanobot.testing.gateway import Brought, FakeGateway
 

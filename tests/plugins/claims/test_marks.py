@@ -17,8 +17,8 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.http.access import Access
-from nanobot.plugins.common.sessions import SessionPage
-from nanobot.plugins.common.timeline import RunPage
+from nanobot.plugins.common.runs.timeline import RunPage
+from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.plugins.conversations.logs import page_text as session_text
 from nanobot.plugins.runs.runs import page_text
 from nanobot.providers.one_provider import OneProvider

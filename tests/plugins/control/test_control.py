@@ -21,9 +21,9 @@ from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import TERMINAL
 from nanobot.plugins.common.control.protocol import LINE_LIMIT, Hello
-from nanobot.plugins.common.current_runs import CurrentRuns
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.control.control import ControlServer
 from nanobot.plugins.control.terminal import Terminal
 from nanobot.providers.base import ImagePart, ModelProfile

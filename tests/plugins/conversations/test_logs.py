@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.plugins.common.sessions import SessionPage
+from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.testing import gateway
 from nanobot.testing.machine import ManualClock
 from tests.operations.test_stored import talk

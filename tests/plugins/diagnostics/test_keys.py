@@ -14,7 +14,7 @@ from nanobot.config.loader import survey
 from nanobot.config.plugin_tables import config_file
 from nanobot.config.settings.base import Settings
 from nanobot.config.values import base_of, variable_of
-from nanobot.plugins.common.declared_keys import declarations
+from nanobot.plugins.common.keys.declared_keys import declarations
 from nanobot.plugins.diagnostics.keys import configuration, known_words
 from nanobot.plugins.diagnostics.own_words import OwnWords
 from nanobot.plugins.diagnostics.sentences import own_source

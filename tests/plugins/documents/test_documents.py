@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common import document_worker as parsing
-from nanobot.plugins.common.document_reading import read_document
-from nanobot.plugins.common.file_readers import FileReaders, installed_readers
-from nanobot.plugins.common.pictures import described
-from nanobot.plugins.common.worker import PLACES, working
+from nanobot.plugins.common.files import document_worker as parsing
+from nanobot.plugins.common.files.document_reading import read_document
+from nanobot.plugins.common.files.file_readers import FileReaders, installed_readers
+from nanobot.plugins.common.files.pictures import described
+from nanobot.plugins.common.files.worker import PLACES, working
 from nanobot.plugins.documents import parsers
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
@@ -37,6 +37,7 @@ from tests.doubles.web_server import pdf
 from tests.sampling import examples
 from tests.tools.browsing import CALL
 
+_WORKER = "nanobot.plugins.common.files.document_worker"
 PAGE = ParseJob(read="nanobot.plugins.web_tools.readable:read")
 
 
@@ -228,7 +229,7 @@ async def test_the_reading_process_sees_no_variable_of_ours(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     (tmp_path / "sitecustomize.py").write_text(
         "import os, json, sys\n"
-        "if 'nanobot.plugins.common.document_worker' in ' '.join(sys.orig_argv):\n"
+        "if 'nanobot.plugins.common.files.document_worker' in ' '.join(sys.orig_argv):\n"
         "    print(json.dumps({'text': ' '.join(os.environ)}), flush=True)\n"
         "    os._exit(0)\n"
     )
@@ -250,7 +251,7 @@ def test_what_reading_takes_is_compiled_once(tmp_path: Path, read: str, library:
     """Nobody else imports it, and uv compiles nothing."""
     job = msgspec.json.encode(ParseJob(read=f"nanobot.plugins.{read}")).decode()
     environ = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "nanobot.plugins.common.document_worker", job]
+    command = [sys.executable, "-m", _WORKER, job]
     subprocess.run(command, env=environ, input=b"", capture_output=True, check=False)
     assert [file for file in tmp_path.rglob(f"{library}/*.pyc") if file.stat().st_size]
 
@@ -318,7 +319,7 @@ async def test_only_a_few_documents_are_read_at_once(tmp_path: Path) -> None:
     full = asyncio.Event()
 
     async def work(number: int) -> None:
-        async with working("nanobot.plugins.common.document_worker", PAGE, reading) as process:
+        async with working(_WORKER, PAGE, reading) as process:
             began.append(number)
             if len(began) == PLACES:
                 full.set()

@@ -10,8 +10,8 @@ import pytest
 from nanobot.errors import NanobotError, NotAllowed, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller
-from nanobot.plugins.common.ratings import FeedbackView
-from nanobot.plugins.common.timeline import RunPage
+from nanobot.plugins.common.runs.ratings import FeedbackView
+from nanobot.plugins.common.runs.timeline import RunPage
 from nanobot.session.entries import FeedbackEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

@@ -9,7 +9,7 @@ import pytest
 
 from nanobot.errors import UsageError
 from nanobot.messages import Attachment
-from nanobot.plugins.common.local_files import is_outside
+from nanobot.plugins.common.files.local_files import is_outside
 from nanobot.seam.installed import installed
 from nanobot.tools.base import ToolOutput, direct_call
 from nanobot.workspace.received import Received

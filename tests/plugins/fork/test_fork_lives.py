@@ -21,7 +21,7 @@ from nanobot.agent.stages import Stages
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import StoreError, ToolDenied, UsageError
-from nanobot.plugins.common.recorded import Otherwise
+from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.plugins.fork import PLUGIN
 from nanobot.plugins.fork.answering import ForkTools
 from nanobot.plugins.fork.bench import place_of

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, Origin, Role
-from nanobot.plugins.common.recorded import Otherwise
+from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.plugins.fork.plan import ForkRequest
 from nanobot.plugins.fork.store import ROWS
 from nanobot.providers.base import ModelProfile, ToolCall, Usage

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import ModelProtocolError, ModelRefused
-from nanobot.plugins.common.openai_once import SingleRequest, ask_once
+from nanobot.plugins.common.models.openai_once import SingleRequest, ask_once
 from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader

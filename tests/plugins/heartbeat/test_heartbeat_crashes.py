@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
-from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
-from nanobot.plugins.common.digests import DIGEST
 from nanobot.plugins.common.jobs.plans import Job
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming

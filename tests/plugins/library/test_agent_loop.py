@@ -13,7 +13,7 @@ import pytest
 from nanobot.agent.loop import AgentLoop, CancelToken
 from nanobot.errors import ModelRefused, ToolUnknown, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, RunEvent, Sender
-from nanobot.plugins.common.tool_settings import ExecSettings
+from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.plugins.library.context_builder import ContextBuilder
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.library.openai_messages import ContentPart, OpenAIMessage

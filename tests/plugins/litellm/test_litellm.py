@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ModelMissing, ModelRefused
-from nanobot.plugins.common.litellm_names import NATIVE, REACHED, litellm_name
+from nanobot.plugins.common.models.litellm_names import NATIVE, REACHED, litellm_name
 from nanobot.plugins.litellm.errors import failure_of
 from nanobot.plugins.litellm.loading import INSTALL, load_litellm
 from nanobot.plugins.litellm.provider import LiteLLMProvider

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nanobot.agent.runner import Before
 from nanobot.agent.stages import Stages
 from nanobot.errors import NanobotError
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.recall import AskingRecall, AutoRecall, Recall
 from nanobot.session.provenance import Provenance

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import ModelUnreachable, NanobotError
 from nanobot.messages import Origin
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.remember import DueSession, Remembering
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.providers.base import ModelProfile, ModelRequest

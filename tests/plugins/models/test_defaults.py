@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.plugins.common.litellm_names import litellm_name
+from nanobot.plugins.common.models.litellm_names import litellm_name
 from nanobot.plugins.models.listing import line_of
 from nanobot.plugins.models.table import ModelTable, bundled_table
 from nanobot.providers.known_providers import KNOWN_PROVIDERS

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.daily_hours import zone_given
+from nanobot.plugins.common.times.daily_hours import zone_given
 from nanobot.plugins.quiet.daily import Hours, hours_of
 
 ZONES = (

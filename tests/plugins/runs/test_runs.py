@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.plugins.common.timeline import RunPage
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.timeline import RunPage
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session.entries import CancelEntry
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

@@ -20,8 +20,8 @@ from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.plugins.common.plugin_checks import checked
-from nanobot.plugins.common.tool_settings import ExecSettings
 from nanobot.plugins.common.walls import NO_NETWORK, Walls
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.mcp.connection_state import ConnectionState

@@ -9,8 +9,8 @@ import pytest
 
 from nanobot.errors import ToolArgumentsError, ToolError
 from nanobot.messages import Origin, Role
-from nanobot.plugins.common.background_runs import TaskRequest
-from nanobot.plugins.common.run_types import TaskContext
+from nanobot.plugins.common.runs.background_runs import TaskRequest
+from nanobot.plugins.common.runs.run_types import TaskContext
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.plugins.quiet.store import limiter

@@ -9,8 +9,8 @@ import pytest
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
 from nanobot.plugins.common.addresses import Addresses
-from nanobot.plugins.common.background_runs import Parent, TaskRequest
-from nanobot.plugins.common.run_types import TaskContext
+from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest
+from nanobot.plugins.common.runs.run_types import TaskContext
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.tasks.port import MAX_IN_ALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nanobot.plugins.common.background_runs import TaskRequest
+from nanobot.plugins.common.runs.background_runs import TaskRequest
 from nanobot.session.entries import PostEntry
 from nanobot.session.states import RunState
 from nanobot.testing import gateway

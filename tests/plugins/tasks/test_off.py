@@ -17,7 +17,7 @@ from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.messages import RunOptions
-from nanobot.plugins.common.background_runs import NewTask, TaskRequest
+from nanobot.plugins.common.runs.background_runs import NewTask, TaskRequest
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.plugins.tasks.store.tasks import SqlTasks
 from nanobot.providers.one_provider import OneProvider

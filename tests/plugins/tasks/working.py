@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from nanobot.messages import Address, Role
-from nanobot.plugins.common.background_runs import (
+from nanobot.plugins.common.runs.background_runs import (
     Parent,
     Report,
     TaskRecords,
     TaskRequest,
     TaskStarter,
 )
-from nanobot.plugins.common.run_types import RunType, TaskContext
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.run_types import RunType, TaskContext
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.tasks.background import BackgroundRuns
 from nanobot.plugins.tasks.operations import operations

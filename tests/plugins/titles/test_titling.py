@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Origin
 from nanobot.plugins.budgets.settings import BudgetSettings
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling, title_in

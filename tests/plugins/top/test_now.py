@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from nanobot.messages import Role
+from nanobot.plugins.common.runs.timeline import RunPage
 from nanobot.plugins.common.store.hooks import store_hooks
-from nanobot.plugins.common.timeline import RunPage
 from nanobot.plugins.runs.operations import operations as of_runs
 from nanobot.plugins.top.moment import Moment
 from nanobot.plugins.top.operations import operations

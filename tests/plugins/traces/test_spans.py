@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.otlp import JSON, PROTOBUF
-from nanobot.plugins.common.trace_ids import trace_id
+from nanobot.plugins.common.runs.trace_ids import trace_id
 from nanobot.plugins.traces import names
 from nanobot.plugins.traces.otlp import encoded
 from nanobot.plugins.traces.span import Sent, Span, span_id

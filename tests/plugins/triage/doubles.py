@@ -9,8 +9,8 @@ import msgspec
 from nanobot.agent.runner import Before
 from nanobot.agent.stages import Stages
 from nanobot.errors import ToolError
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.background_runs import TaskRequest
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.runs.background_runs import TaskRequest
 from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage, TriageContext
 from nanobot.session.provenance import Provenance

@@ -9,7 +9,7 @@ import msgspec
 from nanobot.agent.settings import RunSettings
 from nanobot.errors import ModelUnreachable
 from nanobot.plugins.budgets.settings import UNLIMITED
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.remember import Remembering
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.providers.base import Completion, ModelProfile, Price, Retrying, Usage

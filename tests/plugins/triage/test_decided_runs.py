@@ -6,8 +6,8 @@ import msgspec
 
 from nanobot.agent.stages import Stages
 from nanobot.errors import ToolError
-from nanobot.plugins.common.auxiliary_models import AuxiliaryModels
-from nanobot.plugins.common.run_types import TaskContext
+from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.runs.run_types import TaskContext
 from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage
 from nanobot.session.run_types import TaskResult

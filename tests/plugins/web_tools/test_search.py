@@ -15,7 +15,7 @@ from nanobot.app.bringing import unfit
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolError
-from nanobot.plugins.common.tool_settings import WebToolSettings
+from nanobot.plugins.common.keys.tool_settings import WebToolSettings
 from nanobot.plugins.web_tools.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.plugins.web_tools.tools import web_tools

@@ -11,9 +11,9 @@ import msgspec
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from nanobot.plugins.common.encoding import is_large, pieces
 from nanobot.plugins.common.http.seats import Seats
 from nanobot.plugins.common.translation import language_of
+from nanobot.plugins.common.views.encoding import is_large, pieces
 from nanobot.text import Sentence
 from nanobot.texts import ENGLISH, translated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Address
-from nanobot.plugins.common.outbox import Delivery, OutboxView
+from nanobot.plugins.common.views.outbox import Delivery, OutboxView
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import schema

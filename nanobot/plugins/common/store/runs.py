@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
-from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.session_views import is_called
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session.runs import RunUsage
 from nanobot.session.states import RunKind
 from nanobot.store.database import schema

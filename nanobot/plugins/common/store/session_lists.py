@@ -13,7 +13,7 @@ from nanobot.plugins.common.store.session_views import (
     is_called,
     one,
 )
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, verb

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId
-from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.store.runs import as_entry
+from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.verbs import SqlStore, verb

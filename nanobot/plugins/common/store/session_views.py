@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.session.keys import LIFECYCLE, ONCE
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
-from nanobot.plugins.common.digests import DIGEST, begun
+from nanobot.plugins.common.views.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
 from nanobot.session import entries as log_entries

@@ -14,7 +14,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.jobs.plans import Job
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import job_tables

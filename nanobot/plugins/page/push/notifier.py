@@ -18,7 +18,7 @@ from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import StoreError
 from nanobot.messages import WEB, EventKind, Role, RunEvent
 from nanobot.plugins.common.approvals import ApprovalRecords, Approver, may_answer
-from nanobot.plugins.common.shown_calls import shown_call
+from nanobot.plugins.common.views.shown_calls import shown_call
 from nanobot.plugins.page.push.mailbox import Mailbox
 from nanobot.plugins.page.push.sender import PushSender
 from nanobot.plugins.page.store import PushSubscription, SqlPushSubscriptions

@@ -10,7 +10,7 @@ from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.http.settings import WebSettings
-from nanobot.plugins.common.tool_settings import WebTable
+from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.plugins.page.push.former_files import bring_over
 from nanobot.plugins.page.push.notifier import PushNotifier
 from nanobot.plugins.page.push.sender import PushSender

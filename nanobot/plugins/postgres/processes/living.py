@@ -10,7 +10,7 @@ from typing import Protocol
 from loguru import logger
 
 from nanobot.boundary import boundary
-from nanobot.plugins.common.looks import Looks
+from nanobot.plugins.common.times.looks import Looks
 from nanobot.plugins.postgres.processes.presence import Presence
 from nanobot.plugins.postgres.processes.signals import Dead, Look
 from nanobot.plugins.postgres.processes.telling import Telling

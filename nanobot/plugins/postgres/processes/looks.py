@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nanobot.plugins.common.looks import Looks
+from nanobot.plugins.common.times.looks import Looks
 from nanobot.ports import Clock
 
 

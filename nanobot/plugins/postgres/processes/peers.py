@@ -19,7 +19,7 @@ from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
 from nanobot.messages import WEB, Address, EventKind, RunEvent
-from nanobot.plugins.common.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.postgres.processes.living import Living
 from nanobot.plugins.postgres.processes.looks import PeerLooks
 from nanobot.plugins.postgres.processes.over_store import OverStore

@@ -13,7 +13,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import StoreError
-from nanobot.plugins.common.looks import slept
+from nanobot.plugins.common.times.looks import slept
 from nanobot.plugins.postgres.store.lease_terms import CHANNEL
 from nanobot.ports import Clock
 

@@ -16,7 +16,7 @@ from nanobot.bus.core import Bus
 from nanobot.errors import StoreCorrupt
 from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.event_handlers import Handler
-from nanobot.plugins.common.looks import Looks, stirred
+from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.plugins.search.query import rows_of
 from nanobot.plugins.search.store import log_words
 from nanobot.plugins.search.store.log_words import IndexedEntry, Unindexed

@@ -21,7 +21,7 @@ from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError, ModelError, NanobotError, StoreUnwritable
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.control.client import call
-from nanobot.plugins.common.spending import COST_LIMITED
+from nanobot.plugins.common.models.spending import COST_LIMITED
 from nanobot.plugins.common.store.inspection import Inspection, inspect
 from nanobot.plugins.setup.doctor.configuration import configuration, of_this_shell
 from nanobot.plugins.setup.doctor.entrances import entrances

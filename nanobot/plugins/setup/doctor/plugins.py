@@ -9,11 +9,11 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import config_file, switched
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.approvals import UNDECIDED
-from nanobot.plugins.common.background_runs import UNENDED_TASKS
 from nanobot.plugins.common.erasing import UNERASED
 from nanobot.plugins.common.plugin_checks import checked
-from nanobot.plugins.common.run_type_names import RunType
-from nanobot.plugins.common.run_types import installed as run_types_of
+from nanobot.plugins.common.runs.background_runs import UNENDED_TASKS
+from nanobot.plugins.common.runs.run_type_names import RunType
+from nanobot.plugins.common.runs.run_types import installed as run_types_of
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
 from nanobot.seam.installed import installed, provided
 from nanobot.store.servers import url_of

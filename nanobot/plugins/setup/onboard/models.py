@@ -10,7 +10,7 @@ import msgspec
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, UsageError
-from nanobot.plugins.common.model_lists import chat_models, http_probe
+from nanobot.plugins.common.models.model_lists import chat_models, http_probe
 from nanobot.plugins.setup.available_models import AvailableModel
 from nanobot.plugins.setup.model_names import completed_address, wrong_address, wrong_label
 

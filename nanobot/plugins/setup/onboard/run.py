@@ -17,12 +17,12 @@ from nanobot.config.loader import Config, load, survey
 from nanobot.config.settings.agent import ProviderSettings
 from nanobot.config.settings.base import is_url
 from nanobot.errors import ConfigError, ModelError, NanobotError, UsageError
-from nanobot.plugins.common.guessed_zone import guessed
-from nanobot.plugins.common.litellm_names import REACHED
-from nanobot.plugins.common.model_lists import chat_models, http_probe
+from nanobot.plugins.common.keys.setting_changes import SettingChanges
+from nanobot.plugins.common.models.litellm_names import REACHED
+from nanobot.plugins.common.models.model_lists import chat_models, http_probe
 from nanobot.plugins.common.questions import ask, ask_secret, choose, said, say
-from nanobot.plugins.common.setting_changes import SettingChanges
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.guessed_zone import guessed
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.setup.available_models import (
     AvailableModel,
     clients_off,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nanobot.plugins.common.tool_settings import HOST_ENTRY, REGISTRIES
+from nanobot.plugins.common.keys.tool_settings import HOST_ENTRY, REGISTRIES
 
 PACKAGE_REGISTRIES = (
     # Python, JavaScript, Rust, Go, Ruby, Java, PHP, conda

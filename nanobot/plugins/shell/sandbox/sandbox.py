@@ -15,8 +15,8 @@ from typing import Literal
 import msgspec
 
 from nanobot.errors import ConfigError, ToolError
+from nanobot.plugins.common.files.protected import protected_paths
 from nanobot.plugins.common.processes import end
-from nanobot.plugins.common.protected import protected_paths
 from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess, SandboxView
 from nanobot.plugins.shell.capture import Capture
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import TERMINAL, Address, Origin, Role
-from nanobot.plugins.common.background_runs import NewTask, Parent, TaskRequest
+from nanobot.plugins.common.runs.background_runs import NewTask, Parent, TaskRequest
 from nanobot.plugins.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION
 from nanobot.session.entries import Body, UserEntry
 from nanobot.session.keys import TASKS

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Role
-from nanobot.plugins.common.entry_views import EntryView
-from nanobot.plugins.common.outbox import Delivery
-from nanobot.plugins.common.remarks import as_entry
-from nanobot.plugins.common.timeline import Piece, RunPage, Timeline, Times, timeline_of
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.timeline import Piece, RunPage, Timeline, Times, timeline_of
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.outbox import Delivery
+from nanobot.plugins.common.views.remarks import as_entry
+from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.runs.waterfall import waterfall_lines
 from nanobot.providers.base import ModelProfile, Price, Usage
 from nanobot.session.entries import (

@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot.boundary import boundary
 from nanobot.operations.remarks import Noted
-from nanobot.plugins.common.entry_views import EntryView
+from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions

@@ -10,10 +10,10 @@ import msgspec
 from nanobot.errors import NotAllowed, UnknownId
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.rendering import Now, cell
-from nanobot.plugins.common.entry_views import EntryView
-from nanobot.plugins.common.remarks import Remark, remark_lines, remarks_of
-from nanobot.plugins.common.run_ids import runs_in
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.runs.run_ids import runs_in
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.remarks import Remark, remark_lines, remarks_of
+from nanobot.plugins.common.views.views import SessionView
 from nanobot.seam.offers import Contributions
 from nanobot.text import Sentence
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from nanobot.errors import ConfigError, UsageError
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 from nanobot.seam.faces import Interface
 
 

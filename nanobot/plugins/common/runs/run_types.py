@@ -13,7 +13,7 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolUnknown, UsageError
 from nanobot.messages import EventKind, RunOptions
-from nanobot.plugins.common.background_runs import Report
+from nanobot.plugins.common.runs.background_runs import Report
 from nanobot.seam.entry_points import RUN_TYPES, LoadedPlugin, Plugins
 from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.session.runs import Run

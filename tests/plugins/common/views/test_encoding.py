@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from nanobot.plugins.common.encoding import encoded, is_large, pieces
-from nanobot.plugins.common.entry_views import EntryView
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import answer
-from nanobot.plugins.common.sessions import SessionPage
-from nanobot.plugins.common.views import SessionView
+from nanobot.plugins.common.views.encoding import encoded, is_large, pieces
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.sessions import SessionPage
+from nanobot.plugins.common.views.views import SessionView
 from tests.server.serving import Bench
 
 

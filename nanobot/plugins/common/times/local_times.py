@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from nanobot.errors import UsageError
-from nanobot.plugins.common.zones import zone_of
+from nanobot.plugins.common.times.zones import zone_of
 
 
 def moment(text: str, zone: str, example: str = "2030-12-24T18:00") -> float:

@@ -1,6 +1,6 @@
 """The process that parses untrusted pages and documents.
 
-It is started as `python -m nanobot.plugins.common.document_worker`.
+It is started as `python -m nanobot.plugins.common.files.document_worker`.
 
 Its environment contains no secrets, its memory and processor time are limited, and its only file is
 its standard input. It writes one JSON object and ends; the parent may kill it at any time. If a
@@ -18,7 +18,7 @@ from typing import BinaryIO
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common.worker_limits import limit_self
+from nanobot.plugins.common.files.worker_limits import limit_self
 from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
 

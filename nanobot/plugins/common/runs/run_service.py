@@ -24,9 +24,9 @@ from nanobot.messages import (
     RunOptions,
     Sender,
 )
-from nanobot.plugins.common.checked_input import Content, checked, read
-from nanobot.plugins.common.local_files import given
-from nanobot.plugins.common.run_client import RunClient
+from nanobot.plugins.common.files.local_files import given
+from nanobot.plugins.common.runs.checked_input import Content, checked, read
+from nanobot.plugins.common.runs.run_client import RunClient
 from nanobot.ports import Clock, Ids
 from nanobot.session.journal import Journal
 from nanobot.session.runs import RunOutcome

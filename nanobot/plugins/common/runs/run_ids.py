@@ -10,7 +10,7 @@ from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext
 from nanobot.operations.parameters import Positional
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.views.views import RunView
 
 if TYPE_CHECKING:
     from nanobot.plugins.common.store.run_ids import RunIds

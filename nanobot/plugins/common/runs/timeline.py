@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nanobot.plugins.common.entry_views import EntryView
-from nanobot.plugins.common.outbox import Delivery
-from nanobot.plugins.common.ratings import FeedbackView
-from nanobot.plugins.common.remarks import Remark
-from nanobot.plugins.common.run_parts import Outcome, Part, parts_of
-from nanobot.plugins.common.views import RunView
+from nanobot.plugins.common.runs.ratings import FeedbackView
+from nanobot.plugins.common.runs.run_parts import Outcome, Part, parts_of
+from nanobot.plugins.common.views.entry_views import EntryView
+from nanobot.plugins.common.views.outbox import Delivery
+from nanobot.plugins.common.views.remarks import Remark
+from nanobot.plugins.common.views.views import RunView
 from nanobot.session.entries import Entry, ReplyEntry, UserEntry
 
 _SLOW = 1.0

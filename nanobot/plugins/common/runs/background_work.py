@@ -8,8 +8,8 @@ from typing import Protocol
 
 from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
-from nanobot.plugins.common.background_runs import TaskStarter
-from nanobot.plugins.common.run_types import AnyRunType
+from nanobot.plugins.common.runs.background_runs import TaskStarter
+from nanobot.plugins.common.runs.run_types import AnyRunType
 from nanobot.ports import Clock
 from nanobot.seam.faces import Interface
 from nanobot.session.run_types import RunTypes

@@ -6,7 +6,7 @@ import asyncio
 
 from nanobot.bus.core import Bus
 from nanobot.messages import EventKind, RunEvent
-from nanobot.plugins.common.looks import Looks, stirred
+from nanobot.plugins.common.times.looks import Looks, stirred
 from nanobot.testing.machine import ManualClock
 
 LASTING = 20.0

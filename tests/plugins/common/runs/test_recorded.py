@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ToolDenied, ToolError
 from nanobot.messages import Attachment
-from nanobot.plugins.common.recorded import Otherwise, RecordedTools, recorded_results, signature
+from nanobot.plugins.common.runs.recorded import (
+    Otherwise,
+    RecordedTools,
+    recorded_results,
+    signature,
+)
 from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Entry, ReplyEntry, ToolResultEntry
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput, direct_call
@@ -208,9 +213,9 @@ async def test_any_other_call_can_run_in_a_copy() -> None:
 def test_its_documented_path_has_it_and_says_what_is_missing_without_plugins() -> None:
     code = (
         "from nanobot.agent import recorded as there\n"
-        "from nanobot.plugins.common.recorded import RecordedTools\n"
+        "from nanobot.plugins.common.runs.recorded import RecordedTools\n"
         "assert there.RecordedTools is RecordedTools\n"
-        "import sys; sys.modules['nanobot.plugins.common.recorded'] = None\n"
+        "import sys; sys.modules['nanobot.plugins.common.runs.recorded'] = None\n"
         "try: there.RecordedTools\n"
         "except ImportError as error: print(error)"
     )

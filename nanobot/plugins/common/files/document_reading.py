@@ -10,7 +10,7 @@ from typing import IO
 import msgspec
 
 from nanobot.errors import ToolError
-from nanobot.plugins.common.worker import working
+from nanobot.plugins.common.files.worker import working
 from nanobot.tools.parsing.job import MAX_TEXT, ParsedDocument, ParseJob
 
 SECONDS = 30.0
@@ -28,7 +28,7 @@ async def read_document(
     try:
         async with (
             asyncio.timeout(seconds),
-            working("nanobot.plugins.common.document_worker", job, file) as process,
+            working("nanobot.plugins.common.files.document_worker", job, file) as process,
         ):
             answer = await _answer(process)
             code = await process.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, OperationContext
-from nanobot.plugins.common.sessions import lists_of
+from nanobot.plugins.common.views.sessions import lists_of
 
 
 async def visible_sessions(context: OperationContext, caller: Caller) -> tuple[str, ...] | None:

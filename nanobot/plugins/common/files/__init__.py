@@ -1,0 +1,1 @@
+"""Files of this machine and of a workspace, and the process that reads untrusted ones."""

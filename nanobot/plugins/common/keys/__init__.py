@@ -1,0 +1,1 @@
+"""Keys of the configuration that several plugins read or write."""
