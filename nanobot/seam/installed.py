@@ -80,15 +80,6 @@ class Installed:
         return None
 
 
-def groups() -> dict[str, str]:
-    """The groups of commands that plugins name, each with its sentence."""
-    return {
-        name: about
-        for found in installed().found.values()
-        for name, about in found.plugin.groups.items()
-    }
-
-
 def provided(interface: Interface[T], among: Mapping[str, FoundPlugin] | None = None) -> T | None:
     """The function that a plugin provides for an interface, on or off, or only `among` these; None
     if no plugin does, or if it cannot be loaded."""
