@@ -12,9 +12,9 @@ from typing import Any, get_args
 from typer.main import get_command
 
 from nanobot import __version__
-from nanobot.cli.commands import app
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.command_line.commands import app
 from nanobot.plugins.http_api.openapi import description
 from nanobot.plugins.http_api.operation_routes import path_of
 from tests.reference_configuration import escaped

@@ -262,7 +262,7 @@ def test_only_the_boundary_catches_everything() -> None:
         ("slack_sdk", "channels/nanobot_channels/slack/"),
         ("aioimaplib", "channels/nanobot_channels/email/"),
         ("aiosmtplib", "channels/nanobot_channels/email/"),
-        ("typer", "nanobot/cli"),
+        ("typer", ("nanobot/plugins/command_line/", "nanobot/plugins/common/questions.py")),
         ("tomllib", ("nanobot/config/values.py", "nanobot/plugins/common/translation/files.py")),
     ],
 )

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from typer.main import get_command
 
-from nanobot.cli.commands import app
 from nanobot.errors import NanobotError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from nanobot.plugins.command_line.commands import app
 
 PAGES = Path(__file__).resolve().parent.parent
 PAGE = (PAGES / "docs" / "commands.md").read_text("utf-8")

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.stage import ROOT, BenchmarkError, Stage, Subject, environment
-from nanobot.cli.commands import app
+from nanobot.plugins.command_line.commands import app
 from tests.test_architecture import MESSAGE_PATH
 
 HEAVY = ("sqlalchemy", "telegram", "aiohttp", "litellm")

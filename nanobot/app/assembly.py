@@ -25,7 +25,6 @@ from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
 from nanobot.app.settings import capacity, run_settings
-from nanobot.app.tools import builtin_tools
 from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
@@ -114,6 +113,7 @@ class _Assembly:
             program.provider or Clients(self.plugins, plugged.switched),
         )
         self.blobs = program.blobs or blobs_of(config)
+        # Keys and the log stay hidden, even if the workspace contains the home.
         self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
         self.received = Received(self.blobs, self.files)
         self.records = SqlRecords(store.database, store.writer)
@@ -240,10 +240,7 @@ class _Assembly:
         )
 
     def _register_tools(self) -> None:
-        """Register the built-in tools, then those of packages and plugins. All other files of the
-        home (keys, the log) stay hidden from files, even if the workspace contains the home."""
-        for tool in builtin_tools(self.files, self.chats):
-            self.tools.register(tool)
+        """Register the tools of packages and plugins."""
         register_installed(self.tools, self.plugins)
         bringing.register_plugged(self.tools, self.plugged)
         bringing.set_stand_in(self.tools, self.plugged)

@@ -51,7 +51,7 @@ def _opened(found: FoundPlugin, url: str, scheme: str) -> Blobs:
         found.name,
         "blobs",
         partial(_given, found, url, scheme),
-        passing=ConfigError,
+        ConfigError,
     )
     if given is None:
         raise ConfigError(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from loguru import logger
 
-from nanobot.agent.prompt import PRIVATE_FILES, PromptAddition, PromptBuilder, PromptParts
+from nanobot.agent.prompt import PromptAddition, PromptBuilder, PromptParts
 from nanobot.boundary import boundary
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.session.scopes import FOLDER
 
 
 def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
@@ -30,9 +28,3 @@ async def warm_up(registry: ProviderRegistry) -> None:
             await registry.warm_up()
         except NanobotError as error:
             logger.warning("no model yet: {}", error)
-
-
-def private_paths(workspace: Path) -> tuple[Path, ...]:
-    """Paths of a workspace that are for its owners only, or for one person or group each: memory,
-    and files that only owners' prompts contain."""
-    return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
+    AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
 )
 from functools import partial
 from inspect import isawaitable
@@ -17,13 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from loguru import logger
 
-from nanobot.boundary import boundary, ungrouped
+from nanobot.boundary import ungrouped
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
-from nanobot.seam.given import functions, listed
+from nanobot.seam.given import failing, functions, listed
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -123,26 +123,12 @@ class Plugged:
             return [use(found, self.call(found, field, more))]
         return []
 
-    @contextmanager
     def failing(
         self, found: FoundPlugin, field: str, *passing: type[NanobotError]
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         """Catch a failure while inside, and note it as the plugin's, unless it is a `passing` one,
         which is raised."""
-        why, passed = "", list[Exception]()
-        with boundary(f"{field} of the plugin {found.name}") as caught:
-            try:
-                yield
-            except passing as error:
-                passed.append(error)
-            except NanobotError as error:
-                why = str(error)
-        if passed:
-            raise passed[0]
-        if caught.error is not None:
-            why = f"{type(caught.error).__name__}: {caught.error}"
-        if why:
-            self.fail(found.name, field, why)
+        return failing(found.name, field, partial(self.fail, found.name, field), *passing)
 
     def drop(self, name: str) -> None:
         """The plugin cannot be used at all."""

@@ -7,25 +7,21 @@ The heavy part of nanobot is loaded only if no process serves.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-import typer
 
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import Line, document, say, warn
-from nanobot.cli.tables import page, table
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
 from nanobot.operations.operation import AT_THE_TERMINAL, Operation
-from nanobot.operations.rendering import Now, as_text, has_fields
+from nanobot.operations.rendering import Now
 from nanobot.operations.unreadable import Listed, below
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
@@ -52,11 +48,23 @@ REMOTE: Interface[
 seconds (None: without a limit); None if none serves it."""
 
 
+def as_in_a_chat(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
+    """A result for people, as a chat shows it."""
+    return [operation.rendered(result, Now(time.time(), zone))]
+
+
 def perform(
-    environ: Mapping[str, str], operation: Operation, arguments: Mapping[str, Any], *, json: bool
+    environ: Mapping[str, str],
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    json: bool,
+    shown: Callable[[Operation, Any, str], Sequence[str | Line]] = as_in_a_chat,
 ) -> None:
-    """Perform it and print the result, as text or as one JSON document."""
+    """Perform it and print the result, as text (`shown`, which gets the zone of the home) or as one
+    JSON document."""
     to_stderr(environ, "WARNING")
+    arguments = {**arguments, **_on_this_machine(operation, arguments)}
     if operation.storeless:
         given, zone = asyncio.run(_here(operation, arguments)), "UTC"
     else:
@@ -73,7 +81,13 @@ def perform(
     else:
         say(*shown(operation, result, zone), *unreadable)
     if operation.failed(result):
-        raise typer.Exit(1)
+        raise SystemExit(1)
+
+
+def _on_this_machine(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments that are paths, which a gateway reads in another folder."""
+    named = (each.name for each in operation.parameters if each.on_machine)
+    return {n: str(Path(arguments[n]).expanduser().absolute()) for n in named if n in arguments}
 
 
 class _NoGateway:
@@ -94,19 +108,6 @@ async def _here(operation: Operation, arguments: Mapping[str, Any]) -> Listed:
     given = operation.converted(arguments)
     result = await operation.perform(_NoGateway(), AT_THE_TERMINAL, given)
     return Listed(result=msgspec.Raw(msgspec.json.encode(result)))
-
-
-def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
-    """A result for people: in the operation's own format, or as a table or a page. These fit a
-    terminal, and are complete in a pipe.
-    """
-    now = Now(time.time(), zone)
-    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
-    if operation.text is not as_text or not result or not has_fields(result):
-        return [operation.rendered(result, now)]
-    if isinstance(result, list | tuple):
-        return table(result, now, width=width)
-    return [page(result, now, width=width)]
 
 
 async def performed(

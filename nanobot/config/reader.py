@@ -245,7 +245,7 @@ class Reader:
             with suppress(ConfigError):
                 return read(self._lenient())
             return {} if named else kind()
-        table = plugins().tried(plugin, "settings", lambda: read(self), passing=ConfigError)
+        table = plugins().tried(plugin, "settings", lambda: read(self), ConfigError)
         return table if table is not None else {} if named else kind()
 
     def _lenient(self) -> Reader:

@@ -35,6 +35,7 @@ BUILT_IN = (
     "budgets",
     "claims",
     "code_files",
+    "command_line",
     "configuration",
     "context",
     "control",

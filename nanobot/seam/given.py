@@ -1,11 +1,14 @@
-"""Checks of what functions of plugins give, which may be anything. All raise PluginBroken."""
+"""Checks of what functions of plugins give, which may be anything: they raise PluginBroken. And
+what becomes of a failure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from nanobot.errors import PluginBroken
+from nanobot.boundary import boundary
+from nanobot.errors import NanobotError, PluginBroken
 
 T = TypeVar("T")
 
@@ -53,3 +56,25 @@ def unable(given: Any, port: type[Any]) -> list[str]:
 def named(kind: type[Any]) -> str:
     """A type as the authors of plugins import it."""
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+@contextmanager
+def failing(
+    plugin: str, field: str, note: Callable[[str], object], *passing: type[Exception]
+) -> Iterator[None]:
+    """Catch a failure of a plugin's field while inside, and `note` why, unless it is a `passing`
+    one, which is raised."""
+    why, passed = "", list[Exception]()
+    with boundary(f"{field} of the plugin {plugin}") as caught:
+        try:
+            yield
+        except passing as error:
+            passed.append(error)
+        except NanobotError as error:
+            why = str(error)
+    if passed:
+        raise passed[0]
+    if caught.error is not None:
+        why = f"{type(caught.error).__name__}: {caught.error}"
+    if why:
+        note(why)

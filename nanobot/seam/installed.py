@@ -16,6 +16,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
 from nanobot.seam.faces import TRANSLATED, FileReader, Guidance, Interface
+from nanobot.seam.given import failing
 from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
 from nanobot.text import pattern
 
@@ -45,10 +46,6 @@ class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{part.part_of}.{key}" for part in parts for key in part.__struct_fields__]
 
 
-class NoError(Exception):
-    """Never raised."""
-
-
 class Installed:
     """Plugins by name, in the order in which they take part; `left_out`: unusable ones, and why."""
 
@@ -57,36 +54,22 @@ class Installed:
         self.left_out = left_out
 
     def tried(
-        self, name: str, field: str, call: Callable[[], T], *, passing: type[Exception] = NoError
+        self, name: str, field: str, call: Callable[[], T], *passing: type[Exception]
     ) -> T | None:
         """The result of `call`, which uses that field of a plugin. If it raises anything but a
         `passing` error, the plugin is left out and the result is None."""
-        why, passed = "", list[Exception]()
-        with boundary(f"{field} of the plugin {name}") as caught:
-            try:
-                return call()
-            except passing as error:
-                passed.append(error)
-            except PluginBroken as error:
-                why = f"{field}: {error}"
-        if passed:
-            raise passed[0]
-        if caught.error is not None:
-            why = f"{field}: {type(caught.error).__name__}: {caught.error}"
-        found = self.found.pop(name, None)
-        if found is not None:
-            left = BrokenPlugin(group=PLUGINS, name=name, package=found.package, why=why)
-            self.left_out.append(left.reported())
+
+        def leave_out(why: str) -> None:
+            found = self.found.pop(name, None)
+            if found is not None:
+                left = BrokenPlugin(
+                    group=PLUGINS, name=name, package=found.package, why=f"{field}: {why}"
+                )
+                self.left_out.append(left.reported())
+
+        with failing(name, field, leave_out, *passing):
+            return call()
         return None
-
-
-def groups() -> dict[str, str]:
-    """The groups of commands that plugins name, each with its sentence."""
-    return {
-        name: about
-        for found in installed().found.values()
-        for name, about in found.plugin.groups.items()
-    }
 
 
 def provided(interface: Interface[T], among: Mapping[str, FoundPlugin] | None = None) -> T | None:

@@ -118,9 +118,7 @@ def server_of(url: str) -> DatabaseServer:
     for name, found in list(plugins.found.items()):
         part = found.plugin.databases.get(scheme)
         if part is not None:
-            given = plugins.tried(
-                name, "databases", partial(_given, part, url), passing=NanobotError
-            )
+            given = plugins.tried(name, "databases", partial(_given, part, url), NanobotError)
             if given is not None:
                 return given
     for broken in plugins.left_out:

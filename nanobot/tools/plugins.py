@@ -16,11 +16,6 @@ from nanobot.seam.installed import installed
 from nanobot.tools.base import AnyTool, Effect, RawArgs, Tool
 from nanobot.tools.registry import ToolRegistry
 
-BUILT_IN = frozenset(("message",))
-"""Names that packages cannot give to their tools, whether or not nanobot's own tool is offered,
-because policy rules refer to them; `Plugin.reserves` adds to them.
-"""
-
 
 def register_installed(registry: ToolRegistry, plugins: Plugins) -> None:
     """Register installed tools: each entry point is a Tool, a list of them, or a function without
@@ -68,9 +63,10 @@ def offered(loaded: Any, *, own: bool = False) -> list[AnyTool]:
 
 
 def _is_reserved(name: str) -> bool:
+    """Whether packages cannot give that name to their tools, because policy rules refer to it."""
     own = (found.plugin for found in installed().found.values() if not found.package)
     patterns = [pattern for plugin in own for pattern in plugin.reserves]
-    return name in BUILT_IN or any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def trouble(tool: Any) -> str:

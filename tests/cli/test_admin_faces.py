@@ -19,7 +19,6 @@ from msgspec import Meta
 from nanobot.bus.gate import Gate
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
-from nanobot.cli import generated as faces
 from nanobot.errors import NanobotError
 from nanobot.messages import TERMINAL, Role
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
@@ -28,6 +27,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional, SessionArgument
 from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.budgets.operations import operations as of_budgets
+from nanobot.plugins.command_line import generated as faces
 from nanobot.plugins.common.control.client import call
 from nanobot.plugins.common.control.protocol import Hello
 from nanobot.plugins.common.runs.current_runs import CurrentRuns
@@ -298,7 +298,7 @@ async def test_an_interrupt_while_commands_are_loaded_is_no_trace() -> None:
 
 async def test_help_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from nanobot.cli.commands import app\n"
+        "import sys; from nanobot.plugins.command_line.commands import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: pass\n"
         "print(*sorted(sys.modules), file=sys.stderr)"

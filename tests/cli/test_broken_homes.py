@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 from typer.main import get_command
 
-from nanobot.cli.commands import app
+from nanobot.plugins.command_line.commands import app
 from tests.cli.running import environ_of, run
 from tests.sampling import few
 

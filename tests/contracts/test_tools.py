@@ -16,8 +16,7 @@ from nanobot.plugins.kit import promises
 from nanobot.seam.installed import installed
 from nanobot.testing import tools as tool_checks
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.plugins import BUILT_IN
-from tests.tools.examples import CORE, examples
+from tests.tools.examples import examples
 
 CHAT = Address("cli", "direct")
 
@@ -29,8 +28,7 @@ async def test_every_tool_of_ours_keeps_what_the_port_promises(
     listed = [tool for tool, _, source in engine.tools.listed() if source == "built-in"]
     own = [name for found in installed().found.values() for name in found.plugin.reserves]
     reserved = {name for name in own if "*" not in name}
-    assert {tool.name for tool in listed} == BUILT_IN | reserved
-    assert CORE.keys() == BUILT_IN, "a tool of a plugin is named by the plugin"
+    assert {tool.name for tool in listed} == reserved
     known = examples()
     for tool in listed:
         assert tool.name in known, f"name {tool.name} in tool_examples.py of its plugin's tests"

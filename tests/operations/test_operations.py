@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 import pytest
-
 from nanobot.cli.generated import OperationCommand
+
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS

@@ -198,7 +198,7 @@ def _become(wanted: dict[str, object], streams: Sequence[int]) -> None:
 
 
 _NEEDED = (
-    "nanobot.cli.commands",
+    "nanobot.plugins.command_line.commands",
     "nanobot.cli.serve",
     "nanobot.plugins.terminal.talk",
     "nanobot_channels.discord",

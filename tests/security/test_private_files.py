@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanobot.app.parts import private_paths
-from nanobot.app.tools import builtin_tools
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.file_readers import installed_readers
+from nanobot.plugins.common.privacy import private_paths
 from nanobot.plugins.file_tools.service import tools as gateway_tools
+from nanobot.plugins.sending.service import message_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
@@ -52,7 +52,7 @@ def tools(tmp_path: Path) -> ToolRegistry:
     registry = ToolRegistry()
     registry.blobs = Blobs(tmp_path / "blobs")
     files, taint = ConfinedFiles(workspace), TaintedFiles(workspace, MemoryMarks())
-    sending = builtin_tools(files, {"telegram"})
+    sending = message_tools(files, {"telegram"})
     for tool in (*gateway_tools(files, taint, installed_readers()), *sending):
         registry.register(tool)
     sandbox = Sandbox(Bubblewrap(find_bwrap()), apart=private_paths(workspace))

@@ -14,8 +14,6 @@ from typing import Any
 import msgspec
 import typer
 
-from nanobot.cli.commands import app
-from nanobot.cli.top import AT_THE_END, FIRST
 from nanobot.config.plugin_tables import config_file, plugin_of
 from nanobot.config.settings import ConfigFile
 from nanobot.config.settings.base import Settings
@@ -24,6 +22,8 @@ from nanobot.operations.operation import Operation
 from nanobot.operations.rendering import as_text, fields_shown, heading, label_of
 from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.claims.deeds import Deed
+from nanobot.plugins.command_line.commands import app
+from nanobot.plugins.command_line.top import AT_THE_END, FIRST
 from nanobot.plugins.common.keys.declared_keys import declarations
 from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
@@ -72,11 +72,14 @@ def faces() -> list[tuple[str, str]]:
             row = _MADE_OF.sub("", _template(paragraph))
             known = {row, f"{row[:1].lower()}{row[1:]}", row.partition(": ")[0]}
             if not known & of_operations:
-                rows.append((row, owners.get(row, "nanobot/cli/commands.py")))
+                rows.append((row, owners.get(row, "nanobot/plugins/command_line/commands.py")))
     rows += [(_template(text), path) for text, path in _of_settings()]
     rows += [(as_people_see(state), "nanobot/operations/run_states.py") for state in RunState]
-    rows += [(_template(text), "nanobot/cli/top.py") for text in (*FIRST.values(), *AT_THE_END)]
-    rows += [(row, "nanobot/cli/generated.py") for row in _MADE]
+    rows += [
+        (_template(text), "nanobot/plugins/command_line/top.py")
+        for text in (*FIRST.values(), *AT_THE_END)
+    ]
+    rows += [(row, "nanobot/plugins/command_line/generated.py") for row in _MADE]
     rows += [(deed.value, "nanobot/plugins/claims/deeds.py") for deed in Deed]
     return [(row, path) for row, path in rows if row]
 

@@ -1,5 +1,5 @@
-"""What tests know of each tool of ours: calls to try, what it brings, and where it reaches. Those
-of the core are here; a plugin's are in `TOOLS` of `tests/plugins/NAME/tool_examples.py`."""
+"""What tests know of each tool of ours: calls to try, what it brings, and where it reaches. They
+are in `TOOLS` of `tests/plugins/NAME/tool_examples.py`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,11 @@ class ToolExample(msgspec.Struct, frozen=True, kw_only=True):
 
 TEXT = "{text}"
 """Stands for what leaves, in `leaving`."""
-CORE: dict[str, ToolExample] = {
-    "message": ToolExample(
-        good={"content": "hello"},
-        failing={"content": "hello", "channel": "nowhere", "chat_id": "1"},
-        brings="nothing",
-        leaving={"content": TEXT, "channel": "telegram", "chat_id": "101"},
-    ),
-}
 
 
 def examples() -> dict[str, ToolExample]:
     """Those of all tools, by name."""
-    known = dict(CORE)
+    known: dict[str, ToolExample] = {}
     for file in sorted(PLUGINS.glob("*/tool_examples.py")):
         of_plugin: dict[str, ToolExample] = import_module(
             f"tests.plugins.{file.parent.name}.tool_examples"

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Attachment, Origin, Role
+from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.cron import typed as cron
 from nanobot.plugins.file_tools import typed as file_tools
 from nanobot.plugins.memory import typed as memory
@@ -21,7 +22,6 @@ from nanobot.providers.base import ToolCall
 from nanobot.session.entries import Body, Entry, ReplyEntry, ToolResultEntry, UserEntry
 from nanobot.tools.base import direct_call
 from nanobot.tools.evidence import asked_by, carried
-from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.typed import Said, said
 from tests.plugins.switching import serving

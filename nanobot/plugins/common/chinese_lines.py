@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nanobot.cli.widths import columns
+from nanobot.plugins.common.widths import columns
 from nanobot.text import pattern
 
 _PIECES = pattern(r"[\u2e80-\uffef][，。；：、）]*|[^\s\u2e80-\uffef]+|\s+")

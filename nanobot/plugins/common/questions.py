@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import getpass
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
 from nanobot.cli import language, output
+from nanobot.errors import UsageError
 from nanobot.plugins.common.chinese_lines import folded
 from nanobot.text import Sentence
 
@@ -107,3 +109,15 @@ def choose(question: Sentence, options: Sequence[Sentence], *, default: int = 0)
         if answer.isdecimal() and 1 <= int(answer) <= len(options):
             return int(answer) - 1
         say(f"A number from 1 to {len(options)}, please.")
+
+
+def confirmed(name: str, question: str) -> None:
+    """Ask a person. Raises UsageError without a terminal, and Abort when they say no."""
+    import typer  # noqa: PLC0415 - a question of one command line
+
+    if not sys.stdin.isatty():
+        raise UsageError(f"{name} needs confirmation: add --yes")
+    try:
+        typer.confirm(question, abort=True)
+    except UnicodeDecodeError:
+        raise UsageError("that is not UTF-8") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from nanobot.cli.widths import columns
+from nanobot.plugins.common.widths import columns
 from nanobot.plugins.evals.results import AttemptView, CaseResult, Evaluation
 from nanobot.text import pattern
 

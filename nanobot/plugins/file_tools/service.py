@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.app.parts import private_paths
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.file_readers import FileReaders, readers_of
 from nanobot.plugins.common.places import FilePlace
+from nanobot.plugins.common.privacy import kept_apart, private_paths
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.offers import Contributions
 from nanobot.tools.base import AnyTool
-from nanobot.tools.privacy import kept_apart
 from nanobot.workspace.confinement import ConfinedFiles
 
 

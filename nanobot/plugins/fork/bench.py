@@ -14,7 +14,6 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot import labels
-from nanobot.app.parts import private_paths
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
@@ -24,11 +23,11 @@ from nanobot.plugins.common.files.file_readers import FileReaders
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
+from nanobot.plugins.common.privacy import kept_apart, private_paths
 from nanobot.providers.base import ToolCall
 from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.policy import STEERING
-from nanobot.tools.privacy import kept_apart
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
 

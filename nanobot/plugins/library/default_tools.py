@@ -8,6 +8,7 @@ from pathlib import Path
 from nanobot.config.loader import home_of
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, WebToolSettings
+from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.runs.background_work import SPAWNING
@@ -15,7 +16,6 @@ from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
-from nanobot.tools.message import message_tool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
 from nanobot.workspace.confinement import ConfinedFiles

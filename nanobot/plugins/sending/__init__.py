@@ -1,4 +1,4 @@
-"""Sending: messages to conversations and chats from outside of them."""
+"""Sending: messages to chats besides answers, of the assistant and from outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="sending",
-    summary="Sends messages to other conversations and chats, from commands and programs.",
+    summary="Sends messages before an answer and to other conversations and chats.",
     texts=Path(__file__).parent,
     operations="nanobot.plugins.sending.operations:operations",
+    tools="nanobot.plugins.sending.service:tools",
+    reserves=("message",),
 )

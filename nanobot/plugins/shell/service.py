@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from nanobot.app.parts import private_paths
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
@@ -15,6 +14,7 @@ from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable, WebTable
 from nanobot.plugins.common.places import CommandPlace
+from nanobot.plugins.common.privacy import private_paths
 from nanobot.plugins.common.walls import NetworkAccess, Walls, walls_of
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.background import BackgroundCommands

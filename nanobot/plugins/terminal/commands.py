@@ -68,7 +68,7 @@ def agent(  # noqa: PLR0913 - each is an option
     PNG, GIF or WebP of up to 5 MB; in a conversation, /image PATH sends one. --new starts a
     conversation of the current folder.
     """
-    from nanobot.cli.log_option import with_log_format  # noqa: PLC0415 - as below
+    from nanobot.cli.logs import with_log_format  # noqa: PLC0415 - as below
     from nanobot.plugins.terminal.talk import talk, to_say  # noqa: PLC0415 - the whole of nanobot
 
     if sum((bool(session), last, resume, new)) > 1:

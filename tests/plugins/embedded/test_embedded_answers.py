@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from nanobot.cli.commands import app
-from nanobot.cli.top import paths_of
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.command_line.commands import app
+from nanobot.plugins.command_line.top import paths_of
 from nanobot.plugins.embedded.answers import topics
 from nanobot.plugins.embedded.prepared import prepared_answer
 from nanobot.plugins.embedded.provider import EmbeddedProvider

@@ -30,6 +30,14 @@ async def test_both_commands_name_it_and_how_it_is_switched_on(tmp_path: Path) -
             assert absent(parts.plugged, f"/api/{each.name}") == WHY
 
 
+async def test_the_assistant_has_no_tool_for_it_and_answers(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OFF) as parts:
+        assert "message" not in {spec.name for spec in parts.engine.tools.specs()}
+        assert await asked(parts, "hello") == "completed"
+    async with serving(tmp_path / "home") as parts:
+        assert "message" in {spec.name for spec in parts.engine.tools.specs()}
+
+
 async def test_one_talks_with_the_page_and_only_delivery_to_a_chat_names_it(tmp_path: Path) -> None:
     async with house(tmp_path / "home", web=OFF) as served:
         owner = await served.owner()

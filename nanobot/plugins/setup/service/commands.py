@@ -129,7 +129,7 @@ def uninstall_all(
 
     Configuration, conversations and the program stay; it prints how to remove them.
     """
-    from nanobot.cli.generated import confirmed  # noqa: PLC0415
+    from nanobot.plugins.common.questions import confirmed  # noqa: PLC0415
     from nanobot.plugins.setup.service.removal import run  # noqa: PLC0415
 
     if not yes:

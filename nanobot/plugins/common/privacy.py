@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from nanobot.agent.prompt import PRIVATE_FILES
+from nanobot.session.scopes import FOLDER
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.workspace.confinement import ConfinedFiles
 
@@ -29,3 +31,9 @@ def _either(alone: AnyTool, shared: AnyTool) -> AnyTool:
         return await (alone if context.alone else shared).run(args, context)
 
     return msgspec.structs.replace(alone, run=run)
+
+
+def private_paths(workspace: Path) -> tuple[Path, ...]:
+    """Paths of a workspace that are for its owners only, or for one person or group each: memory,
+    and files that only owners' prompts contain."""
+    return (*(workspace / name for name in PRIVATE_FILES), workspace / FOLDER)

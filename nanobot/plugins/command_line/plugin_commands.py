@@ -13,12 +13,11 @@ from typer.models import CommandInfo
 
 from nanobot.boundary import boundary
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.generated import Words, example, group_of, taking
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.operations.parameters import LARGEST
+from nanobot.plugins.command_line.generated import Words, example, group_of, sentences, taking
 from nanobot.seam.faces import Command, Option
 from nanobot.seam.given import listed
-from nanobot.seam.installed import groups as groups_of_plugins
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import NOTHING, Offers
 from nanobot.seam.plugin import resolved
@@ -31,7 +30,7 @@ def add(app: typer.Typer, groups: dict[str, typer.Typer]) -> Command | None:
     configuration yet. `groups` are the groups that it has already, by name; new ones are added to
     them. A plugin that fails, or whose name is taken, adds none. Returns the command for words that
     are no command."""
-    taken, about = set(_paths(app, groups)), groups_of_plugins()
+    taken, about = set(_paths(app, groups)), sentences()
     leading: Command | None = None
     for name, found in installed().found.items():
         if found.plugin.commands is None:

@@ -10,8 +10,8 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from nanobot.cli.commands import app
-from nanobot.cli.named import named
+from nanobot.plugins.command_line.commands import app
+from nanobot.plugins.command_line.named import named
 
 
 def paths_of(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
@@ -50,7 +50,8 @@ def test_the_whole_has_the_same_help_without_what_only_a_parser_needs() -> None:
 def test_a_command_line_makes_the_functions_of_the_operations_that_it_names() -> None:
     code = (
         "import atexit, gc\n"
-        "from nanobot.cli import main, generated\n"
+        "from nanobot.cli import main\n"
+        "from nanobot.plugins.command_line import generated\n"
         "made, looks, make = [], [], generated._command\n"
         "generated._command = lambda operation: made.append(operation.name) or make(operation)\n"
         "gc.callbacks.append(lambda *_: gc.get_threshold()[0] > 700 and looks.append(1))\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from nanobot.cli.output import Line
-from nanobot.cli.widths import columns, cut, wrapped
-from nanobot.operations.rendering import Now, grid, heading, pairs
+from nanobot.operations.operation import Operation
+from nanobot.operations.rendering import Now, as_text, grid, has_fields, heading, pairs
+from nanobot.plugins.common.widths import columns, cut, wrapped
 
 _GAP = 2
 _NARROWEST = 6
@@ -17,6 +21,19 @@ _PLACES = frozenset({"session_key", "address", "run"})
 # Columns that are still useful when shortened: they keep this width while others can be cut.
 _READABLE, _TELLING = 14, 9
 _BAD = frozenset({"failed", "dead"})
+
+
+def shown(operation: Operation, result: Any, zone: str) -> Sequence[str | Line]:
+    """A result for people: in the operation's own format, or as a table or a page. These fit a
+    terminal, and are complete in a pipe.
+    """
+    now = Now(time.time(), zone)
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
+    if operation.text is not as_text or not result or not has_fields(result):
+        return [operation.rendered(result, now)]
+    if isinstance(result, list | tuple):
+        return table(result, now, width=width)
+    return [page(result, now, width=width)]
 
 
 def table(rows: Sequence[Any], now: Now, *, width: int | None) -> list[Line]:

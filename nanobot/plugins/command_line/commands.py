@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from nanobot import __version__
-from nanobot.cli import USUAL_GARBAGE, plugin_commands, serve_gateway
-from nanobot.cli import generated as faces
-from nanobot.cli.exit_codes import errors
-from nanobot.cli.log_option import LogFormat, with_log_format
-from nanobot.cli.named import named
-from nanobot.cli.output import say, without_colours
-from nanobot.cli.top import TopLevel
-from nanobot.errors import UsageError
+from nanobot.cli import USUAL_GARBAGE, serve_gateway
+from nanobot.cli.logs import with_log_format
+from nanobot.cli.output import say
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
+from nanobot.plugins.command_line import generated as faces
+from nanobot.plugins.command_line import plugin_commands
+from nanobot.plugins.command_line.named import named
+from nanobot.plugins.command_line.top import TopLevel
 
+LogFormat: TypeAlias = Annotated[
+    Literal["text", "json"] | None,
+    typer.Option("--log-format", help="Form of the log on standard error."),
+]
 app = typer.Typer(
     help="A self-hosted assistant that lives where its people already talk.",
     cls=TopLevel,
@@ -78,11 +81,6 @@ def version() -> None:
 TopLevel.leading = plugin_commands.add(app, groups)
 
 
-def perform(environ: Mapping[str, str], words: Sequence[str], undecoded: str | None) -> None:
-    """Perform the command of these words, and exit; refused if one is not UTF-8 (`undecoded`)."""
-    if undecoded is not None:
-        with errors():
-            raise UsageError(f"{undecoded!r} is not UTF-8")
-    if environ.get("NO_COLOR"):
-        without_colours()
+def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
+    """Perform the command of these words, and exit."""
     named(app, words)(obj=environ)

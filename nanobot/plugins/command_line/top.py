@@ -4,14 +4,14 @@ others. Words that are no command go to the command of a plugin, or are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from nanobot.cli.group import Group
 from nanobot.cli.output import warn
+from nanobot.cli.plain import refusal
 from nanobot.errors import UsageError
+from nanobot.plugins.command_line.group import Group
 from nanobot.seam.faces import Command
-from nanobot.seam.installed import installed
 
 FIRST = {
     "onboard": "Set up a model and a chat, step by step.",
@@ -44,7 +44,7 @@ class TopLevel(Group):
             if self.leading is not None and not args[0].startswith("-"):
                 hints = self.leading.mistaken(args, sorted(paths_of(self.commands)))
             if self.leading is None or hints:
-                warn(*refusal(args, hints, [each.name for each in installed().left_out]))
+                warn(*refusal(args, hints))
                 ctx.exit(UsageError.exit_code)
             else:
                 args = [self.leading.name, *args]
@@ -74,18 +74,6 @@ class TopLevel(Group):
             for name in self.list_commands(ctx)
             if name not in FIRST and not self.commands[name].hidden
         ]
-
-
-def refusal(words: Sequence[str], hints: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """The reply to words that are no command. `left_out`: the plugins that could not be loaded."""
-    what = " ".join(word for word in words if not word.startswith("-"))
-    lines = [f"No such command '{what}'.", *hints]
-    if left_out:
-        lines.append(
-            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
-            "`nanobot plugins` says why."
-        )
-    return [*lines, "All commands: nanobot --help"]
 
 
 def paths_of(commands: Mapping[str, Any], *path: str) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 from typer.testing import CliRunner, Result
 
-from nanobot.cli import generated, plugin_commands
 from nanobot.errors import UsageError
+from nanobot.plugins.command_line import generated, plugin_commands
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import sys
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 from typer.models import CommandInfo
 
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.group import Group
 from nanobot.errors import UsageError
 from nanobot.messages import TERMINAL_SESSION
 from nanobot.operations.operation import Operation
-from nanobot.operations.parameters import Parameter
-from nanobot.seam.installed import groups as groups_of_plugins
+from nanobot.operations.parameters import Parameter, parsed
+from nanobot.plugins.command_line.group import Group
+from nanobot.seam.installed import installed
 
 _GROUPS = {
     "sessions": "Conversations and their logs.",
@@ -37,7 +36,7 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
     groups, which are returned by name.
     """
     groups: dict[str, typer.Typer] = {}
-    about = groups_of_plugins()
+    about = sentences()
     for operation in operations:
         if operation.own_command:
             continue
@@ -48,6 +47,12 @@ def add(app: typer.Typer, operations: Sequence[Operation]) -> dict[str, typer.Ty
             alias = OperationCommand(operation, operation.alias.split()[-1], is_alias=True)
             where.registered_commands.append(alias)
     return groups
+
+
+def sentences() -> dict[str, str]:
+    """The groups of commands, each with its sentence."""
+    of_plugins = (found.plugin.groups for found in installed().found.values())
+    return _GROUPS | {name: about for groups in of_plugins for name, about in groups.items()}
 
 
 class OperationCommand(CommandInfo):
@@ -69,7 +74,7 @@ class OperationCommand(CommandInfo):
     @cached_property
     def epilog(self) -> str | None:  # type: ignore[override]
         """An example at the end of its help."""
-        return None if self._is_alias else example(self._operation.command_example)
+        return None if self._is_alias else example(command_example(self._operation))
 
 
 def group_of(
@@ -79,13 +84,13 @@ def group_of(
     about: Mapping[str, str],
 ) -> typer.Typer:
     """The group of these words, which is added if it is new; without words the command line.
-    `about`: the sentences of groups that plugins bring."""
+    `about`: the sentences of groups."""
     where = app
     for depth, word in enumerate(path, 1):
         group = " ".join(path[:depth])
         if group not in groups:
             groups[group] = subcommands()
-            where.add_typer(groups[group], name=word, help=about.get(group, _GROUPS.get(group)))
+            where.add_typer(groups[group], name=word, help=about.get(group))
         where = groups[group]
     return where
 
@@ -100,13 +105,29 @@ def example(*lines: str) -> str:
     return "\n\n".join(f"Example: {line}" for line in lines)
 
 
-def _on_machine(operation: Operation, arguments: Mapping[str, Any]) -> list[str]:
-    return [p.name for p in operation.parameters if p.on_machine and p.name in arguments]
+def command_example(operation: Operation) -> str:
+    """An example call on the command line."""
+    words = ["nanobot", operation.command]
+    values = parsed(operation.parameters, operation.example)
+    for parameter in operation.parameters:
+        if parameter.name not in values:
+            continue
+        value = values[parameter.name]
+        flag = f"--{parameter.name.replace('_', '-')}"
+        if parameter.positional:
+            words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
+        elif parameter.kind is bool:
+            words.append(flag if value == "true" else f"--no-{flag[2:]}")
+        else:
+            words += [flag, shlex.quote(value)]
+    return " ".join(words)
 
 
 def _command(operation: Operation) -> Callable[..., None]:
     def run(context: typer.Context, as_json: bool, **typed: Any) -> None:
         from nanobot.cli.calls import perform  # noqa: PLC0415 - loads more than --help needs
+        from nanobot.plugins.command_line.tables import shown  # noqa: PLC0415
+        from nanobot.plugins.common.questions import confirmed  # noqa: PLC0415
 
         with errors():
             if operation.confirm and not typed.pop("yes"):
@@ -116,10 +137,8 @@ def _command(operation: Operation) -> Callable[..., None]:
                 for parameter in operation.parameters
                 if (value := _given(parameter, typed)) is not None
             }
-            for name in _on_machine(operation, arguments):  # the gateway runs in another folder
-                arguments[name] = str(Path(arguments[name]).expanduser().absolute())
             operation.converted(arguments)
-            perform(context.obj, operation, arguments, json=as_json)
+            perform(context.obj, operation, arguments, json=as_json, shown=shown)
 
     words: Words = {}
     for parameter in operation.parameters:
@@ -195,13 +214,3 @@ def _declared(parameter: Parameter) -> Any:
         flag = f"{flag}/--no-{flag[2:]}"
     metavar = parameter.name.upper() if many else None
     return typer.Option(flag, help=text, metavar=metavar, show_default=False)
-
-
-def confirmed(name: str, question: str) -> None:
-    """Ask a person. Raises UsageError without a terminal, and Abort when they say no."""
-    if not sys.stdin.isatty():
-        raise UsageError(f"{name} needs confirmation: add --yes")
-    try:
-        typer.confirm(question, abort=True)
-    except UnicodeDecodeError:
-        raise UsageError("that is not UTF-8") from None
