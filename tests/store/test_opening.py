@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -247,11 +248,23 @@ def test_a_home_where_nothing_can_be_made_is_named() -> None:
         opened(Path("/proc/nanobot"))
 
 
-def test_a_database_that_is_a_folder_is_named(tmp_path: Path) -> None:
-    (tmp_path / "state.db").mkdir()
+@pytest.mark.parametrize("after_a_crash", [False, True])
+@pytest.mark.parametrize("made", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_a_database_that_is_no_file_is_named(
+    tmp_path: Path, made: Callable[[Path], object], *, after_a_crash: bool
+) -> None:
+    """SQLite would wait for the other end of a pipe, and no signal would end that."""
+    made(tmp_path / "state.db")
+    (tmp_path / "state.lock").write_text("left over" if after_a_crash else "")
+    with pytest.raises(StoreUnwritable, match=r"state\.db is not a file: move it away"):
+        opened(tmp_path)
+
+
+def test_a_database_that_is_a_link_to_itself_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state.db").symlink_to("state.db")
     with pytest.raises(StoreUnwritable, match="unable to open"):
         opened(tmp_path)
-    (tmp_path / "state.db").rmdir()
+    (tmp_path / "state.db").unlink()
     assert not unclean(tmp_path)
 
 

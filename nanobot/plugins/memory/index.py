@@ -71,7 +71,10 @@ class Memory:
     # For runs
 
     async def search(self, scope: str, query: str, top_k: int = 5) -> list[MemoryHit]:
-        """The memories of a scope that match best. Files that cannot be read count as last read."""
+        """The memories of a scope that match best. Files that cannot be read count as last read.
+        Raises NanobotError for a name that no scope can have.
+        """
+        places.curated(scope)
         try:
             async with self._lock(scope):
                 await self._follow(scope)
