@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from nanobot.cli.generated import OperationCommand
 
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Role
@@ -14,6 +13,7 @@ from nanobot.operations.home import PluginView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
+from nanobot.plugins.command_line.generated import OperationCommand
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
