@@ -138,6 +138,9 @@ class ChannelIntake:
         admission: Admission | None = None
         refusal: NanobotError | None = None
         with boundary(f"a message in {message.address}") as caught:
+            ids = (message.address, message.sender.id, message.message_id, message.dedupe_key)
+            if any("\0" in str(each) for each in ids):
+                raise UnicodeError("an id contains a NUL character")
             try:
                 admission = await self._admission(message, session)
                 if admission is not None:

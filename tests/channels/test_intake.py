@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 import sqlalchemy as sa
@@ -167,18 +169,32 @@ async def test_a_file_larger_than_any_disk_is_a_file_like_any_other(bot: FakeGat
     assert bodies(bot, UserEntry)[0].attachments[0].size == 2**53
 
 
-async def test_a_message_that_nothing_can_keep_holds_up_no_other() -> None:
+@pytest.mark.parametrize("bad", ["\ud83d", "1\0"])
+@pytest.mark.parametrize("of", ["message", "chat", "thread", "sender"])
+async def test_a_message_whose_id_not_every_store_can_keep_holds_up_no_other(
+    of: str, bad: str
+) -> None:
+    """PostgreSQL leaves out a NUL: "1\\0" would be somebody else there, who is an owner."""
     async with gateway() as bot:
-        odd = InboundMessage(
+        well = InboundMessage(
             address=Address("fake", "1"),
-            message_id="\ud83d",
-            dedupe_key="\ud83d",
+            message_id="2",
+            dedupe_key="2",
             sender=Sender(OWNER),
-            text="odd",
+            text="well",
             sent_at=1.0,
         )
-        well = msgspec.structs.replace(odd, message_id="2", dedupe_key="2", text="well")
+        ids: dict[str, dict[str, Any]] = {
+            "message": {"message_id": bad, "dedupe_key": bad},
+            "chat": {"address": Address("fake", bad)},
+            "thread": {"address": Address("fake", "1", bad)},
+            "sender": {"sender": Sender(bad)},
+        }
+        odd = msgspec.structs.replace(
+            well, text="odd", **({"message_id": "1", "dedupe_key": "1"} | ids[of])
+        )
         await bot.intake.admit([odd, well], "7")
         await bot.channel.pop("1")
+        assert [message.text for message in kept(bot)] == ["well"]
         assert [body.text for body in bodies(bot, UserEntry)] == ["well"]
         assert await bot.intake.cursor() == "7"
