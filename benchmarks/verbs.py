@@ -249,7 +249,7 @@ class Verbs:
         await timed.named("rules", self._approvals.rules())
         await timed.named("pair list", self._pairings.listed(state="", limit=50))
         await timed.named("usage", self._usage.rows("person", "2000-01-01", {}))
-        await timed.named("remember: due", self._remembering.due(60.0))
+        await timed.named("remember: due", self._remembering.due(60.0, ""))
         await timed.named("mark_read", marks_of(records).mark_read(key))
         await timed.named("unfetched", self._journal.unfetched(CHANNEL))
         await timed.named("oldest_owed", consuming(self._journal).oldest_owed())
@@ -279,7 +279,7 @@ class Verbs:
         await timed.named("cron history of one", jobs.history(job_id=1, limit=50))
         await jobs.trigger(job.id, at=None, key=f"trigger {number}", text="")
         await jobs.settle([f"cron:{job.id}"])
-        await jobs.prune()
+        await jobs.prune(0)
         after: int | None = 0
         while after is not None:
             after = await jobs.realign(after)

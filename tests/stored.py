@@ -9,6 +9,7 @@ from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.plugins.library.store import Consuming
+from nanobot.plugins.memory.remember import DueSession, RememberRecords
 from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.journal.journal import SqlJournal
@@ -55,3 +56,13 @@ def approvals_of(over: SqlStore) -> SqlApprovals:
 def asked_of(records: Records) -> SqlApprovals:
     assert isinstance(records, SqlRecords)
     return approvals_of(records)
+
+
+async def due_of(records: RememberRecords, quiet_seconds: float = 60.0) -> list[DueSession]:
+    """All sessions that are to be remembered now."""
+    due: list[DueSession] = []
+    after: str | None = ""
+    while after is not None:
+        some, after = await records.due(quiet_seconds, after)
+        due += [each for each in some if each.quiet]
+    return due

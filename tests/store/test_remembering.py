@@ -9,6 +9,7 @@ from nanobot.session.entries import RememberEntry
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, claim, said
+from tests.stored import due_of
 
 
 async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
@@ -18,14 +19,14 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     journal = home.journal()
     await admit(journal, said("hello"))
     home.clock.advance(61)
-    assert await store.due(60.0) == []
+    assert await due_of(store) == []
     claimed = await claim(journal)
     home.clock.advance(61)
-    assert await store.due(60.0) == []
+    assert await due_of(store) == []
     await answered(journal, claimed, "hi")
-    assert await store.due(60.0) == []
+    assert await due_of(store) == []
     home.clock.advance(61)
-    (due,) = await store.due(60.0)
+    (due,) = await due_of(store)
     exchanges = await store.exchanges(due)
     assert (due.session_key, due.head) == (KEY, len(exchanges.entries))
     assert exchanges.spoke == frozenset()  # a person asked: it is worth remembering as it is
@@ -35,9 +36,9 @@ async def test_a_session_is_due_once_it_is_quiet_and_done_once_it_is_remembered(
     assert await store.record(due, claimed.run.id, other, NoReservation(0)) == entry
     await store.done(due, due.head)
     assert await store.record(due, claimed.run.id, other, NoReservation(0)) is None
-    (rest,) = await store.due(60.0)
+    (rest,) = await due_of(store)
     await store.done(rest, rest.head)
-    assert await store.due(60.0) == []
+    assert await due_of(store) == []
 
 
 async def test_of_runs_that_no_person_started_it_is_known_which_sent_a_message(home: Home) -> None:
@@ -47,5 +48,5 @@ async def test_of_runs_that_no_person_started_it_is_known_which_sent_a_message(h
     claimed = await claim(journal)
     await answered(journal, claimed, "it has")
     home.clock.advance(61)
-    (due,) = await store.due(60.0)
+    (due,) = await due_of(store)
     assert (await store.exchanges(due)).spoke == frozenset([claimed.run.id])

@@ -40,8 +40,8 @@ ROWS, STEPS = 2_100, 60_000
 
 GIVEN: dict[str, Any] = {
     **dict.fromkeys(("key", "session", "session_key"), LONG),
-    **dict.fromkeys(("after", "skip", "seq"), 0),
-    **dict.fromkeys(("state", "kind", "before", "by", "prefix", "name", "parent_id"), ""),
+    **dict.fromkeys(("after", "last", "skip", "seq"), 0),
+    **dict.fromkeys(("state", "kind", "before", "beyond", "by", "prefix", "name", "parent_id"), ""),
     **dict.fromkeys(("number", "identity"), 5),
     "unread": True,
     **dict.fromkeys(("cutoff", "now", "at"), 2e9),

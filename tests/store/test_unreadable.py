@@ -167,7 +167,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "overdue", parts.tasks.overdue()
     yield "notices", parts.notices.latest(KEY, [KEY], since=0.0, limit=50)
     yield "lost commands", parts.commands.lost(10.0)
-    yield "remembering", parts.remembering.due(0.0)
+    yield "remembering", parts.remembering.due(0.0, "")
 
 
 @pytest.fixture(scope="module")

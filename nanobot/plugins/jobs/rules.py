@@ -47,7 +47,8 @@ class JobStore(Jobs, Protocol):
 
     async def realign(self, after: int) -> int | None:
         """After a start, or after the clock was set back: move jobs forward that are due earlier
-        than recorded. Handles jobs with ids above `after`; returns the id to continue from, None at
+        than recorded: those whose time was computed while the clock was ahead, or is more than a
+        week ahead. Handles jobs with ids above `after`; returns the id to continue from, None at
         the end.
         """
         ...
@@ -68,8 +69,10 @@ class JobStore(Jobs, Protocol):
         """
         ...
 
-    async def prune(self) -> bool:
-        """Delete occurrences older than KEPT_SECONDS; True if there are more."""
+    async def prune(self, after: int) -> int | None:
+        """Delete occurrences older than KEPT_SECONDS, and jobs with ids above `after` that ended
+        before and have none; returns the id to continue from, None at the end.
+        """
         ...
 
 

@@ -241,8 +241,9 @@ class CronService:
             after: int | None = 0
             while after is not None:
                 after = await self.jobs.realign(after)
-            while await self.jobs.prune():
-                pass
+            after = 0
+            while after is not None:
+                after = await self.jobs.prune(after)
             self._realigned_at = now
         self._offset = offset
         return again

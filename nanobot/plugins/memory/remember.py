@@ -43,6 +43,9 @@ QUIET_SECONDS = 60.0
 
 _AGAIN_SECONDS = 600.0
 """How long a session is skipped after the model or memory failed for it."""
+_ALL_SECONDS = 300.0
+"""How often all sessions are looked at: another process may have changed some."""
+_AT_ONCE = 500
 _MAX_TOKENS = 600
 _NOTHING = "NOTHING"
 PEOPLE = frozenset({Origin.USER, Origin.API})
@@ -58,12 +61,14 @@ nothing will be worth knowing, write NOTHING. Write the summary and nothing else
 
 
 class DueSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A quiet session with entries after `remembered_seq`; `model`: the one chosen there."""
+    """A session with entries after `remembered_seq`; `model`: the one chosen there."""
 
     session_key: str
     remembered_seq: int
     head: int
     model: str | None
+    quiet: bool = True
+    """Whether it is due: nothing happened for a while, no run is active, and no message waits."""
 
 
 class Exchanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +83,14 @@ class Exchanges(msgspec.Struct, frozen=True, kw_only=True):
 class RememberRecords(Protocol):
     """How much of each session has been remembered."""
 
-    async def due(self, quiet_seconds: float) -> list[DueSession]:
-        """Sessions without activity for that long, with no active run and no waiting message, and
-        with entries that are not remembered yet; the longest quiet first."""
+    async def due(self, quiet_seconds: float, beyond: str) -> tuple[list[DueSession], str | None]:
+        """Of some sessions after that key, those with entries that are not remembered yet, the
+        longest without activity first; it is quiet after so many seconds. With the key to continue
+        from; None: there are no more."""
+        ...
+
+    async def due_among(self, quiet_seconds: float, keys: Sequence[str]) -> list[DueSession]:
+        """The same of these sessions."""
         ...
 
     async def exchanges(self, due: DueSession) -> Exchanges:
@@ -130,23 +140,52 @@ class Remembering:
         self._clock = clock
         self._ask = ask
         self._later: dict[str, float] = {}
+        self._behind: dict[str, None] = {}
 
     async def run(self, bus: Bus) -> None:
-        """Look for quiet sessions, until cancelled."""
+        """Look for quiet sessions, until cancelled: often among those in which something happened
+        here, and from time to time among all."""
         looks = Looks(self._clock, often=15.0, lasting=QUIET_SECONDS + 30.0)
-        with stirred(looks, bus, EventKind.END):
+        looked_at = -_ALL_SECONDS
+        with stirred(looks, bus, EventKind.END, self.heard):
             while True:
                 with boundary("remembering"):
-                    await self.look()
+                    if self._clock.monotonic() - looked_at < _ALL_SECONDS:
+                        await self.look_again()
+                    else:
+                        await self.look()
+                        looked_at = self._clock.monotonic()
                 await looks.due()
+
+    def heard(self, session_key: str) -> None:
+        """Something happened in a session: `look_again` looks at it."""
+        self._behind[session_key] = None
 
     async def look(self) -> None:
         """Remember every due session. If one fails, it is skipped for a while and the others are
         remembered. Raises StoreError."""
+        after: str | None = ""
+        while after is not None:
+            some, after = await self._records.due(QUIET_SECONDS, after)
+            await self._remember_each(some)
+
+    async def look_again(self) -> None:
+        """As `look`, of the sessions in which something happened, and of those that were not quiet
+        or failed. This takes as long as they are many, however many others there are."""
+        waiting = tuple(self._behind)
+        for first in range(0, len(waiting), _AT_ONCE):
+            some = waiting[first : first + _AT_ONCE]
+            due = await self._records.due_among(QUIET_SECONDS, some)
+            for key in some:
+                self._behind.pop(key, None)
+            await self._remember_each(due)
+
+    async def _remember_each(self, sessions: Sequence[DueSession]) -> None:
         now = self._clock.monotonic()
         self._later = {key: until for key, until in self._later.items() if until > now}
-        for due in await self._records.due(QUIET_SECONDS):
-            if due.session_key in self._later:
+        for due in sessions:
+            if not due.quiet or due.session_key in self._later:
+                self.heard(due.session_key)
                 continue
             left = 0.0
             with boundary(f"remembering {due.session_key}") as caught:
@@ -157,6 +196,7 @@ class Remembering:
                 left = _AGAIN_SECONDS
             if left:
                 self._later[due.session_key] = self._clock.monotonic() + left
+                self.heard(due.session_key)
 
     async def _tried(self, due: DueSession) -> float:
         """Remember a session. Returns the seconds to skip it."""

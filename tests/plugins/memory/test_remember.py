@@ -25,7 +25,7 @@ from nanobot.tools.base import Effect
 from nanobot.troubles import TROUBLES
 from tests.agent.tooling import Recorder, answered, bodies
 from tests.plugins.memory.doubles import FakeMemory
-from tests.stored import lists_of
+from tests.stored import due_of, lists_of
 
 
 def is_summing(request: ModelRequest) -> bool:
@@ -149,7 +149,7 @@ async def test_two_processes_over_one_store_keep_one_summary(memory: FakeMemory)
         await say(bot, "I like tea")
         later(bot)
         store = records(bot)
-        (due,) = await store.due(60.0)
+        (due,) = await due_of(store)
         mine = RememberEntry(text="mine", first=1, upto=due.head)
         theirs = RememberEntry(text="theirs", first=1, upto=due.head)
         assert await store.record(due, "", mine, NoReservation(0)) == mine
@@ -160,6 +160,25 @@ async def test_two_processes_over_one_store_keep_one_summary(memory: FakeMemory)
         assert len(bodies(bot, RememberEntry)) == 1
 
 
+async def test_a_session_is_remembered_without_a_look_at_all_others(memory: FakeMemory) -> None:
+    provider = model()
+    async with gateway(provider) as bot:
+        service = remembering(bot, memory)
+        await say(bot, "I like tea")
+        (due,) = await due_of(records(bot), 0.0)
+        later(bot, 1.0)
+        await service.look_again()
+        assert not summings(provider)
+        service.heard(due.session_key)
+        await service.look_again()
+        assert not summings(provider)  # it is not quiet yet
+        later(bot)
+        await service.look_again()
+        assert len(memory.texts["owner"]) == 1
+        await service.look_again()
+        assert len(summings(provider)) == 1
+
+
 async def test_a_heartbeat_that_said_nothing_is_not_remembered() -> None:
     provider = model()
     async with gateway(provider) as bot:
@@ -168,7 +187,7 @@ async def test_a_heartbeat_that_said_nothing_is_not_remembered() -> None:
         later(bot)
         await remembering(bot, FakeMemory()).look()
         assert not summings(provider)
-        assert await records(bot).due(60.0) == []
+        assert await due_of(records(bot)) == []
         assert lane
 
 
@@ -222,7 +241,7 @@ async def test_a_background_run_is_remembered_where_its_end_was_told_alone() -> 
         (summing,) = summings(provider)
         assert "how far is the moon?" in summing
         assert list(memory.texts) == ["owner"]
-        assert await records(bot).due(60.0) == []
+        assert await due_of(records(bot)) == []
 
 
 async def test_whatever_is_kept_is_proposed_where_a_person_wants_to_be_asked() -> None:
@@ -243,7 +262,7 @@ async def test_a_small_model_is_spared_it_and_loses_nothing() -> None:
         later(bot)
         await remembering(bot, FakeMemory()).look()
         assert not summings(provider)
-        (due,) = await records(bot).due(60.0)
+        (due,) = await due_of(records(bot))
         assert isinstance(due, DueSession)
 
 

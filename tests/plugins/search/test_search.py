@@ -137,6 +137,18 @@ async def test_what_is_said_at_the_same_moment_is_all_found(home: Home) -> None:
     assert len(await found(home, "pear", limit=200)) == 150
 
 
+async def test_a_post_is_indexed_without_a_look_at_all_sessions(home: Home) -> None:
+    await talk(home, "an apple")
+    indexing = home.indexing()
+    await indexing.index()
+    last = await indexing.last_sent()
+    assert await indexing.index_sent(last) == last
+    await home.journal().post(KEY, told("a quince", "p"))
+    newest = await indexing.index_sent(last)
+    assert newest == await indexing.last_sent() == last + 1
+    assert await sentences(home, "quince") == ["a quince"]
+
+
 async def test_only_the_sessions_that_are_asked_for_are_searched(home: Home) -> None:
     await talk(home, "my secret plan")
     await talk(home, "your secret plan", session=OTHER)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nanobot.bus.core import Bus
-from nanobot.messages import EventKind
+from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.event_handlers import Handler
 from nanobot.supervision import Clock
 
@@ -50,9 +50,17 @@ class Looks:
 
 
 @contextmanager
-def stirred(looks: Looks, bus: Bus, kind: EventKind) -> Iterator[None]:
-    """While active, each such event counts as activity."""
-    events = Handler(frozenset({kind}), lambda _event: looks.stir())
+def stirred(
+    looks: Looks, bus: Bus, kind: EventKind, note: Callable[[str], object] | None = None
+) -> Iterator[None]:
+    """While active, each such event counts as activity. `note` is called with its session."""
+
+    def heard(event: RunEvent) -> None:
+        if note is not None:
+            note(event.session_key)
+        looks.stir()
+
+    events = Handler(frozenset({kind}), heard)
     bus.watch(events)
     try:
         yield

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.common.store.beginnings import begins
 from nanobot.plugins.common.views.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
@@ -171,7 +172,7 @@ def _of_run(run_id: str) -> sa.ColumnElement[bool]:
 
 def _below(key: str) -> sa.ColumnElement[bool]:
     """Messages whose keys start with this prefix, by an index."""
-    return sa.and_(_o.c.key >= f"{key}:", _o.c.key < f"{key};")
+    return begins(_o.c.key, f"{key}:")
 
 
 def _empty_copies(connection: Connection, body: UserEntry, run_id: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.messages import TERMINAL
+from nanobot.plugins.common.store.beginnings import begins
 from nanobot.plugins.common.store.session_views import ONE_SHOTS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
@@ -19,7 +21,7 @@ _r = schema.runs
 def forgettable(connection: Connection, now: float) -> list[str]:
     """Some of those to remove: too old or too many, answered, and never continued."""
     newest = (_s.c.updated_at.desc(), _s.c.key)
-    mine = _s.c.key.like(ONE_SHOTS)
+    mine = sa.and_(begins(_s.c.key, f"{TERMINAL}:"), _s.c.key.like(ONE_SHOTS))
     kept = sa.select(_s.c.key).where(mine).order_by(*newest).limit(KEPT)
     old = _s.c.updated_at < now - KEPT_SECONDS
     ended = sa.select(sa.func.count()).where(_r.c.session_key == _s.c.key, schema.RUN_ENDED)

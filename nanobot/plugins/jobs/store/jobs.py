@@ -42,16 +42,20 @@ def _release(unit: Unit, after: Address | None) -> tuple[Fired, Address | None]:
     return Fired(owes=tuple(owes)), position
 
 
-def _prune(unit: Unit) -> bool:
+def _prune(unit: Unit, after: int) -> int | None:
     alone(unit, "cron")
     old = unit.now - KEPT_SECONDS
     ended = sa.select(_o.c.job_id, _o.c.scheduled_at).where(_o.c.ended_at < old).limit(_AT_ONCE)
     key = sa.tuple_(_o.c.job_id, _o.c.scheduled_at)
     forgotten = unit.execute(sa.delete(_o).where(key.in_(ended))).rowcount
-    gone = sa.select(_j.c.id).where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
+    if forgotten == _AT_ONCE:
+        return after
+    last, then = keeping.next_of(unit, after)
+    gone = sa.select(_j.c.id).where(_j.c.id > after, _j.c.id <= last)
+    gone = gone.where(_j.c.state.in_(("done", "removed")), _j.c.changed_at < old)
     gone = gone.where(~sa.exists().where(_o.c.job_id == _j.c.id)).limit(_AT_ONCE)
-    jobs = unit.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
-    return max(forgotten, jobs) == _AT_ONCE
+    removed = unit.execute(sa.delete(_j).where(_j.c.id.in_(gone))).rowcount
+    return after if removed == _AT_ONCE else then
 
 
 class SqlJobs(SqlStore):

@@ -29,6 +29,11 @@ _o = schema.occurrences
 _i = schema.inbound
 
 _AT_ONCE = 200
+_LOOKED_AT = 1_000
+"""Jobs of which one transaction looks at times only."""
+_FAR = 7 * 86_400.0
+"""Times that are further ahead are computed again: the rules of a time zone may have changed, too.
+"""
 
 
 def listed(
@@ -152,11 +157,23 @@ def history(connection: Connection, *, job_id: int | None, limit: int) -> list[O
     return [as_struct(row, OccurrenceView, count=count_of(row.body)) for row in rows]
 
 
+def next_of(connection: Connection, after: int) -> tuple[int, int | None]:
+    """The last of the next jobs after that id, in any state, and the id to continue from; None at
+    the end."""
+    some = sa.select(_j.c.id).where(_j.c.id > after).order_by(_j.c.id).limit(_LOOKED_AT).subquery()
+    last, count = connection.execute(sa.select(sa.func.max(some.c.id), sa.func.count())).one()
+    return last or after, last if count == _LOOKED_AT else None
+
+
 def realign(unit: Unit, following: Following, after: int) -> int | None:
-    """See `JobStore.realign`."""
+    """See `JobStore.realign`. The clock was ahead when a job's time was computed if it was computed
+    later than now. Computing each anew would take a store of years a second of each start."""
     alone(unit, "cron")
+    last, then = next_of(unit, after)
     effects, slice_ = Effects(unit), Slice(unit.writer.clock)
-    query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after)
+    now = effects.now
+    doubtful = sa.or_(_j.c.changed_at > now, _j.c.next_due > now + _FAR)
+    query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after, _j.c.id <= last, doubtful)
     rows = unit.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
     for row in rows:
         if not slice_.step():
@@ -166,7 +183,7 @@ def realign(unit: Unit, following: Following, after: int) -> int | None:
             _bring_forward(own, row, following)
         if caught.error is not None:
             notices.pause(effects, row, pausing.reason_of(caught.error), "failed")
-    return after if len(rows) == _AT_ONCE else None
+    return after if len(rows) == _AT_ONCE else then
 
 
 def _bring_forward(effects: Effects, row: Any, following: Following) -> None:

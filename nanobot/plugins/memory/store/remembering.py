@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store.after_runs import SqlAfterRuns
+from nanobot.plugins.common.store.beginnings import begins
 from nanobot.plugins.memory.remember import PEOPLE, DueSession, Exchanges
 from nanobot.session.entries import RememberEntry, UserEntry
 from nanobot.session.keys import FORKS
@@ -20,8 +23,9 @@ _e = schema.entries
 _r = schema.runs
 _i = schema.inbound
 _o = schema.outbound
+_a = schema.approvals
 
-_MOST_SESSIONS = 1_000
+_SESSIONS_AT_ONCE = 500
 _MOST_ENTRIES = 2_000
 """Entries of one session to read: only the end of an older log is remembered."""
 
@@ -30,21 +34,19 @@ class SqlRemembering(SqlAfterRuns):
     """See mind.remember.RememberRecords: the same code for SQLite and PostgreSQL."""
 
     @transaction()
-    def due(self, unit: Unit, quiet_seconds: float) -> list[DueSession]:
-        until = unit.now - quiet_seconds
-        live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
-        waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
-        query = (
-            sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model)
-            .where(_s.c.remembered_seq < _s.c.head_seq, _s.c.updated_at <= until, ~live, ~waiting)
-            .where(~_s.c.key.startswith(FORKS.of("")))
-            .order_by(_s.c.updated_at)
-            .limit(_MOST_SESSIONS)
-        )
-        return [
-            DueSession(session_key=key, remembered_seq=remembered, head=head, model=model)
-            for key, remembered, head, model in unit.execute(query)
-        ]
+    def due(
+        self, unit: Unit, quiet_seconds: float, beyond: str
+    ) -> tuple[list[DueSession], str | None]:
+        some = sa.select(_s.c.key).where(_s.c.key > beyond).order_by(_s.c.key)
+        keys = some.limit(_SESSIONS_AT_ONCE).subquery()
+        last = unit.scalar(sa.select(sa.func.max(keys.c.key)))
+        if last is None:
+            return [], None
+        return _behind(unit, quiet_seconds, _s.c.key > beyond, _s.c.key <= last), last
+
+    @transaction()
+    def due_among(self, unit: Unit, quiet_seconds: float, keys: Sequence[str]) -> list[DueSession]:
+        return _behind(unit, quiet_seconds, _s.c.key.in_(keys))
 
     @transaction()
     def exchanges(self, connection: Connection, due: DueSession) -> Exchanges:
@@ -58,10 +60,8 @@ class SqlRemembering(SqlAfterRuns):
             and isinstance(entry.body, UserEntry)
             and entry.body.origin not in PEOPLE
         }
-        if not unasked:  # as in most sessions: the messages of all chats would be read for nothing
-            return Exchanges(entries=within, spoke=frozenset())
-        spoke = sa.select(_o.c.run_id).where(_o.c.run_id.in_(unasked)).distinct()
-        return Exchanges(entries=within, spoke=frozenset(connection.scalars(spoke)))
+        spoke = {run_id for run_id in unasked if _spoke(connection, due.session_key, run_id)}
+        return Exchanges(entries=within, spoke=frozenset(spoke))
 
     @transaction("remember")
     def record(
@@ -101,3 +101,30 @@ class SqlRemembering(SqlAfterRuns):
     def done(self, connection: Connection, due: DueSession, upto: int) -> None:
         session = sa.update(_s).where(_s.c.key == due.session_key, _s.c.remembered_seq < upto)
         connection.execute(session.values(remembered_seq=upto))
+
+
+def _behind(unit: Unit, quiet_seconds: float, *which: sa.ColumnElement[bool]) -> list[DueSession]:
+    """Those of some sessions that have entries that are not processed."""
+    live = sa.exists().where(_r.c.session_key == _s.c.key, schema.RUN_LIVE)
+    waiting = sa.exists().where(_i.c.session_key == _s.c.key, runs.PENDING)
+    quiet = sa.and_(_s.c.updated_at <= unit.now - quiet_seconds, ~live, ~waiting)
+    query = (
+        sa.select(_s.c.key, _s.c.remembered_seq, _s.c.head_seq, _s.c.model, quiet)
+        .where(*which, _s.c.remembered_seq < _s.c.head_seq)
+        .where(~_s.c.key.startswith(FORKS.of("")))
+        .order_by(_s.c.updated_at)
+    )
+    return [
+        DueSession(
+            session_key=key, remembered_seq=remembered, head=head, model=model, quiet=bool(calm)
+        )
+        for key, remembered, head, model, calm in unit.execute(query)
+    ]
+
+
+def _spoke(connection: Connection, session_key: str, run_id: str) -> bool:
+    """Whether a run sent a message or asked a person. Messages have no index by run; their keys
+    begin with its id."""
+    sent = sa.select(_o.c.id).where(begins(_o.c.key, f"{run_id}:"), _o.c.run_id == run_id)
+    asked = sa.select(_a.c.id).where(_a.c.session_key == session_key, _a.c.run_id == run_id)
+    return any(connection.execute(some.limit(1)).first() is not None for some in (sent, asked))

@@ -28,6 +28,8 @@ from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side
 
 _GATHER_SECONDS = 0.5
+_ALL_SECONDS = 300.0
+"""How often all sessions are looked at: another process may have changed some."""
 _PAUSE_SECONDS = 0.02
 """Pause between two slices, for other users of the store."""
 
@@ -36,6 +38,8 @@ class LogIndexing(SqlStore):
     """One per store. `redact` replaces known secrets, which must not be searchable."""
 
     _behind = verb(log_words.behind)
+    last_sent = verb(log_words.last_sent)
+    _sent = verb(log_words.sent)
     _unindexed = verb(log_words.unindexed)
     _keep = verb(log_words.keep, "index")
 
@@ -95,13 +99,35 @@ class LogIndexing(SqlStore):
 
     async def _look_often(self, bus: Bus) -> None:
         looks = Looks(self.writer.clock, often=30.0, lasting=60.0)
+        looked_at, last = -_ALL_SECONDS, 0
         with stirred(looks, bus, EventKind.END):
             while True:
                 with boundary("looking for conversations to index"):
-                    async for key in self._all_behind():
-                        with boundary(f"indexing {key}"):
-                            await self.index_session(key)
+                    now = self.writer.clock.monotonic()
+                    if now - looked_at < _ALL_SECONDS:
+                        last = await self.index_sent(last)
+                    else:
+                        last = await self.last_sent()
+                        await self._index_each(self._all_behind())
+                        looked_at = now
                 await looks.due()
+
+    async def _index_each(self, sessions: AsyncIterator[str]) -> None:
+        async for key in sessions:
+            with boundary(f"indexing {key}"):
+                await self.index_session(key)
+
+    async def index_sent(self, last: int) -> int:
+        """Index the sessions of all messages for chats after that one; returns the last. Raises
+        StoreError."""
+        while True:
+            keys, then = await self._sent(last)
+            for key in keys:
+                with boundary(f"indexing {key}"):
+                    await self.index_session(key)
+            if then == last:
+                return last
+            last = then
 
     async def _all_behind(self) -> AsyncIterator[str]:
         after: str | None = ""

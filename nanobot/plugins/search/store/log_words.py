@@ -21,6 +21,7 @@ from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import log
 
 _e = schema.entries
+_o = schema.outbound
 _s = schema.sessions
 _w = schema.log_words
 _done = schema.indexed_logs
@@ -40,6 +41,12 @@ _BEHIND = Prepared(
     .outerjoin(_done, _done.c.session_key == _s.c.key)
     .where(_s.c.key > sa.bindparam("after"))
     .order_by(_s.c.key)
+    .limit(_SESSIONS_AT_ONCE)
+)
+_SENT = Prepared(
+    sa.select(_o.c.id, _o.c.session_key)
+    .where(_o.c.id > sa.bindparam("last"))
+    .order_by(_o.c.id)
     .limit(_SESSIONS_AT_ONCE)
 )
 _LAST = Prepared(sa.select(_done.c.last).where(_done.c.session_key == sa.bindparam("k")))
@@ -96,6 +103,17 @@ def behind(connection: Connection, after: str) -> tuple[list[str], str | None]:
     rows = _BEHIND.execute(connection, after=after).all()
     keys = [key for key, head, last in rows if head > (last or 0) and key not in SILENT]
     return keys, rows[-1].key if len(rows) == _SESSIONS_AT_ONCE else None
+
+
+def last_sent(connection: Connection) -> int:
+    """The newest message for a chat."""
+    return connection.scalar(sa.select(sa.func.max(_o.c.id))) or 0
+
+
+def sent(connection: Connection, last: int) -> tuple[list[str], int]:
+    """The sessions of the next messages for chats after that one, and the last of these."""
+    rows = _SENT.execute(connection, last=last).all()
+    return list(dict.fromkeys(row.session_key for row in rows)), rows[-1].id if rows else last
 
 
 def unindexed(connection: Connection, key: str) -> Unindexed | None:
