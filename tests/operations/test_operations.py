@@ -7,10 +7,13 @@ import shlex
 import pytest
 
 from nanobot.errors import StoreUnwritable
+from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.home import PluginView
+from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
+from nanobot.plugins.command_line.generated import OperationCommand
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -270,3 +273,12 @@ async def test_help_on_one_command_says_all_about_it() -> None:
 async def test_what_a_plugin_does_stands_below_its_state_in_a_chat() -> None:
     view = PluginView(name="voice", summary="Spoken answers.", state="on", brings=["tools"])
     assert as_text([view], Now(0.0, "UTC")) == "- `voice` on, tools\n  Spoken answers."
+
+
+async def test_an_operation_that_says_nothing_has_a_help_wherever_its_command_is_listed() -> None:
+    @operation(name="odd", role=Role.GUEST)
+    async def odd(context: OperationContext, caller: Caller) -> None:
+        pass
+
+    assert odd.sentence == "Perform odd."
+    assert OperationCommand(odd, "odd").help == "Perform odd."
