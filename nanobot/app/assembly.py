@@ -11,20 +11,24 @@ from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import bringing, plugin_calls
-from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.agent import (
+    AgentDependencies,
+    AgentParts,
+    assemble_agent,
+    capacity,
+    prompt_of,
+    run_settings,
+)
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
-from nanobot.app.parts import prompt_of
 from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
-from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.settings import capacity, run_settings
 from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
@@ -41,7 +45,7 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.faces import Environment, Http
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
@@ -172,7 +176,7 @@ class _Assembly:
         offers.add_by_type(self.chats, self.channels, self.live)
         offers.add_by_type(self.propagation)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
-        offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
+        offers.add({Contributions: self.plugged})
         offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
