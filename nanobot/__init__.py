@@ -37,7 +37,7 @@ _PUBLIC = {
     "ToolError": "nanobot.errors",
     "ToolPolicy": "nanobot.agent.service.run_input",
     "ToolRegistry": "nanobot.tools.registry",
-    "tool": "nanobot.tools.function",
+    "tool": "nanobot.plugins.library.function",
 }
 __all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - names, taken from the table
 

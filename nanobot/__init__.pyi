@@ -17,6 +17,7 @@ from nanobot.messages import Sender as Sender
 from nanobot.plugins.library.agent_loop import AgentLoop as AgentLoop
 from nanobot.plugins.library.agent_loop import CancelToken as CancelToken
 from nanobot.plugins.library.context_builder import ContextBuilder as ContextBuilder
+from nanobot.plugins.library.function import tool as tool
 from nanobot.plugins.library.persona import MemoryStore as MemoryStore
 from nanobot.plugins.library.persona import PersonaConfig as PersonaConfig
 from nanobot.plugins.library.sessions import SessionManager as SessionManager
@@ -24,7 +25,6 @@ from nanobot.providers.base import LLMProvider as LLMProvider
 from nanobot.providers.litellm_provider import LiteLLMProvider as LiteLLMProvider
 from nanobot.tools.base import Effect as Effect
 from nanobot.tools.base import Tool as Tool
-from nanobot.tools.function import tool as tool
 from nanobot.tools.registry import ToolRegistry as ToolRegistry
 
 __version__: str

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.prompt import PromptBuilder
+from nanobot.agent.prompt import PromptAddition, PromptBuilder, PromptParts
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check, Runner
 from nanobot.agent.service.accompanying import accompanied
 from nanobot.agent.service.programs import NO_PROGRAMS, PROGRAMS, Programs
 from nanobot.agent.settings import RunSettings
+from nanobot.agent.step import StepLimits
 from nanobot.agent.tool_calls import Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
+from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
+from nanobot.config.loader import AgentSettings, Config
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -100,3 +103,38 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     if programs is not None:
         for_programs = programs(bus, worker, tools, dependencies.received, clock, dependencies.ids)
     return AgentParts(worker=worker, model_calls=models, tool_calls=calls, run_service=for_programs)
+
+
+def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
+    """The prompt builder, with the assistant's identity and what plugins add."""
+    agent = config.agent
+    limits = {name: most for each in additions for name, most in each.limits.items()}
+    parts = PromptParts(config.workspace, name=agent.name, persona=agent.persona, limits=limits)
+    return PromptBuilder(config.workspace, parts, additions)
+
+
+def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:
+    """The limits of runs, and the parameters of model calls."""
+    return RunSettings(
+        limits=StepLimits(
+            max_iterations=config.max_iterations,
+            max_tool_rounds=config.max_tool_rounds,
+            max_tool_calls=config.max_tool_calls,
+            max_run_seconds=config.max_run_seconds,
+        ),
+        temperature=config.temperature,
+        max_tokens=config.max_tokens,
+        effort=config.effort,
+        max_history=config.max_history,
+        fallback_models=config.fallback_models,
+        steer=config.when_busy == "steer",
+        zone=zone_of_home(config, environ),
+    )
+
+
+def capacity(config: AgentSettings) -> Capacity:
+    """The maximum of parallel runs."""
+    return Capacity(
+        max_runs=config.max_concurrent_runs,
+        max_background=config.max_background_runs,
+    )

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from functools import partial
 
+from nanobot import __version__
 from nanobot.agent.askers import ASKER
 from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import bringing, plugin_calls
-from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
+from nanobot.app.agent import (
+    AgentDependencies,
+    AgentParts,
+    assemble_agent,
+    capacity,
+    prompt_of,
+    run_settings,
+)
 from nanobot.app.blob_storage import blobs_of
-from nanobot.app.engine import facts_of
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.hosting import Adapters, ChannelStarter, HostedChannels, hosted, owners_of
 from nanobot.app.live_settings import LiveSettings
 from nanobot.app.machine import Machine
-from nanobot.app.parts import prompt_of
 from nanobot.app.peers import SCHEDULER, ServedChannels, SharedJobs, sharing_of
 from nanobot.app.plugged import Plugged
-from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles
-from nanobot.app.settings import capacity, run_settings
 from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
@@ -41,7 +46,7 @@ from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import CurrentMetrics, Environment, Http
+from nanobot.seam.faces import Environment, Http
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Contributions
 from nanobot.seam.tables import PluginTables
@@ -60,6 +65,7 @@ from nanobot.tools.plugins import register_installed
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
+from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.labelled_files import LabelledFiles
@@ -125,21 +131,16 @@ class _Assembly:
         self.tools.blobs = self.blobs
 
     def parts(self) -> Parts:
-        config = self.config
         self._offer()
         self.sharing = sharing_of(self.store, self.plugged)
         self.plugged.offers.add({Sharing: self.sharing})
-        self.hosted = hosted(config, asking=self.plugged.offers.has(Strangers))
+        self.hosted = hosted(self.config, asking=self.plugged.offers.has(Strangers))
         self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
         self._register_tools()
-        channels = self.channels
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
         self.plugged.offers.add_by_type(agent.worker)
-        engine = self._engine(
-            agent,
-            lambda: facts_of(config, channels, self.http.url, seen(), self.roles),
-        )
+        engine = self._engine(agent, partial(self._facts, seen))
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
         self.plugged.offers.add_by_type(operations)
@@ -153,7 +154,7 @@ class _Assembly:
             models=self.models,
             received=self.received,
             http=self.http,
-            channels=channels,
+            channels=self.channels,
             starter=self._starter(agent.worker, operations),
             one_process=self._one_process(),
             peers=self.sharing.processes(self.plugged.offers),
@@ -172,7 +173,7 @@ class _Assembly:
         offers.add_by_type(self.chats, self.channels, self.live)
         offers.add_by_type(self.propagation)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
-        offers.add({CurrentMetrics: PluginMetrics(self.plugged), Contributions: self.plugged})
+        offers.add({Contributions: self.plugged})
         offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
         bringing.offer_objects(self.plugged)
@@ -213,11 +214,24 @@ class _Assembly:
         work = partial(side_by_side, self.plugged.works("one_process", clock), clock)
         return partial(self.sharing.alone, SCHEDULER, work)
 
-    def _engine(
-        self,
-        agent: AgentParts,
-        facts: Callable[[], Facts],
-    ) -> Engine:
+    def _facts(self, watches: Callable[[], Mapping[str, str]]) -> Facts:
+        """What the gateway says of itself."""
+        chats = self.config.served if self.roles.channels else ()
+        return Facts(
+            version=__version__,
+            home=str(self.config.home),
+            pid=os.getpid(),
+            serving=self.channels.serving,
+            channels=dict.fromkeys(chats, "off") | self.channels.states(),
+            lacks=self.channels.lacks,
+            addressed=self.config.addressed,
+            web=self.http.url,
+            watches=watches(),
+            role=str(self.roles),
+            troubles=tuple(map(str, TROUBLES.recent())),
+        )
+
+    def _engine(self, agent: AgentParts, facts: Callable[[], Facts]) -> Engine:
         clock = self.machine.clock
         live = self.live
         return Engine(

@@ -20,14 +20,14 @@ from nanobot.app.home import prepare_home
 from nanobot.app.hosting import ChannelStarter
 from nanobot.app.ledgers import unlimited
 from nanobot.app.machine import Machine
-from nanobot.app.parts import warm_up
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
 from nanobot.app.roles import Roles, Serving
 from nanobot.app.zones import zone_of_home
+from nanobot.boundary import boundary
 from nanobot.config.loader import Config
-from nanobot.errors import ConfigError, StoreError
+from nanobot.errors import ConfigError, NanobotError, StoreError
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Clock, Ids
 from nanobot.session.decisions import Decisions
@@ -235,7 +235,11 @@ class Gateway:
         """Load the parts for the model while the channels wait for their platforms, and not while
         they ask."""
         await parts.channels.asked()
-        await warm_up(parts.models)
+        with boundary("the model"):
+            try:
+                await parts.models.warm_up()
+            except NanobotError as error:  # reported with the first message
+                logger.warning("no model yet: {}", error)
 
     async def _announce(self, parts: Parts, ready: Callable[[str], None]) -> None:
         await parts.channels.settled()

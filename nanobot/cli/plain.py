@@ -21,7 +21,10 @@ def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
     """Perform the operation of these words; without one, list them. Raises SystemExit."""
     given = [word for word in words if word not in _OPTIONS]
     with errors():
-        if not given or {"--help", "-h"} & {*given}:
+        if not given:
+            warn(*_listed())
+            raise SystemExit(UsageError.exit_code)
+        if {"--help", "-h"} & {*given}:
             say(*_listed())
             return
         if given[0] == "gateway":
@@ -39,7 +42,7 @@ def _perform(environ: Mapping[str, str], words: Sequence[str], *, json: bool, su
         if operation is not None:
             break
     else:
-        warn(*refusal(words, ()))
+        warn(*refusal(words, (), left_out()))
         raise SystemExit(UsageError.exit_code)
     if operation.confirm and not sure:
         raise UsageError(f"{operation.name} needs confirmation: add --yes")
@@ -51,7 +54,8 @@ def _listed() -> Iterator[str]:
     yield "gateway: serve the chats until stopped"
     for operation in _operations():
         yield f"{operation.command}: {operation.help}"
-    yield from _left_out()
+    if names := ", ".join(left_out()):
+        yield f"Not loaded: the plugins {names}. `nanobot plugins` says why."
 
 
 def _operations() -> list[Operation]:
@@ -59,14 +63,18 @@ def _operations() -> list[Operation]:
     return [each for each in listed if each.listed and not each.own_command]
 
 
-def refusal(words: Sequence[str], hints: Sequence[str]) -> list[str]:
-    """The reply to words that are no command."""
+def refusal(words: Sequence[str], hints: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    """The reply to words that are no command. `left_out`: the plugins that could not be loaded."""
     what = " ".join(word for word in words if not word.startswith("-"))
-    return [f"No such command '{what}'.", *hints, *_left_out(), "All commands: nanobot --help"]
+    lines = [f"No such command '{what}'.", *hints]
+    if left_out:
+        lines.append(
+            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
+            "`nanobot plugins` says why."
+        )
+    return [*lines, "All commands: nanobot --help"]
 
 
-def _left_out() -> list[str]:
-    names = ", ".join(each.name for each in installed().left_out)
-    if not names:
-        return []
-    return [f"A plugin that could not be loaded may bring it: {names}. `nanobot plugins` says why."]
+def left_out() -> list[str]:
+    """The names of the plugins that could not be loaded."""
+    return [each.name for each in installed().left_out]

@@ -14,10 +14,9 @@ from typing import Any
 
 from nanobot.config.plugin_tables import brings, config_file, plugin_tables
 from nanobot.config.reader import Reader
-from nanobot.config.settings import Config, ConfigFile, Tables
+from nanobot.config.settings import Config, ConfigFile, PluginsSettings, Tables
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.channels import ChannelSettings
-from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.config.values import home_of, parse, parse_bytes
 from nanobot.errors import ConfigError

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
-from nanobot.seam.faces import Interface
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:  # loads more than --help needs
@@ -27,11 +26,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def sentences(self) -> str:
         """The text with its remedy, if there is one."""
         return f"{self.text.removesuffix('.')}. {self.remedy}" if self.remedy else self.text
-
-
-Examination: TypeAlias = Callable[[Mapping[str, str]], Awaitable[list[Finding]]]
-"""Gives all findings about a home, from its environment. Nothing is changed."""
-EXAMINATION: Interface[Examination] = Interface("examination")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

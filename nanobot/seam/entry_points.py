@@ -169,13 +169,9 @@ class Plugins:
     ) -> list[LoadedPlugin[T]]:
         """Load every one of a group and pass it to `use`, in a fixed order: by name, nanobot's
         first (none of these if `own` is False). `use` raises NanobotError for an unusable one."""
-        points = [point for point in self._of(group) if own or not _is_own(point)]
+        points = [point for point in self.points(group) if own or not _is_own(point)]
         loaded = [self._used(point, use) for point in points]
         return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
-
-    def points(self, group: str) -> list[EntryPoint]:
-        """The entry points of a group, in order, without loading them."""
-        return self._of(group)
 
     def built_in(self, plugin: LoadedPlugin[Any]) -> bool:
         """Whether it belongs to nanobot."""
@@ -230,13 +226,14 @@ class Plugins:
 
     def _named(self, group: str) -> dict[str, EntryPoint]:
         named: dict[str, EntryPoint] = {}
-        for point in self._of(group):
+        for point in self.points(group):
             first = named.setdefault(point.name, point)
             if first is not point:
                 self._leave(point, f"the name is taken by {_package(first) or first.value}")
         return named
 
-    def _of(self, group: str) -> list[EntryPoint]:
+    def points(self, group: str) -> list[EntryPoint]:
+        """The entry points of a group, in order, without loading them."""
         if self._points is not None:
             return _in_order(self._points, group)
         if self._places is None:

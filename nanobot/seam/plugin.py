@@ -22,30 +22,6 @@ Part: TypeAlias = Callable[..., Any] | str
 """A function of a plugin, or its location. Its parameters request objects by their types; see
 `offers`."""
 
-FUNCTIONS = (
-    *(
-        "operations",
-        "tools",
-        "results",
-        "stand_in",
-        "policy",
-        "triggers",
-        "run_types",
-        "stages",
-        "store_hooks",
-        "ledger",
-        "arrivals",
-        "outgoing",
-        "companions",
-    ),
-    *("events", "routes", "page", "metrics", "checks", "start", "fits"),
-    *("deliveries", "exposures", "commands", "remarks", "answer_checks"),
-    *("propagation", "objects", "always_objects", "prompt", "around_runs", "serve", "sharing"),
-    *("listening", "channels", "before_channels", "draining"),
-    *("every_process", "one_process"),
-)
-"""The fields that hold a Part."""
-
 
 def nothing_hinders(_: Any) -> str:
     """The default of `idle`: the plugin is on with any settings."""
@@ -221,6 +197,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         }
         kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]
+
+
+FUNCTIONS = tuple(name for name, kind in Plugin.__annotations__.items() if kind == "Part | None")
+"""The fields that hold a Part."""
 
 
 def resolved(part: Part) -> Callable[..., Any]:

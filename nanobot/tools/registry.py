@@ -24,7 +24,9 @@ from nanobot.errors import (
 from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
+from nanobot.seam.faces import Interface
 from nanobot.seam.given import of_kind
+from nanobot.seam.installed import provided
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten
 from nanobot.tools.arguments import parse_arguments
@@ -40,7 +42,6 @@ from nanobot.tools.base import (
 )
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import parse_foreign
-from nanobot.tools.function import tool as tool_of
 from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at
 from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.redact import Redactor
@@ -55,6 +56,8 @@ _NAME = pattern(r"[a-zA-Z0-9_-]{1,64}")
 _LOGGED = 500
 _NAMED = 40
 BUILT_IN = "built-in"
+FUNCTION_TOOL: Interface[Callable[[Callable[..., object]], AnyTool]] = Interface("function_tool")
+"""Makes a tool of a typed function."""
 MAX_LISTED = 40
 """Maximum lazy tools that a prompt lists; if there are more, it lists none of them."""
 
@@ -97,7 +100,10 @@ class ToolRegistry:
         where it comes from. Raises UsageError if its name is taken or invalid, or it has no schema.
         """
         if not isinstance(tool, Tool):
-            tool = tool_of(tool)
+            make = provided(FUNCTION_TOOL)
+            if make is None:
+                raise UsageError("a function becomes a tool by the plugin library, which is absent")
+            tool = make(tool)
         if _NAME.fullmatch(tool.name) is None:
             raise UsageError(
                 f"a tool cannot be named {quoted(tool.name)}: letters, digits, _ and -"

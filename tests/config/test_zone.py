@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.app.agent import run_settings
 from nanobot.app.gateway import Gateway
-from nanobot.app.settings import run_settings
 from nanobot.app.zones import zone_of_home
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError

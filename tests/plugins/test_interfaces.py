@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.operations.home import EXAMINATION
+from nanobot.plugins.diagnostics.collecting import EXAMINATION
 from nanobot.plugins.diagnostics.log_lines import SERVICE_LOG
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import installed, provided

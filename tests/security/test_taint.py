@@ -10,9 +10,9 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
+from nanobot.plugins.library.function import tool
 from nanobot.testing.tools import context
 from nanobot.tools.base import Effect
-from nanobot.tools.function import tool
 from nanobot.tools.registry import ToolRegistry
 from tests.tools.browsing import CALL
 from tests.tools.examples import examples

@@ -13,11 +13,16 @@ from msgspec import Meta
 from nanobot.config.settings.agent import AgentSettings, ProviderSettings
 from nanobot.config.settings.base import Settings, about
 from nanobot.config.settings.channels import ChannelSettings
-from nanobot.config.settings.plugins import PluginsSettings
 from nanobot.config.settings.tools import PolicySettings, ToolsSettings
 from nanobot.messages import TERMINAL
 
 S = TypeVar("S", bound=Settings)
+
+
+class PluginsSettings(Settings, frozen=True, kw_only=True):
+    """`[plugins]`: every installed plugin is on, unless `off` names it."""
+
+    off: Annotated[tuple[str, ...], about("Plugins that are switched off, by name.")] = ()
 
 
 class Tables(Settings, frozen=True, kw_only=True):

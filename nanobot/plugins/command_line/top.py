@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from nanobot.cli.output import warn
-from nanobot.cli.plain import refusal
+from nanobot.cli.plain import left_out, refusal
 from nanobot.errors import UsageError
 from nanobot.plugins.command_line.group import Group
 from nanobot.seam.faces import Command
@@ -44,7 +44,7 @@ class TopLevel(Group):
             if self.leading is not None and not args[0].startswith("-"):
                 hints = self.leading.mistaken(args, sorted(paths_of(self.commands)))
             if self.leading is None or hints:
-                warn(*refusal(args, hints))
+                warn(*refusal(args, hints, left_out()))
                 ctx.exit(UsageError.exit_code)
             else:
                 args = [self.leading.name, *args]

@@ -9,10 +9,9 @@ import msgspec
 
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.tool_calls import Retries
-from nanobot.app.agent import AgentParts
+from nanobot.app.agent import AgentParts, run_settings
 from nanobot.app.bringing import unfit
 from nanobot.app.plugged import Plugged
-from nanobot.app.settings import run_settings
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError

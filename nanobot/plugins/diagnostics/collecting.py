@@ -14,7 +14,7 @@ from nanobot.boundary import boundary
 from nanobot.config.loader import Config, home_of, survey
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError
-from nanobot.operations.home import EXAMINATION, Examination, Finding, PluginView
+from nanobot.operations.home import Finding, PluginView
 from nanobot.plugins.common.http.prometheus import prometheus_text
 from nanobot.plugins.diagnostics.archive import diagnostics_of
 from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
@@ -26,7 +26,7 @@ from nanobot.plugins.diagnostics.store import database
 from nanobot.plugins.diagnostics.versions import versions
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, Plugins
-from nanobot.seam.faces import Metric
+from nanobot.seam.faces import Interface, Metric
 from nanobot.seam.installed import installed, provided
 from nanobot.store.servers import url_of
 from nanobot.tools.redact import Redactor, secrets_of
@@ -37,6 +37,9 @@ PART_SECONDS = 60.0
 _CLOSED = frozenset({"state", "kind", "outcome", "measure"})
 """Labels whose values nanobot itself chooses, in its own metrics."""
 
+Examination: TypeAlias = Callable[[Mapping[str, str]], Awaitable[list[Finding]]]
+"""Gives all findings about a home, from its environment. Nothing is changed."""
+EXAMINATION: Interface[Examination] = Interface("examination")
 Text: TypeAlias = Callable[[], Awaitable[str]]
 
 

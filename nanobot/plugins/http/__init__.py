@@ -17,6 +17,7 @@ PLUGIN = Plugin(
     settings=WebSettings,
     table="web",
     objects="nanobot.plugins.http.serving:objects",
+    always_objects="nanobot.plugins.http.plugin_metrics:always_objects",
     listening="nanobot.plugins.http.serving:listening",
     channels="nanobot.plugins.http.serving:channels",
     paths=("/metrics", "/healthz", "/readyz", "/channels/"),

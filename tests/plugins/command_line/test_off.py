@@ -40,7 +40,7 @@ def test_without_its_library_operations_are_performed_and_the_plugin_is_named(
     listed = ran(environ, "plugins", "--json")
     assert listed.returncode == 0
     assert "command_line of the plugin command_line failed" in listed.stderr
-    assert {each["name"]: each["state"] for each in json.loads(listed.stdout)}["voice"] == "on"
+    assert {each["name"]: each["state"] for each in json.loads(listed.stdout)}["sending"] == "on"
 
 
 def test_operations_are_written_as_in_a_chat(

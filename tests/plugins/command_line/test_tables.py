@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.cli.calls import shown
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text, fields_shown, short_ids
-from nanobot.plugins.command_line.tables import page, table
+from nanobot.plugins.command_line.tables import page, shown, table
 from nanobot.plugins.common.views.views import SessionView
 from nanobot.plugins.common.widths import columns
 from nanobot.plugins.memory.port import MemoryView

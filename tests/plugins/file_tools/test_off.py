@@ -9,7 +9,7 @@ import pytest
 from nanobot.app.gateway_parts import Parts
 from nanobot.errors import NotAllowed, ToolUnknown, UsageError
 from nanobot.messages import Role
-from nanobot.tools.function import tool
+from nanobot.plugins.library.function import tool
 from nanobot.tools.plugins import offered
 from tests.plugins.switching import asked, serving
 

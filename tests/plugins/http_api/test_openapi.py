@@ -12,11 +12,11 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
-from nanobot.app.plugin_metrics import PluginMetrics
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.http.application_factory import Served, routes_of
+from nanobot.plugins.http.plugin_metrics import PluginMetrics
 from nanobot.plugins.page.page_files import PageFiles
 from nanobot.system import SystemClock
 from tests.plugins.http_api.test_streams import reading

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from typer.main import get_command
 
+from nanobot.cli.plain import refusal
 from nanobot.plugins.command_line.commands import app
-from nanobot.plugins.command_line.top import paths_of, refusal
+from nanobot.plugins.command_line.top import paths_of
 from nanobot.plugins.terminal import mistyped
 
 PATHS = sorted(paths_of(get_command(app).commands))  # type: ignore[attr-defined]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import Distribution, Metric
+from nanobot.seam.faces import CurrentMetrics, Distribution, Metric
 from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
@@ -19,6 +19,11 @@ METRICS_SECONDS = 5.0
 """The time limit for a plugin to collect its metrics; the others wait for it."""
 
 _NAME = pattern(r"[a-z][a-z0-9_]{0,63}")
+
+
+def always_objects(plugins: Contributions) -> Mapping[Any, Any]:
+    """The metrics of the plugins that are on."""
+    return {CurrentMetrics: PluginMetrics(plugins)}
 
 
 class PluginMetrics:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from nanobot.errors import ToolArgumentsError, ToolError, UsageError
+from nanobot.plugins.library.function import tool
 from nanobot.testing.tools import context
 from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
-from nanobot.tools.function import tool
 from nanobot.tools.registry import ToolRegistry
 
 
