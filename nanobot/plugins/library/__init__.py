@@ -10,14 +10,8 @@ PLUGIN = Plugin(
     name="library",
     summary="Programs in Python open a home of nanobot, or run an agent of their own.",
     texts=Path(__file__).parent,
-<<<<<<< ours
-    provides={"programs": "nanobot.plugins.common.runs.run_service:runs_for_programs"},
-||||||| base
-    provides={"programs": "nanobot.plugins.common.runs.run_service:runs_for_programs"},
-=======
     provides={
         "programs": "nanobot.plugins.common.runs.run_service:runs_for_programs",
         "function_tool": "nanobot.plugins.library.function:tool",
     },
->>>>>>> theirs
 )
