@@ -13,7 +13,7 @@ from nanobot.operations.home import PluginView
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
-from nanobot.plugins.command_line.generated import OperationCommand
+from nanobot.plugins.command_line.generated import OperationCommand, command_example
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -74,7 +74,7 @@ async def test_help_on_one_command_says_its_arguments_their_choices_and_an_examp
 def test_every_example_is_understood_in_a_chat_and_at_the_command_line() -> None:
     for each in OPERATIONS:
         typed = each.parsed(each.example)
-        name, *words = shlex.split(each.command_example)
+        name, *words = shlex.split(command_example(each))
         assert name == "nanobot"
         assert each.chat_example.startswith(f"/{each.name}")
         for parameter in each.parameters:
