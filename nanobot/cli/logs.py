@@ -28,11 +28,6 @@ JSON_LINES: Interface[Form] = Interface("json_lines")
 _LINE = "<dim>{time:HH:mm:ss}</dim> <level>{level: <7}</level> {message}\n{exception}"
 
 
-def with_log_format(environ: Mapping[str, str], log_format: str | None) -> Mapping[str, str]:
-    """The environment with the value of the option, which overrides the configuration."""
-    return environ if log_format is None else {**environ, "NANOBOT_LOG_FORMAT": log_format}
-
-
 def to_stderr(environ: Mapping[str, str], level: str, log_format: str = "") -> None:
     """Log to standard error from now on, without values of variables in tracebacks. With
     `log_format` "", NANOBOT_LOG_FORMAT decides.

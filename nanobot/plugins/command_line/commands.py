@@ -10,13 +10,13 @@ import typer
 
 from nanobot import __version__
 from nanobot.cli import USUAL_GARBAGE, serve_gateway
-from nanobot.cli.logs import with_log_format
 from nanobot.cli.output import say
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.plugins.command_line import generated as faces
 from nanobot.plugins.command_line import plugin_commands
 from nanobot.plugins.command_line.named import named
 from nanobot.plugins.command_line.top import TopLevel
+from nanobot.plugins.common.log_format import with_log_format
 
 LogFormat: TypeAlias = Annotated[
     Literal["text", "json"] | None,

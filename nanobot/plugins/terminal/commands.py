@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.log_format import with_log_format
 from nanobot.seam.faces import Command, Option
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def agent(  # noqa: PLR0913 - each is an option
     PNG, GIF or WebP of up to 5 MB; in a conversation, /image PATH sends one. --new starts a
     conversation of the current folder.
     """
-    from nanobot.cli.logs import with_log_format  # noqa: PLC0415 - as below
     from nanobot.plugins.terminal.talk import talk, to_say  # noqa: PLC0415 - the whole of nanobot
 
     if sum((bool(session), last, resume, new)) > 1:
