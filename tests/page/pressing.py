@@ -1,8 +1,9 @@
 """Presses whatever can be pressed on the page, found in the document and not listed by hand.
 
 A crawl looks at places (`schedule`, `settings/keys` ...). At each it presses one control of each
-kind, in a page that was loaded anew, and then the new ones that this brought, as in a dialog. What
-a press caused and should not have is a line of `faults`.
+kind, and then the new ones that this brought, as in a dialog. Before the next one the page leaves
+the place and comes back, or is loaded anew where that leaves something behind. What a press caused
+and should not have is a line of `faults`.
 """
 
 from __future__ import annotations
@@ -84,6 +85,19 @@ STATE = """() => {
 SIDEWAYS = """() => [document.documentElement, document.querySelector('main')].some(
   (each) => each && each.scrollWidth > each.clientWidth)"""
 WHERE = "() => [decodeURIComponent(location.hash.slice(2)), document.documentElement.lang]"
+LEFT = """(hash) => {
+  localStorage.clear();
+  sessionStorage.clear();
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)));
+  location.hash = hash === '#/settings/appearance' ? '#/settings/access' : '#/settings/appearance';
+  return drawn().then(() => {
+    const elsewhere = document.querySelector('main')?.dataset.view === 'settings';
+    location.hash = hash;
+    return drawn().then(() => elsewhere);
+  });
+}"""
+"""Goes elsewhere and to a place: what belongs to a view is made anew, and no file is loaded."""
+LOOKS = "() => document.documentElement.lang + document.documentElement.dataset.theme"
 SETTLED = """() => document.readyState === 'complete'
   && !document.querySelector('.loading, [aria-busy=true]:not(article)')"""
 
@@ -188,6 +202,10 @@ class Crawl:
         self._kinds: set[str] = set()
         self._seen: set[str] = set()
         self._left: deque[str] = deque()
+        self._fresh: dict[str, list[str]] = {}
+        """What is at a place, and how it looks, once it is loaded."""
+        self._standing: tuple[str, tuple[Control, ...]] | None = None
+        """The place and the presses that led to what the page shows now."""
 
     async def run(self, *places: str, only: bool = False) -> None:
         """Press everything at these places, and at those that they lead to (not if `only`)."""
@@ -207,6 +225,9 @@ class Crawl:
         for beginning, prepare in self._before.items():
             if place.startswith(beginning):
                 await prepare()
+        if place in self._fresh and await self._returned(place):
+            self._traffic.clear()
+            return
         if self._page.url.startswith(self._url):
             await self._page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
             await self._page.goto("about:blank")
@@ -214,6 +235,21 @@ class Crawl:
         await self._page.locator("main > *, form").first.wait_for()
         await self._traffic.settled(self._page)
         self._traffic.clear()
+        self._fresh[place] = await self._looks()
+
+    async def _returned(self, place: str) -> bool:
+        """Whether a place is as it is in a page loaded anew, after the page was elsewhere."""
+        try:
+            if not await self._page.evaluate(LEFT, f"#/{place}"):
+                return False
+            await self._traffic.settled(self._page)
+            return not self._traffic.faults and await self._looks() == self._fresh[place]
+        except Error:  # a press has left the page
+            return False
+
+    async def _looks(self) -> list[str]:
+        kinds = {control.kind for control in await self._controls()}
+        return [str(await self._page.evaluate(LOOKS)), *sorted(kinds)]
 
     def _found(self, place: str) -> None:
         kind = _MADE.sub("#", place)
@@ -236,11 +272,19 @@ class Crawl:
                     # A busy machine is no fault of the page: what is late twice is one.
                     faults = await self._judged(place, path)
                 self.faults += faults
+            self._standing = None
             if len(path) < _DEPTH and await self._at(place):
-                paths += [(*path, control) for control in await self._new(place)]
+                more = [(*path, control) for control in await self._new(place)]
+                if more:  # the first one is pressed at once, where the page is now
+                    paths.appendleft(more[0])
+                    paths += more[1:]
+                    self._standing = (place, path)
 
     async def _reached(self, place: str, path: tuple[Control, ...]) -> bool:
         """Open a place anew, and press all but the last of a path; whether they were there."""
+        standing, self._standing = self._standing, None
+        if standing == (place, path[:-1]):
+            return True
         await self.open(place)
         for control in path[:-1]:
             if not await self._again(control):

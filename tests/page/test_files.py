@@ -158,14 +158,15 @@ def translated(name: str) -> set[str]:
 
 def without_a_view() -> set[Path]:
     """The first view, and what it imports later that is no other view."""
-    modules = imported(*FIRST_VIEW)
+    frame = {"parts/login.js", "views/settings/visit.js", "notified.js"}
+    modules = imported(*FIRST_VIEW, *frame)
     left = [file for file in modules if file.name != "app.js"]
-    left_of_frame = {"parts/login.js", "views/settings/visit.js", "notified.js"}
-    modules |= imported(*left_of_frame)
     while left:
-        text = left.pop().read_text("utf-8")
-        for name in re.findall(r'await import\("\./([^"]+)"\)', text):
-            found = {file for file in OURS if str(file).endswith(f"/{name}")} - modules
+        file = left.pop()
+        for name in re.findall(
+            r"\bimport\(\"(\.[^\"]+)\"\)(?:\.then|\)|;)", file.read_text("utf-8")
+        ):
+            found = imported(str((file.parent / name).resolve())) - modules
             modules |= found
             left += found
     return modules

@@ -10,15 +10,11 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import Page, expect
 
 from tests.page.conftest import House
+from tests.page.places import ALL, FURTHER, SETTINGS, VIEWS
 from tests.sampling import few
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=45_000)
-
-VIEWS = ["chat", "runs", "schedule", "memory", "channels", "usage", "settings"]
-PARTS = ["model", "keys", "policy", "skills", "access", "appearance", "start"]
-STEPS = ["model", "chat", "you", "persona", "hello"]
-FURTHER = ["memory/USER.md", "memory/workspace:", *(f"settings/start:{step}" for step in STEPS)]
 
 
 async def test_it_speaks_chinese_and_remembers_it(house: House) -> None:
@@ -74,14 +70,14 @@ async def opened_at(house: House, page: Page, view: str) -> None:
 async def test_a_phone_needs_no_scrolling_sideways(house: House) -> None:
     wide = {}
     async with house.looking(size=(360, 740)) as page:
-        for view in VIEWS:
+        for view in ALL:
             await opened_at(house, page, view)
             wide[view] = await page.evaluate("() => document.documentElement.scrollWidth")
     assert {view: width for view, width in wide.items() if width > 360} == {}
 
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"]))
-@pytest.mark.parametrize("views", [VIEWS, [f"settings/{part}" for part in PARTS], FURTHER])
+@pytest.mark.parametrize("views", [VIEWS, SETTINGS, FURTHER])
 async def test_nobody_is_shut_out(
     house: House, views: list[str], scheme: Literal["light", "dark"]
 ) -> None:

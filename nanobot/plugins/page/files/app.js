@@ -62,7 +62,7 @@ const OWN = new Set(Object.keys(VIEWS));
 const views = () => {
   for (const view of me.value?.views ?? []) {
     const { name, title, icon, place, needs, order } = view;
-    if (["run", "step", "skills", "memory", "channels", "palette"].includes(place)) continue;
+    if (!["menu", "health"].includes(place)) continue; // a part of another view
     const load = async () => (await import("./kit.js")).made(view);
     // What a person may not use, the gateway does not name.
     const owners = needs ? undefined : "plugins list";
@@ -305,6 +305,10 @@ effect(() => {
   const timer = setInterval(() => document.hidden || known(), AGAIN_MS);
   return () => clearInterval(timer);
 });
+/** Whoever comes back to the page, or is connected again, does not wait for that. */
+const ask = () => access.value === "away" && !document.hidden && known();
+addEventListener("online", ask);
+document.addEventListener("visibilitychange", ask);
 
 /** No form leaves this page: its button does what it is for. */
 addEventListener("submit", (event) => event.preventDefault());

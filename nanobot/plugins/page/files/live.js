@@ -50,8 +50,8 @@ function hear({ data }) {
 
 function connect() {
   socket = new WebSocket(socketUrl());
+  const opened = Date.now();
   socket.addEventListener("open", () => {
-    wait = FIRST_WAIT;
     following.value = true;
     for (const [session, { after }] of followed)
       ask({ op: "follow", session, after, language: language.value });
@@ -59,6 +59,8 @@ function connect() {
   socket.addEventListener("message", hear);
   socket.addEventListener("close", async () => {
     following.value = false;
+    // One that is closed again at once is no reason to hurry.
+    if (Date.now() - opened > LONGEST_WAIT) wait = FIRST_WAIT;
     await new Promise((resolve) => setTimeout(resolve, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT);
     // A cookie that ended is found out here, and not by trying for ever.

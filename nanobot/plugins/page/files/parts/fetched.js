@@ -9,13 +9,18 @@ import { Icon } from "./icons.js";
 
 /** @typedef {import("../vendor/preact.js").ComponentChildren} Children */
 
+/** Pauses before something is asked again that nothing answers, although the gateway does. */
+const FIRST_PAUSE = 3_000;
+const LONGEST_PAUSE = 60_000;
+
 /**
  * A question on its way: what was watched and how often something had changed when it was asked,
  * whether it has to be asked again, whether what it asks for is not there (any more), and who
- * waits for its answer.
+ * waits for its answer; how often in a row it was asked again in vain although the gateway answers,
+ * and when it may be asked again.
  * @typedef {{
  *   control: AbortController | null, watched: unknown[], seen: number, stale: boolean,
- *   gone: boolean, waiters: (() => void)[],
+ *   gone: boolean, waiters: (() => void)[], vain: number, next: number,
  *   ask: (signal: AbortSignal) => Promise<any>,
  * }} Flight
  */
@@ -75,6 +80,8 @@ export function useFetched(fetching, changing, every = 0) {
       stale: false,
       gone: false,
       waiters: [],
+      vain: 0,
+      next: 0,
       ask: fetching,
     }),
   );
@@ -86,7 +93,11 @@ export function useFetched(fetching, changing, every = 0) {
     one
       .ask(control.signal)
       .then(
-        (value) => control.signal.aborted || setState({ value, error: undefined, waiting: false }),
+        (value) => {
+          if (control.signal.aborted) return;
+          Object.assign(one, { vain: 0, next: 0 });
+          setState({ value, error: undefined, waiting: false });
+        },
         (error) => {
           if (control.signal.aborted) return;
           one.gone = error.status === 404;
@@ -137,12 +148,23 @@ export function useFetched(fetching, changing, every = 0) {
     );
   useEffect(() => {
     const timer = every
-      ? setInterval(() => document.hidden || setTurn((value) => value + 1), every)
+      ? setInterval(
+          () => document.hidden || Date.now() < one.next || setTurn((value) => value + 1),
+          every,
+        )
       : 0;
     return () => clearInterval(timer);
   }, [every]);
   useEffect(() => {
-    if (access.value === "in" && isAway(state.error)) setTurn((value) => value + 1);
+    if (access.value !== "in" || !isAway(state.error)) return undefined;
+    const ask = () => {
+      // The gateway is there: if this is not answered either, it may never be.
+      one.next = Date.now() + Math.min(FIRST_PAUSE * 2 ** one.vain, LONGEST_PAUSE);
+      one.vain += 1;
+      setTurn((value) => value + 1);
+    };
+    const timer = setTimeout(ask, one.vain ? one.next - Date.now() : 0);
+    return () => clearTimeout(timer);
   }, [access.value]);
   useEffect(() => () => (one.control?.abort(), release(one)), []);
   return { ...state, again };

@@ -17,6 +17,23 @@ const text = ({ content }) =>
     ? content
     : content.map((part) => (part.type === "text" ? part.text : `[${part.mime}]`)).join("\n");
 
+/** How the parts are called, and how the page calls them. @type {[RegExp, string][]} */
+const FORMS = [
+  [/^system: (.+)$/, "System prompt: {name}"],
+  [/^tools \((\d+)\)$/, "Tools ({name})"],
+  [/^history \((\d+) messages\)$/, "Earlier messages ({name})"],
+  [/^last message \((.+)\)$/, "Last message ({name})"],
+];
+
+/** What a part is called in the language shown; files have only names. @param {string} part */
+function named(part) {
+  for (const [form, text] of FORMS) {
+    const name = form.exec(part)?.[1];
+    if (name) return t(text, { name: t(name) });
+  }
+  return part;
+}
+
 /** @param {{ view: ContextView }} props */
 function Picture({ view }) {
   const whole = Math.max(view.context_tokens, view.tokens, 1);
@@ -33,7 +50,7 @@ function Picture({ view }) {
         <span
           class=${`c${index % 6}`}
           style=${{ width: `${(100 * part.tokens) / whole}%` }}
-          title=${`${part.name}: ${count(part.tokens)}`}
+          title=${`${named(part.name)}: ${count(part.tokens)}`}
         ></span>
       `)}
     </div>
@@ -42,7 +59,7 @@ function Picture({ view }) {
         <div>
           <dt>
             <i class=${`c${index % 6}`}></i>
-            ${t(part.name)}
+            ${named(part.name)}
           </dt>
           <dd>${count(part.tokens)}</dd>
         </div>
@@ -63,7 +80,7 @@ function Whole({ view }) {
         <h4>${t("Tools")}</h4>
         <p>${view.tools.map((tool) => tool.name).join(", ") || t("none")}</p>
         ${view.messages.map((message) => html`
-          <h4>${message.role}</h4>
+          <h4>${t(message.role)}</h4>
           <pre tabindex=${0}>
             ${text(message)}
             ${message.tool_calls?.length ? `\n${JSON.stringify(message.tool_calls, null, 2)}` : ""}

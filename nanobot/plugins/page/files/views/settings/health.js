@@ -57,7 +57,7 @@ export function Health() {
                   <${Icon} name=${ICONS[level]} size=${14} />
                   <span class="hidden">${t(level)}</span>
                 </span>
-                <b>${about}</b>
+                <b>${t(about)}</b>
                 <span>
                   ${text}
                   ${remedy && html`<small>${remedy}</small>`}
