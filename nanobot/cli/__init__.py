@@ -57,26 +57,13 @@ def _run(undecoded: str | None) -> None:
         # are 14 MB and 0.25 s.
         serve_gateway(os.environ, roles)
         return
+    from nanobot.cli.plain import run  # noqa: PLC0415 - what a gateway does not need
+
     try:
-        _perform(os.environ, sys.argv[1:], undecoded)
+        run(os.environ, sys.argv[1:], undecoded)
     finally:
         # At exit Python would go through all objects once more, which took 0.3 s.
         gc.freeze()
-
-
-def _perform(environ: Mapping[str, str], words: list[str], undecoded: str | None) -> None:
-    """Perform the command of these words; refused if one is not UTF-8 (`undecoded`)."""
-    # What a gateway does not need.
-    from nanobot.cli import exit_codes, output, plain  # noqa: PLC0415
-    from nanobot.errors import UsageError  # noqa: PLC0415
-    from nanobot.seam.installed import provided  # noqa: PLC0415
-
-    if undecoded is not None:
-        with exit_codes.errors():
-            raise UsageError(f"{undecoded!r} is not UTF-8")
-    if environ.get("NO_COLOR"):
-        output.without_colours()
-    (provided(plain.WHOLE) or plain.perform)(environ, words)
 
 
 def serve_gateway(environ: Mapping[str, str], roles: Sequence[str]) -> None:

@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nanobot.cli.exit_codes import errors
-from nanobot.cli.output import say, warn
+from nanobot.cli.output import say, warn, without_colours
 from nanobot.errors import UsageError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 from nanobot.seam.faces import Interface
-from nanobot.seam.installed import installed
+from nanobot.seam.installed import installed, provided
 
 WHOLE: Interface[Callable[[Mapping[str, str], Sequence[str]], None]] = Interface("command_line")
 """The command line with options, help and tables."""
 _OPTIONS = ("--json", "--yes")
+
+
+def run(environ: Mapping[str, str], words: Sequence[str], undecoded: str | None) -> None:
+    """Perform the command of these words, by the plugin `command_line` if it is on. One that is not
+    UTF-8 (`undecoded`) is refused. Raises SystemExit."""
+    if undecoded is not None:
+        with errors():
+            raise UsageError(f"{undecoded!r} is not UTF-8")
+    if environ.get("NO_COLOR"):
+        without_colours()
+    (provided(WHOLE) or perform)(environ, words)
 
 
 def perform(environ: Mapping[str, str], words: Sequence[str]) -> None:
