@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from nanobot.errors import ConfigError
-from nanobot.system import DISTRIBUTION, Installation
+from nanobot.plugins.common.installation import Installation
+from nanobot.system import DISTRIBUTION
 
 
 class OptionalPart(NamedTuple):
