@@ -1,17 +1,19 @@
-"""The real machine: clock, randomness, proxies and certificates."""
+"""The real machine: clock, randomness, proxies and certificates, installation."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import resource
+import shlex
 import ssl
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, Thread, get_ident
-from typing import NewType
+from typing import Literal, NewType
 from urllib.parse import urlsplit
 
 from nanobot.retries import Backoff as Backoff  # adapters find it here
@@ -155,3 +157,37 @@ def raise_open_files() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):  # macOS allows less than it reports
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Installation:
+    """How nanobot was installed. `prefix`: that of its Python; `package`: the folder of its
+    code."""
+
+    def __init__(self, prefix: str = sys.prefix, package: Path | None = None) -> None:
+        self.prefix = Path(prefix)
+        package = package or Path(__file__).resolve().parent
+        self.checkout = package.parent if (package.parent / "Makefile").is_file() else None
+        self.kind: Literal["pipx", "uv", "checkout", "pip"] = "pip"
+        if (self.prefix / "pipx_metadata.json").is_file():
+            self.kind = "pipx"
+        elif (self.prefix / "uv-receipt.toml").is_file():
+            self.kind = "uv"
+        elif self.checkout is not None:
+            self.kind = "checkout"
+
+    @property
+    def python(self) -> str:
+        return str(self.prefix / "bin" / "python")
+
+    def adding(self, extra: str) -> str:
+        """The command that adds an optional part."""
+        requirement, python = f'"{DISTRIBUTION}[{extra}]"', shlex.quote(self.python)
+        match self.kind:
+            case "pipx":
+                return f"pipx inject {DISTRIBUTION} {requirement}"
+            case "uv":
+                return f"uv tool install --force {requirement}"
+            case "checkout":
+                return f'{python} -m pip install -e "{self.checkout}[{extra}]"'
+            case "pip":
+                return f"{python} -m pip install {requirement}"

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from nanobot.errors import ConfigError
-from nanobot.plugins.common.installation import Installation
-from nanobot.system import DISTRIBUTION
+from nanobot.system import DISTRIBUTION, Installation
 
 
 class OptionalPart(NamedTuple):

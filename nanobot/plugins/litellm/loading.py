@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from nanobot.errors import ModelMissing
-from nanobot.plugins.common.installation import Installation
+from nanobot.system import Installation
 
 INSTALL = Installation().adding("litellm")
 """It is a dependency; this restores it if it was removed or is broken."""

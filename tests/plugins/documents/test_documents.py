@@ -26,10 +26,10 @@ from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import FileReaders, installed_readers
 from nanobot.plugins.common.files.pictures import described
 from nanobot.plugins.common.files.worker import PLACES, working
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.documents import parsers
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
+from nanobot.system import Installation
 from nanobot.tools.parsing.job import ParseJob
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles

@@ -15,8 +15,8 @@ import pytest
 
 from nanobot import __version__
 from nanobot.errors import NanobotError
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.setup.service.upgrade import run as upgrade
+from nanobot.system import Installation
 
 ROOT = Path(__file__).resolve().parents[3]
 

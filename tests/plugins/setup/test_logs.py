@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.plugins.common.gateway_log import log_file_of
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.logs import log_file
 from nanobot.plugins.logs.log_file import LogFile
 from nanobot.plugins.setup.service import removal
 from nanobot.plugins.setup.service.log_lines import following, last_lines
+from nanobot.system import Installation
 from tests.cli.running import environ_of, run
 from tests.process.harness import World
 

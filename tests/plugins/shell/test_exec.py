@@ -13,7 +13,6 @@ import pytest
 
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolDenied, ToolError, ToolTimeout
 from nanobot.messages import Address, Role
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.common.processes import kill
 from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
@@ -21,6 +20,7 @@ from nanobot.plugins.shell.sandbox.bubblewrap import REMEDY, Bubblewrap, find_bw
 from nanobot.plugins.shell.sandbox.file_wall import no_wall_alone
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.sandbox.view import SandboxLimits
+from nanobot.system import Installation
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.setup.service.home import environment_file
 from nanobot.plugins.setup.service.manager import installed
-from nanobot.system import DISTRIBUTION
+from nanobot.system import DISTRIBUTION, Installation
 
 
 def run(environ: Mapping[str, str], installation: Installation | None = None) -> int:

@@ -15,9 +15,8 @@ from nanobot import __version__
 from nanobot.cli.output import say, warn
 from nanobot.config.values import home_of
 from nanobot.errors import NanobotError
-from nanobot.plugins.common.installation import Installation
 from nanobot.plugins.setup.service.manager import installed
-from nanobot.system import DISTRIBUTION
+from nanobot.system import DISTRIBUTION, Installation
 
 _SECONDS = 60.0
 
