@@ -7,7 +7,6 @@ from typing import Unpack
 
 import msgspec
 
-from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.run_log import RunLog
 from nanobot.agent.step import StepLimits
 from nanobot.bus.core import Bus
@@ -61,7 +60,6 @@ class ActiveRun:
         self.prompt_variant = claim.prompt_variant
         self.window_from = claim.window_from
         self.log = RunLog(claim.run.id, claim.entries)
-        self.rendered = Rendered()
         self.answer: ReplyEntry | None = None
         self._noted: list[Body] = []
         self.partial = ""

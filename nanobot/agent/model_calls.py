@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from typing import TypeVar
 
 import msgspec
 from loguru import logger
@@ -12,6 +13,7 @@ from loguru import logger
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.context import PromptBudget, plan_window, summary_tokens
+from nanobot.agent.entry_messages import Rendered
 from nanobot.agent.prompts import Prompts, Summarizing, prompt_variant
 from nanobot.agent.requests import request_digest, request_of
 from nanobot.agent.settings import RunSettings
@@ -56,8 +58,11 @@ from nanobot.session.usage import guess
 from nanobot.text import clean
 from nanobot.tools.toolbox import Toolbox
 
+T = TypeVar("T")
+
 _MAX_OVERFLOWS = 3
 _MAX_PROMPTS = 64
+_MAX_RENDERED = 16
 _FOR_GOOD = (ModelUnreachable, ModelRefused, ModelRateLimited, ModelMissing, ConfigError)
 """Errors that another model may not have. A prompt that is too long is cut instead."""
 
@@ -84,6 +89,7 @@ class ModelCaller:
         self._clock = clock
         self.settings = settings
         self._snapshots: dict[str, PromptSnapshot] = {}
+        self._rendered: dict[str, Rendered] = {}
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Steer, record the prompt and the window in the log, then ask the model."""
@@ -128,8 +134,8 @@ class ModelCaller:
         if steers and self._bus.mail_came(active.run.session_key):
             await active.steer(self.settings.zone)
         snapshot, call = await self._start_model(active, next_call, provider, profile)
-        visible, options = active.log.visible, active.options
-        request = request_of(visible, snapshot, call, options, active.rendered)
+        visible, rendered = active.log.visible, self._rendered_of(active)
+        request = request_of(visible, snapshot, call, active.options, rendered)
         reply = await self._ask(active, provider, request, call)
         return msgspec.structs.replace(reply, request=request_digest(request))
 
@@ -163,7 +169,7 @@ class ModelCaller:
             max_history=self.settings.max_history,
         )
         begin = active.window_from if summary is None else max(active.window_from, summary.upto + 1)
-        visible, rendered = active.log.visible, active.rendered
+        visible, rendered = active.log.visible, self._rendered_of(active)
         window = plan_window(visible, begin, room, rendered, overflowed=next_call.overflowed)
         if window.start != active.window_from:
             kept, snapshot = None, await self._fresh(active, profile)
@@ -198,7 +204,7 @@ class ModelCaller:
             call = msgspec.structs.replace(call, prompt=snapshot.digest)
         variant = _prompt_variant(active, profile)
         call = await active.start_model(call, variant, snapshot if fresh else None)
-        self._keep(call.prompt, snapshot)
+        _keep(self._snapshots, call.prompt, snapshot, _MAX_PROMPTS)
         return snapshot, call
 
     async def _fresh(self, active: ActiveRun, profile: ModelProfile) -> PromptSnapshot:
@@ -224,13 +230,15 @@ class ModelCaller:
     async def _snapshot(self, name: str) -> PromptSnapshot | None:
         snapshot = self._snapshots.pop(name, None) or await self._journal.snapshot(name)
         if snapshot is not None:
-            self._keep(name, snapshot)
+            _keep(self._snapshots, name, snapshot, _MAX_PROMPTS)
         return snapshot
 
-    def _keep(self, name: str, snapshot: PromptSnapshot) -> None:
-        self._snapshots[name] = snapshot
-        while len(self._snapshots) > _MAX_PROMPTS:
-            del self._snapshots[next(iter(self._snapshots))]
+    def _rendered_of(self, active: ActiveRun) -> Rendered:
+        """What was made of the session's entries, also in its earlier runs."""
+        key = active.run.session_key
+        rendered = self._rendered.pop(key, None) or Rendered()
+        _keep(self._rendered, key, rendered, _MAX_RENDERED)
+        return rendered
 
     async def _ask(
         self, active: ActiveRun, provider: LLMProvider, request: ModelRequest, call: ModelCallEntry
@@ -286,6 +294,13 @@ class ModelCaller:
         if notes >= _MAX_OVERFLOWS:
             raise error
         await active.record([OverflowEntry(text=str(error))])
+
+
+def _keep(kept: dict[str, T], name: str, value: T, most: int) -> None:
+    """Keep a value as the newest, at the expense of the oldest."""
+    kept[name] = value
+    while len(kept) > most:
+        del kept[next(iter(kept))]
 
 
 def _failures(active: ActiveRun) -> list[str]:

@@ -14,6 +14,7 @@ from nanobot.session.labelling import joined_label
 
 _AS_CONFIGURED = RunOptions()
 _SUMMARIES = (SummaryEntry, SummaryUndoneEntry)
+_OF_MESSAGES = ("messages", "options", "private")
 _SPOKEN = (Origin.USER, Origin.API, Origin.LIFECYCLE)
 
 
@@ -55,9 +56,10 @@ class RunLog:
         self.steps += steps
         self.own += own(self._run_id, steps)
         self._summaries += [e for e in entries if type(e.body) in _SUMMARIES]
-        self._messages += [e.body for e in entries if type(e.body) is UserEntry]
+        messages = [e.body for e in entries if type(e.body) is UserEntry]
+        self._messages += messages
         self._label = self._label.join(joined_label([entry.body for entry in entries]))
-        for name in ("messages", "options", "private", "label"):  # derived from the log
+        for name in ("label", *(_OF_MESSAGES if messages else ())):  # derived from the log
             self.__dict__.pop(name, None)
 
     @cached_property

@@ -51,7 +51,7 @@ class NativeAnswer(msgspec.Struct, frozen=True):
     content: str
 
 
-class ChatMessage(msgspec.Struct, frozen=True, kw_only=True, weakref=True):
+class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a request, provider-neutral. A tool message has the id of the call it answers;
     like a user's message, it may contain images. If `native` came from the model being called, it
     is sent instead of the rest.

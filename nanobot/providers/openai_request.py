@@ -11,9 +11,8 @@ import hashlib
 import itertools
 import json
 import re
-import weakref
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -51,6 +50,7 @@ _REFUSES_TOOLS = re.compile(
 )
 
 
+_CONVERSATIONS = 16
 _KEPT_TURNS = 2
 _LONE_QUESTION = 2
 """The system prompt and one message: a summary, for example, which is requested only once."""
@@ -93,34 +93,44 @@ class Quirks(msgspec.Struct, frozen=True):
     openrouter: bool = False
 
 
+class _Begun(NamedTuple):
+    """The beginning of a request."""
+
+    messages: tuple[ChatMessage, ...]
+    own_ids: bool
+    written: tuple[_MessageOut, ...]
+
+    def opens(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> bool:
+        """Whether a request begins like this. Most of its messages are the same objects."""
+        same = messages[: len(self.messages)] == self.messages
+        return same and self.own_ids is quirks.own_ids
+
+
 class Written:
-    """Parts of requests in the endpoint's format, for the next ones: a run's calls and results are
-    in each of its requests, for as long as their messages exist, and so are the tools.
+    """Parts of requests in the endpoint's format, for the next ones: the requests of a conversation
+    begin alike, and the tools rarely change.
     """
 
     def __init__(self) -> None:
-        self._messages: dict[int, tuple[weakref.ref[ChatMessage], bool, _MessageOut]] = {}
+        self._begun: dict[int, _Begun] = {}
         self._tools: tuple[Sequence[ToolSpec], msgspec.Raw] = ((), msgspec.Raw(b"[]"))
 
-    @property
-    def kept(self) -> int:
-        """How many messages are kept."""
-        return len(self._messages)
-
-    def message(self, message: ChatMessage, quirks: Quirks) -> _MessageOut:
-        """The message in that format."""
-        key, messages = id(message), self._messages
-        found = messages.get(key)
-        if found is not None and found[0]() is message and found[1] is quirks.own_ids:
-            return found[2]
-
-        def forget(gone: weakref.ref[ChatMessage]) -> None:
-            if (there := messages.get(key)) is not None and there[0] is gone:
-                del messages[key]
-
-        written = _message(message, quirks)
-        messages[key] = weakref.ref(message, forget), quirks.own_ids, written
-        return written
+    def messages(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> list[_MessageOut]:
+        """The messages in that format. They are kept up to the first result with pictures, which
+        are numbered and follow later.
+        """
+        conversation = id(messages[min(1, len(messages) - 1)])  # not the system prompt
+        begun = self._begun.pop(conversation, None)
+        if begun is None or not begun.opens(messages, quirks):
+            begun = _Begun((), quirks.own_ids, ())
+        rest = messages[len(begun.messages) :]
+        plain = tuple(itertools.takewhile(_is_plain, rest))
+        written = (*begun.written, *[_message(message, quirks) for message in plain])
+        known = begun.messages + plain
+        self._begun[conversation] = _Begun(known, quirks.own_ids, written)
+        if len(self._begun) > _CONVERSATIONS:
+            del self._begun[next(iter(self._begun))]
+        return [*written, *_messages(rest[len(plain) :], quirks)]
 
     def tools(self, tools: Sequence[ToolSpec]) -> msgspec.Raw:
         """The tools in that format. Raises UnicodeEncodeError."""
@@ -138,7 +148,7 @@ def encode_request(request: ModelRequest, quirks: Quirks, written: Written | Non
     kept = quirks.anthropic_cache and "claude" in request.model.lower()
     # _keep changes messages, so they are not those of other requests.
     usual = Written() if kept or written is None else written
-    messages = _messages(request.messages, quirks, usual)
+    messages = usual.messages(request.messages, quirks)
     if kept:
         _keep(messages, whole=bool(request.tools))
     body: dict[str, Any] = {
@@ -224,9 +234,11 @@ def valid_arguments(text: str) -> str:
     return text
 
 
-def _messages(
-    messages: Sequence[ChatMessage], quirks: Quirks, written: Written
-) -> list[_MessageOut]:
+def _is_plain(message: ChatMessage) -> bool:
+    return isinstance(message.content, str) or message.role != "tool"
+
+
+def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:
     """In this format only users may show images: images in tool results follow the results, in a
     user's message that numbers them.
     """
@@ -234,9 +246,6 @@ def _messages(
     shown: list[ImagePart] = []
     for message in messages:
         if message.role == "tool":
-            if isinstance(message.content, str):
-                encoded.append(written.message(message, quirks))
-                continue
             result, images = numbered(message, len(shown) + 1)
             encoded.append(_message(result, quirks))
             shown += images
@@ -244,12 +253,7 @@ def _messages(
         if shown:
             encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
             shown = []
-        if isinstance(message.content, str) and not message.tool_calls:  # most are
-            encoded.append(_MessageOut(message.role, message.content))
-        elif isinstance(message.content, str):
-            encoded.append(written.message(message, quirks))
-        else:
-            encoded.append(_message(message, quirks))
+        encoded.append(_message(message, quirks))
     if shown:
         encoded.append(_MessageOut("user", [_part(part) for part in of_results(shown)]))
     return encoded

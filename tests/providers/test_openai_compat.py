@@ -258,7 +258,24 @@ def test_a_request_has_the_same_bytes_whatever_was_written_before() -> None:
         part = messages[: last + 1]
         request = ModelRequest(model="claude", messages=part, tools=given, max_tokens=9)
         assert encode_request(request, quirks, written) == encode_request(request, quirks)
-        del request, part
-    assert written.kept == 3
-    del messages
-    assert written.kept == 0
+
+
+def test_a_message_of_an_earlier_request_is_written_once() -> None:
+    written, quirks = Written(), Quirks()
+    call = ToolCall("a", "look", '{"at": 1}')
+    messages = (
+        ChatMessage(role="system", content="You help."),
+        ChatMessage(role="user", content="hello"),
+        ChatMessage(role="assistant", content="", tool_calls=(call,)),
+        ChatMessage(role="tool", content="seen", tool_call_id="a"),
+    )
+    first = written.messages(messages[:3], quirks)
+    again = written.messages(
+        (ChatMessage(role="system", content="You help."), *messages[1:]), quirks
+    )
+    assert [a is b for a, b in zip(first, again, strict=False)] == [True] * 3
+    other = written.messages(
+        (ChatMessage(role="system", content="You run."), *messages[1:]), quirks
+    )
+    assert other[0] is not first[0]
+    assert other[0].content == "You run."

@@ -18,6 +18,7 @@ from nanobot.system import Backoff as GrowingDelay
 from nanobot_channels.telegram.api import MALFORMED, BotApi
 from nanobot_channels.telegram.http import ApiRefusal
 from nanobot_channels.telegram.library import TelegramError
+from nanobot_channels.telegram.messages import as_json
 from nanobot_channels.telegram.personal import PersonalMessages
 from nanobot_channels.telegram.types import BotUser
 from nanobot_channels.telegram.updates import (
@@ -35,6 +36,7 @@ from nanobot_channels.telegram.updates import (
 _GRACE = 1.3
 _FIRST_ANSWER_SECONDS = 10.0
 _ALBUMS_REMEMBERED = 100
+_ALLOWED = as_json(ALLOWED_UPDATES)
 
 
 _CONFLICTS = GrowingDelay(first=0.85, longest=30.0, factor=1.5)
@@ -155,7 +157,7 @@ class Polling:
         # The first poll, and the first after a failure, returns at once: otherwise a quiet bot
         # would not know for its whole length whether the server can be reached.
         hold_seconds = self._seconds if self._answered else 0
-        params: dict[str, Any] = {"timeout": hold_seconds, "allowed_updates": list(ALLOWED_UPDATES)}
+        params: dict[str, Any] = {"timeout": hold_seconds, "allowed_updates": _ALLOWED}
         if offset is not None:
             params["offset"] = offset
         self._answered = False
