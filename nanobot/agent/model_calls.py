@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from nanobot.errors import (
     NanobotError,
     OverBudget,
 )
+from nanobot.forgetting import forgettable
 from nanobot.messages import EventKind, RunPayload
 from nanobot.ports import Clock
 from nanobot.providers.base import (
@@ -88,8 +90,8 @@ class ModelCaller:
         self._summarizing = summarizing
         self._clock = clock
         self.settings = settings
-        self._snapshots: dict[str, PromptSnapshot] = {}
-        self._rendered: dict[str, Rendered] = {}
+        self._snapshots: OrderedDict[str, PromptSnapshot] = forgettable(OrderedDict())
+        self._rendered: OrderedDict[str, Rendered] = forgettable(OrderedDict())
 
     async def call(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Steer, record the prompt and the window in the log, then ask the model."""
@@ -296,11 +298,11 @@ class ModelCaller:
         await active.record([OverflowEntry(text=str(error))])
 
 
-def _keep(kept: dict[str, T], name: str, value: T, most: int) -> None:
+def _keep(kept: OrderedDict[str, T], name: str, value: T, most: int) -> None:
     """Keep a value as the newest, at the expense of the oldest."""
     kept[name] = value
     while len(kept) > most:
-        del kept[next(iter(kept))]
+        kept.popitem(last=False)
 
 
 def _failures(active: ActiveRun) -> list[str]:

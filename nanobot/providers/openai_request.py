@@ -11,11 +11,13 @@ import hashlib
 import itertools
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from nanobot.forgetting import forgettable
 from nanobot.providers.base import (
     ChatMessage,
     ImagePart,
@@ -112,7 +114,7 @@ class Written:
     """
 
     def __init__(self) -> None:
-        self._begun: dict[int, _Begun] = {}
+        self._begun: OrderedDict[int, _Begun] = forgettable(OrderedDict())
         self._tools: tuple[Sequence[ToolSpec], msgspec.Raw] = ((), msgspec.Raw(b"[]"))
 
     def messages(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> list[_MessageOut]:
@@ -129,7 +131,7 @@ class Written:
         known = begun.messages + plain
         self._begun[conversation] = _Begun(known, quirks.own_ids, written)
         if len(self._begun) > _CONVERSATIONS:
-            del self._begun[next(iter(self._begun))]
+            self._begun.popitem(last=False)
         return [*written, *_messages(rest[len(plain) :], quirks)]
 
     def tools(self, tools: Sequence[ToolSpec]) -> msgspec.Raw:

@@ -8,12 +8,12 @@ from functools import lru_cache
 import msgspec
 
 from nanobot import text
+from nanobot.forgetting import forgettable
 from nanobot.messages import Origin
 from nanobot.plugins.claims import chinese, english
 from nanobot.plugins.claims.calls import Call, calls_of
 from nanobot.plugins.claims.deeds import Deed
 from nanobot.plugins.claims.sentences import Sentence, spoken
-from nanobot.plugins.common.forgetting import forgettable
 from nanobot.session.entries import Entry, ReplyEntry, TriageEntry, UserEntry
 
 _QUOTED = 160

@@ -12,12 +12,12 @@ import msgspec
 from yarl import URL
 
 from nanobot.errors import ToolDenied, ToolError
+from nanobot.forgetting import forgettable
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.files import pictures
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
-from nanobot.plugins.common.forgetting import forgettable
 from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.plugins.common.forgetting import forgettable
+from nanobot.forgetting import forgettable
 from nanobot.store.database import schema
 from nanobot.store.journal import log
 from nanobot.testing import gateway

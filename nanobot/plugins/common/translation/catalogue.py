@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
-from nanobot.plugins.common.forgetting import forgettable
+from nanobot.forgetting import forgettable
 from nanobot.plugins.common.translation.template import Template, ends_with_full_stop
 from nanobot.text import pattern
 

@@ -18,7 +18,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken, StoreError, UsageError
-from nanobot.plugins.common.forgetting import forget, forgettable
+from nanobot.forgetting import forget, forgettable
 from nanobot.plugins.common.store import full_text
 from nanobot.plugins.common.store.named_files import Place as BlobPlace
 from nanobot.plugins.erasure.archives import Archives
