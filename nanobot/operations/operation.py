@@ -35,7 +35,6 @@ from nanobot.operations.parameters import (
 from nanobot.operations.rendering import Now, as_text
 
 T = TypeVar("T")
-_SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 
 
@@ -180,11 +179,6 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
         return Any if self.exact else self.returns
 
     @property
-    def chat_example(self) -> str:
-        """An example call in a chat."""
-        return f"/{self.name} {self.example}".rstrip()
-
-    @property
     def command_example(self) -> str:
         """An example call on the command line."""
         words = ["nanobot", self.command]
@@ -211,14 +205,6 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
             if parameter.positional or not parameter.session
         ]
         return " ".join([f"/{self.name}", *shown])
-
-    @property
-    def brief(self) -> str:
-        """The same for a small screen: where there are many, options are dots."""
-        if len(self.usage) <= _SMALL_SCREEN:
-            return self.usage
-        shown = [parameter.usage for parameter in self.parameters if parameter.positional]
-        return " ".join([f"/{self.name}", *shown, "..."])
 
     @property
     def schema(self) -> dict[str, Any]:
