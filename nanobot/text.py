@@ -66,6 +66,14 @@ def around(text: str, *pieces: str) -> Spans:
     return tuple((start, end) for start, end in (*spans, (at, len(text))) if start < end)
 
 
+_WORD = pattern(r"(?!nanobot\b|systemctl\b)[a-z][a-z'-]*(?=[ ,;?!]|\.?$)")
+
+
+def capitalized(text: str) -> str:
+    """The text of an error as a chat shows it: with a capital, unless it begins with a name."""
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
+
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])|\n")
 
 

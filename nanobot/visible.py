@@ -7,7 +7,6 @@ as <U+202E>, and long gaps by their length. So no two different texts look the s
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -52,11 +51,6 @@ def spelled_lines(text: str) -> list[str]:
     their number."""
     shown = "\n".join(spelled(line) for line in text.split("\n"))
     return _EMPTY_LINES.sub(lambda gap: f"\n<{len(gap[0]) - 1} empty lines>\n", shown).split("\n")
-
-
-def json_shown(value: Any) -> str:
-    """A value as JSON in one line, with invisible characters spelled out."""
-    return spelled(json.dumps(value, ensure_ascii=False))
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -35,6 +35,7 @@ MISSED_HEARTBEATS = 2
 """After this many missed signs of life a channel that is up is restarted."""
 
 _LONGEST_BACKOFF = 60.0
+_LONGEST_PAUSE = 3_600.0
 _INTAKE = "intake"
 _SERVED = frozenset({"up", "down", "wedged"})
 
@@ -229,7 +230,7 @@ class ChannelHost:
             failures = 0 if self._clock.monotonic() - began > _LONGEST_BACKOFF else failures
             requested = error.retry_after if isinstance(error, ChannelDown) else None
             failures += 1
-            delay = requested or self._backoff.delay(failures)
+            delay = min(requested or self._backoff.delay(failures), _LONGEST_PAUSE)
             logger.warning("{} is down ({}), again in {:.1f} s", self.name, error, delay)
             if not isinstance(error, _Silent):
                 self._settle("down")

@@ -121,10 +121,21 @@ class ChannelIntake:
     ) -> list[Admitted]:
         """As `admit`, optionally into a session other than the address's. Messages that are not for
         the assistant are dropped unread, but the cursor moves past them."""
-        judged = [await self._judged(message, session) for message in messages]
-        admissions = [admission for admission in judged if admission is not None]
-        if not admissions and cursor is None:
-            return []
+        admitted, admissions, settled = list[Admitted](), list[Admission](), set[str | None]()
+        for message in messages:
+            if admissions and settled & {message.dedupe_key, message.edit_of}:
+                # The same again, or an edit, is judged by what is stored of the first.
+                admitted += await self._admit(admissions, None)
+                admissions = []
+            admission = await self._judged(message, session)
+            if admission is not None:
+                admissions.append(admission)
+                settled |= set() if admission.for_run else {message.dedupe_key}
+        if admissions or cursor is not None:
+            admitted += await self._admit(admissions, cursor)
+        return admitted
+
+    async def _admit(self, admissions: list[Admission], cursor: str | None) -> list[Admitted]:
         admitted = await self._bus.admit(self._name, admissions, cursor)
         if self._host is not None:
             for admission, outcome in zip(admissions, admitted, strict=True):
@@ -135,28 +146,25 @@ class ChannelIntake:
     async def _judged(self, message: InboundMessage, session: str) -> Admission | None:
         """As `_admission`, for a message with any content. It is skipped if no store can hold it or
         after three failures, because the platform sends nothing else before."""
-        admission: Admission | None = None
-        refusal: NanobotError | None = None
+        error: Exception | None = None
         with boundary(f"a message in {message.address}") as caught:
             ids = (message.address, message.sender.id, message.message_id, message.dedupe_key)
             if any("\0" in str(each) for each in ids):
                 raise UnicodeError("an id contains a NUL character")
             try:
-                admission = await self._admission(message, session)
-                if admission is not None:
-                    msgspec.json.encode(admission.message)
-            except NanobotError as error:
-                refusal = error
-        if refusal is not None:
-            raise refusal
-        if caught.error is None:
-            return admission
-        self._failed[message.dedupe_key] += 1
-        stored = not isinstance(caught.error, UnicodeError)
-        if stored and self._failed[message.dedupe_key] < _MOST_FAILURES:
-            raise caught.error
-        logger.error("{}: a message is skipped: {}", message.address, caught.error)
-        del self._failed[message.dedupe_key]
+                return await self._admission(message, session)
+            except (NanobotError, UnicodeError) as known:
+                error = known
+        if isinstance(error, NanobotError):
+            raise error
+        if caught.error is not None:
+            self._failed[message.dedupe_key] += 1
+            if self._failed[message.dedupe_key] < _MOST_FAILURES:
+                raise caught.error
+            del self._failed[message.dedupe_key]
+        where = without_controls(str(message.address))
+        why = caught.error if error is None else error
+        logger.error("{}: a message is skipped: {}", where, why)
         return None
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
@@ -170,6 +178,7 @@ class ChannelIntake:
             quote=without_controls(message.quote)[:MAX_TEXT],
             attachments=tuple(map(_named_cleanly, message.attachments)),
         )
+        msgspec.json.encode(cleaned)  # raises for an id that no store can hold
         address = cleaned.address
         if message.deleted:
             return Admission(message=cleaned, session_key=str(address), role=Role.GUEST)
@@ -188,8 +197,11 @@ class ChannelIntake:
         role = await self._entry(message, key)
         if not isinstance(role, Role):
             return role
-        if message.edit_of is not None and await self._bus.journal.unchanged(message):
-            return None
+        edits = message.edit_of is not None
+        once = edits or self.reception.commands.knows(text)
+        if once and await self._bus.journal.unchanged(message):
+            known = Admission(message=message, session_key=key, role=role, performing=True)
+            return None if edits else known
         return await self._settled(Said(message=message, session_key=key, role=role), text)
 
     async def _settled(self, said: Said, text: str) -> Admission:

@@ -245,5 +245,5 @@ def _given_up(row: OutboundRow, memory: Memory, failure: Failure) -> Bury | Wait
     if isinstance(error, OutcomeUnknown):
         tries = memory.failures + 1 if memory.recovered else row.duplicate_sends + 1
         return Wait(idx=idx, why=str(error), tries=tries, doubtful=True)
-    requested = error.retry_after if isinstance(error, NotSent) else None
+    requested = (error.retry_after or None) if isinstance(error, NotSent) else None
     return Wait(idx=idx, why=str(error), requested=requested, tries=memory.failures + 1)

@@ -33,7 +33,7 @@ from nanobot.session.decisions import Decisions
 from nanobot.session.inbox import Admission
 from nanobot.session.quarantine import Quarantined, UnreadableRows
 from nanobot.session.said import Order, Said, Waiting, notice
-from nanobot.text import Sentence, Spans, pattern
+from nanobot.text import Sentence, Spans, capitalized, pattern
 
 _AT_ONCE = AtOnce()
 _MOST_UNREADABLE = 1_000
@@ -151,7 +151,7 @@ class Dispatcher:
             if meant is None:
                 return None
             if meant.refusal:
-                return said.answered(meant.refusal, refused=True)
+                return said.answered(capitalized(meant.refusal), refused=True)
             command = self._by_name[meant.operation], meant.argument
         operation, argument = command
         invocation = Invocation(
@@ -199,7 +199,7 @@ class Dispatcher:
         try:
             arguments = operation.parsed(invocation.argument)
         except UsageError as error:
-            text = f"{error}.\nWrite: `{operation.usage}`"
+            text = f"/{error}.\nWrite: `{operation.usage}`"
             return invocation.answered(text, refused=True)
         if operation.in_lane is not None:
             command = operation.in_lane(arguments)
@@ -246,7 +246,7 @@ class Dispatcher:
         try:
             result, text = await _contained(operation, act(), seconds)
         except NanobotError as error:
-            return invocation.answered(str(error), refused=True)
+            return invocation.answered(capitalized(str(error)), refused=True)
         words = provided(OWN_WORDS)
         own = () if words is None else words(operation, text, result)
         admission = invocation.answered(text, choices=operation.choices(result), own=own)

@@ -34,7 +34,6 @@ from nanobot.operations.parameters import (
 from nanobot.operations.rendering import Now, as_text
 
 T = TypeVar("T")
-_SMALL_SCREEN = 70
 _BY_POWER = (Role.OWNER, Role.MEMBER, Role.GUEST)
 
 
@@ -184,11 +183,56 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
         return Any if self.exact else self.returns
 
     @property
+<<<<<<< ours
     def chat_example(self) -> str:
         """An example call in a chat."""
         return f"/{self.name} {self.example}".rstrip()
 
     @property
+||||||| base
+    def chat_example(self) -> str:
+        """An example call in a chat."""
+        return f"/{self.name} {self.example}".rstrip()
+
+    @property
+    def command_example(self) -> str:
+        """An example call on the command line."""
+        words = ["nanobot", self.command]
+        values = parsed(self.parameters, self.example)
+        for parameter in self.parameters:
+            if parameter.name not in values:
+                continue
+            value = values[parameter.name]
+            flag = f"--{parameter.name.replace('_', '-')}"
+            if parameter.positional:
+                words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
+            elif parameter.kind is bool:
+                words.append(flag if value == "true" else f"--no-{flag[2:]}")
+            else:
+                words += [flag, shlex.quote(value)]
+        return " ".join(words)
+
+    @property
+=======
+    def command_example(self) -> str:
+        """An example call on the command line."""
+        words = ["nanobot", self.command]
+        values = parsed(self.parameters, self.example)
+        for parameter in self.parameters:
+            if parameter.name not in values:
+                continue
+            value = values[parameter.name]
+            flag = f"--{parameter.name.replace('_', '-')}"
+            if parameter.positional:
+                words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
+            elif parameter.kind is bool:
+                words.append(flag if value == "true" else f"--no-{flag[2:]}")
+            else:
+                words += [flag, shlex.quote(value)]
+        return " ".join(words)
+
+    @property
+>>>>>>> theirs
     def usage(self) -> str:
         """How it is written in a chat."""
         shown = [
@@ -197,14 +241,6 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
             if parameter.positional or not parameter.session
         ]
         return " ".join([f"/{self.name}", *shown])
-
-    @property
-    def brief(self) -> str:
-        """The same for a small screen: where there are many, options are dots."""
-        if len(self.usage) <= _SMALL_SCREEN:
-            return self.usage
-        shown = [parameter.usage for parameter in self.parameters if parameter.positional]
-        return " ".join([f"/{self.name}", *shown, "..."])
 
     @property
     def schema(self) -> dict[str, Any]:

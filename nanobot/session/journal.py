@@ -159,7 +159,7 @@ class Journal(Arrivals, Outgoing, Protocol):
         ...
 
     async def unchanged(self, message: InboundMessage) -> bool:
-        """Whether a new version of a message has the same content as the last one admitted."""
+        """Whether a message was admitted before, or is an edit that changes nothing."""
         ...
 
     async def admit_claiming(

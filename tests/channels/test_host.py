@@ -7,6 +7,8 @@ import random
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from nanobot.app.hosting import HostedChannels
 from nanobot.bus.gate import Gate
 from nanobot.channels.host import ChannelHost
@@ -87,12 +89,14 @@ async def test_a_channel_comes_back_after_an_outage_of_a_day() -> None:
         assert (await bot.channel.pop()).text == "echo: hello"
 
 
-async def test_what_the_platform_says_about_waiting_is_obeyed() -> None:
+@pytest.mark.parametrize(("pause", "waited"), [(33, 33), (86_400, 3_600)])
+async def test_what_the_platform_says_about_waiting_is_obeyed(pause: int, waited: int) -> None:
+    """For an hour at most: who named a whole day may be a proxy."""
     channel = FakeChannel()
-    channel.downs.append(ChannelDown("flood", retry_after=33))
+    channel.downs.append(ChannelDown("flood", retry_after=pause))
     async with gateway(channel=channel) as bot:
         await bot.channel.until(lambda: channel.runs == 2)
-        assert clock_of(bot).sleeps == [33]
+        assert clock_of(bot).sleeps == [waited]
 
 
 async def test_a_bug_of_an_adapter_is_a_channel_that_is_down() -> None:

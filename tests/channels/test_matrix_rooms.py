@@ -84,6 +84,46 @@ async def test_it_follows_an_upgraded_room() -> None:
         await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
 
 
+def upgraded(server: MatrixServer, *, says: str, state_key: str | None = "") -> None:
+    """The direct room is replaced by another, which names its predecessor."""
+    created = {"predecessor": {"room_id": says}}
+    server.rooms.add(ROOM, "m.room.create", created, sender=ANN, state_key="")
+    server.rooms.member(ROOM, ANN, "join")
+    server.rooms.member(ROOM, ME, "invite", by=ANN)
+    gone = {"replacement_room": ROOM}
+    server.rooms.add(server.dm, "m.room.tombstone", gone, sender=ANN, state_key=state_key)
+
+
+async def test_an_upgraded_room_is_the_same_chat() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        upgraded(server, says=server.dm)
+        await intake.until(lambda: bool(intake.moves))
+        server.say(ROOM, "here")
+        (message,) = await intake.received(1)
+        assert (intake.moves, message.address.chat_id) == ([(server.dm, ROOM)], ROOM)
+
+
+async def test_a_room_becomes_no_other_that_does_not_say_so_itself() -> None:
+    """Or anyone could send the answers of another room into their own."""
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        upgraded(server, says="!another:loopback")
+        await server.until(lambda: bool(server.called("/state/")))
+        server.say(server.dm, "still here")
+        await intake.received(1)
+        assert intake.moves == []
+
+
+async def test_a_message_that_looks_like_an_upgrade_is_none() -> None:
+    """Every member can send one; only who may upgrade a room can set its state."""
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.rooms.add(
+            server.dm, "m.room.tombstone", {"replacement_room": ROOM}, sender=ANN, state_key=None
+        )
+        server.say(server.dm, "still here")
+        await intake.received(1)
+        assert server.called("/join/") == []
+
+
 async def test_an_encrypted_room_is_told_once(matrix: MatrixServer, intake: FakeIntake) -> None:
     async with receiving(channel(matrix), intake):
         matrix.rooms.add(matrix.dm, "m.room.encrypted", {"algorithm": "m"}, sender=ANN)

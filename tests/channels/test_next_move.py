@@ -164,6 +164,11 @@ TABLE: dict[str, tuple[OutboundRow, Memory, Move]] = {
         failed(NotSent("busy", 9.0)),
         Wait(idx=1, why="busy", requested=9.0, tries=4),
     ),
+    "busy, and the pause is nothing": (
+        row(),
+        failed(NotSent("busy", retry_after=0.0)),
+        Wait(idx=1, why="busy", tries=4),
+    ),
     "too old": (
         row(),
         failed(NotSent("busy"), too_old=True),

@@ -302,7 +302,10 @@ class MatrixServer(PlatformServer[MatrixFault]):
         return self._little(room, rest, body)
 
     def _little(self, room: str, rest: list[str], body: Json) -> Json:
-        """Requests with small effects: typing, receipts, redactions, relations."""
+        """Requests with small effects: typing, receipts, redactions, relations; state."""
+        if rest[0] == "state":
+            state = self.rooms.state(room, rest[1], "")
+            return dict(state["content"]) if state else {}
         if rest[0] == "typing":
             self.typing.append(room)
             return {}

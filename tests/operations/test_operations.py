@@ -14,6 +14,7 @@ from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.approvals.operations import operations as of_approvals
 from nanobot.plugins.command_line.generated import OperationCommand, command_example
+from nanobot.plugins.help.operations import brief, chat_example
 from nanobot.session.entries import ModelCallEntry
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
@@ -76,7 +77,7 @@ def test_every_example_is_understood_in_a_chat_and_at_the_command_line() -> None
         typed = each.parsed(each.example)
         name, *words = shlex.split(command_example(each))
         assert name == "nanobot"
-        assert each.chat_example.startswith(f"/{each.name}")
+        assert chat_example(each).startswith(f"/{each.name}")
         for parameter in each.parameters:
             if parameter.name not in each.example:
                 continue
@@ -164,7 +165,7 @@ async def test_the_model_is_changed_for_one_session_and_back(bot: FakeGateway) -
 
 
 async def test_a_model_that_does_not_exist_is_refused_with_the_reason(bot: FakeGateway) -> None:
-    assert await answer(bot, "/model nowhere/x") == "there is no model nowhere/x"
+    assert await answer(bot, "/model nowhere/x") == "There is no model nowhere/x"
     assert await answer(bot, "hello") == "echo: hello"
     assert bodies(bot, ModelCallEntry)[0].profile.label == "test/scripted"
 
@@ -264,10 +265,10 @@ async def test_help_on_one_command_says_all_about_it() -> None:
         await bot.channel.push("/help runs")
         text = (await bot.channel.pop()).text
         of_runs = [operation for operation in OPERATIONS if operation.usage.startswith("/runs")]
-        assert all(f"`{operation.brief}`" in text for operation in of_runs)
+        assert all(f"`{brief(operation)}`" in text for operation in of_runs)
         assert "/new" not in text
         await bot.channel.push("/help nonsense")
-        assert "there is no command /nonsense" in (await bot.channel.pop()).text
+        assert "There is no command /nonsense" in (await bot.channel.pop()).text
 
 
 async def test_what_a_plugin_does_stands_below_its_state_in_a_chat() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
+import pytest
 
 from nanobot.messages import Attachment, InboundMessage, deletion
 from nanobot.session.entries import UserEntry
@@ -296,3 +299,51 @@ async def test_somebody_elses_words_are_not_withdrawn_by_a_command(home: Home) -
     await journal.admit("telegram", [msgspec.structs.replace(command, answer=answer)], None, 50)
     await claim(journal)
     assert await texts(home) == [("mine", False)]
+
+
+TOO_LATE = "This edit came too late. Send it again if you want an answer."
+
+
+async def dropped(journal: SqlJournal) -> None:
+    """/stop drops what waits."""
+    await begun(journal, "r0")
+    await admit(journal, said("helo"))
+    await journal.admit("telegram", [stop_order(everyone=True)], None, 50)
+
+
+async def refused(journal: SqlJournal) -> None:
+    """Too many wait already."""
+    await admit(journal, said("before"))
+    await admit(journal, said("helo"), lane_limit=1)
+
+
+async def withdrawn(journal: SqlJournal) -> None:
+    """Its sender deleted it, and the platform brings an edit of before."""
+    await admit(journal, said("helo"), deleted("helo"))
+
+
+async def stopped(journal: SqlJournal) -> None:
+    """Its run was stopped, and gave no answer."""
+    await admit(journal, said("helo"))
+    await claim(journal)
+    await journal.admit("telegram", [stop_order(everyone=True)], None, 50)
+
+
+async def told_at_once(journal: SqlJournal) -> None:
+    """It was settled with a notice, as from somebody who is not let in."""
+    message = let_in(said("helo"))
+    answer = notice(message.message, "This assistant is private.")
+    await journal.admit("telegram", [msgspec.structs.replace(message, answer=answer)], None, 50)
+
+
+@pytest.mark.parametrize(
+    "end", [dropped, refused, withdrawn, stopped, told_at_once], ids=lambda end: end.__name__
+)
+async def test_nobody_is_told_of_an_answer_that_there_never_was(
+    end: Callable[[SqlJournal], Awaitable[None]], home: Home
+) -> None:
+    journal = home.journal()
+    await end(journal)
+    await admit(journal, edited("hello", "helo"))
+    bodies = await home.column("SELECT body FROM outbound WHERE key LIKE 'edited:%'")
+    assert [TOO_LATE.encode() in bytes(body) for body in bodies] == [True]

@@ -16,6 +16,7 @@ from nanobot_channels.common.http import Connections, TooMuch, may_have_arrived,
 from nanobot_channels.common.limits import Limits
 from nanobot_channels.common.numbers import seconds
 from nanobot_channels.common.platform_clock import PlatformClock
+from nanobot_channels.common.token_watch import TokenWatch
 
 Json: TypeAlias = dict[str, Any]
 
@@ -64,6 +65,7 @@ class JsonApi:
     ) -> None:
         self.root = root
         self.time = PlatformClock(clock)
+        self.watch = TokenWatch()
         self._platform = platform
         self._token = token
         self._read_error = read_error
@@ -175,4 +177,8 @@ class JsonApi:
         after = seconds(answer.headers.get("Retry-After"))
         if after is None and answer.status == 429:
             after = seconds(answer.headers.get("X-RateLimit-Reset"))
-        raise ApiRefusal(f"{self._platform}, {what}: {text[:300]}", answer.status, code, after)
+        text = f"{self._platform}, {what}: {text[:300]}"
+        refusal = ApiRefusal(text, answer.status, code, after)
+        if answer.status == 401 and code is not None:
+            self.watch.refused(refusal)
+        raise refusal

@@ -10,10 +10,13 @@ _LAST_MOMENT = 253_402_300_799.0  # 9999-12-31T23:59:59Z
 _LARGEST_SIZE = 2**53 - 1
 
 
-def seconds(value: object) -> float | None:
-    """The pause that a server requests, at most a day; None if it does not say."""
+def seconds(value: object, *, per_second: float = 1.0) -> float | None:
+    """The pause that a server requests, at most a day, of which the value counts `per_second`; None
+    if it does not say, also for a pause of nothing.
+    """
     number = _finite(value)
-    return None if number is None or number < 0 else min(number, LONGEST_WAIT)
+    wait = 0.0 if number is None else number / per_second
+    return min(wait, LONGEST_WAIT) if wait > 0 else None
 
 
 def moment(value: object, otherwise: float, *, per_second: float = 1.0) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nanobot.errors import Refused
 from nanobot.messages import Attachment
 from nanobot.ports import OutboundPart
+from nanobot_channels.common.uploads import upload_name
 
 FILE_LIMIT = 10 * 1024 * 1024
 """Bytes in a file (Discord, Uploading Files: 10 MiB unless the server is boosted)."""
@@ -37,7 +38,7 @@ def uploads(part: OutboundPart, contents: Sequence[bytes]) -> list[Upload]:
     files = (first, *part.others)
     if len(files) != len(contents) or len(files) > MOST_FILES:
         raise Refused("these files are not one message")
-    found = [(file.name or "file", content) for file, content in zip(files, contents, strict=True)]
+    found = [(upload_name(file), content) for file, content in zip(files, contents, strict=True)]
     for name, content in found:
         if len(content) > FILE_LIMIT:
             size = len(content) / 1024 / 1024

@@ -23,6 +23,7 @@ from yarl import URL
 
 from nanobot.errors import BadCredentials, ChannelDown, NotSent, OutcomeUnknown
 from nanobot.ports import Clock
+from nanobot_channels.common.numbers import seconds
 from nanobot_channels.discord.http import DiscordHttp, Refusal, receiving_error, refused_token
 
 EVENTS = (
@@ -235,7 +236,7 @@ class Gateway:
             raise ChannelDown(f"Discord does not tell where its gateway is: {error}") from error
         limits = access.session_start_limit
         if limits.remaining <= 0:
-            wait = limits.reset_after / 1000
+            wait = seconds(limits.reset_after, per_second=1000)
             raise ChannelDown("no new session of this bot is allowed today", retry_after=wait)
         return access.url
 

@@ -28,9 +28,10 @@ from nanobot.ports import Clock
 from nanobot.system import proxy_for
 from nanobot_channels.common.http import Connections, may_have_arrived, read_at_most
 from nanobot_channels.common.limits import Limits
-from nanobot_channels.common.numbers import seconds
+from nanobot_channels.common.numbers import seconds, size
 from nanobot_channels.common.platform_clock import PlatformClock
 from nanobot_channels.common.proxy_answers import answered_by_proxy
+from nanobot_channels.common.shapes import string, table
 
 _PATIENCE = aiohttp.ClientTimeout(total=180.0, sock_connect=10.0, sock_read=20.0)
 _CLOSING_SECONDS = 2.0
@@ -71,14 +72,6 @@ class Refusal(Exception):
         self.retry_after = retry_after
         self.from_api = from_api
         self.for_bot = for_bot
-
-
-class _ErrorBody(msgspec.Struct):
-    code: int = 0
-    message: str = ""
-    retry_after: Any = None
-    errors: Any = None
-    is_global: bool = msgspec.field(name="global", default=False)
 
 
 class DiscordHttp(HTTPClient):
@@ -259,30 +252,31 @@ class DiscordHttp(HTTPClient):
 
 def _refusal(response: aiohttp.ClientResponse, body: bytes) -> Refusal:
     try:
-        details = msgspec.json.decode(body, type=_ErrorBody, strict=False)
+        details = table(msgspec.json.decode(body))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        details = _ErrorBody()
-    message = details.message or response.reason or "error"
-    if details.errors:
-        message += f": {msgspec.json.encode(details.errors).decode()[:500]}"
-    wait = seconds(details.retry_after)
+        details = {}
+    said = string(details.get("message"))
+    message = said or response.reason or "error"
+    if details.get("errors"):
+        message += f": {msgspec.json.encode(details['errors']).decode()[:500]}"
+    wait = seconds(details.get("retry_after"))
     if wait is None:
         wait = seconds(response.headers.get("Retry-After"))
     # Without "Via" it is Cloudflare in front of Discord, which has banned the machine's address
     # (Discord, Rate Limits: "Invalid Request Limit"): that is no channel's limit either.
     limited = response.status == HTTPStatus.TOO_MANY_REQUESTS
     everywhere = (
-        details.is_global
+        details.get("global") is True
         or response.headers.get("X-RateLimit-Global", "").lower() == "true"
         or response.headers.get("X-RateLimit-Scope") == "global"
         or "Via" not in response.headers
     )
     return Refusal(
         response.status,
-        details.code,
+        size(details.get("code")),
         message,
         wait,
-        from_api=bool(details.message),
+        from_api=bool(said),
         for_bot=limited and everywhere,
     )
 

@@ -13,10 +13,11 @@ from functools import cache
 import msgspec
 from markdown_it import MarkdownIt
 
-from nanobot.messages import Choice, OutboundMessage
+from nanobot.messages import Attachment, Choice, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels.common.html import html_parser
 from nanobot_channels.common.text import Rich, clean, clipped, one_line, split
+from nanobot_channels.common.uploads import upload_mime, upload_name
 
 TEXT_LIMIT = 200_000
 """Characters of one mail; servers accept some 10 MB, people read less."""
@@ -125,12 +126,11 @@ def composed(part: OutboundPart, envelope: Envelope, *, plain: bool = False) -> 
 
 def attach(mail: EmailMessage, part: OutboundPart, content: bytes) -> None:
     """Attach the part's file to the mail."""
-    file = part.file
-    main, _, rest = (file.mime if file is not None else "").partition("/")
-    if not re.fullmatch(r"[\w.+-]+", rest or "") or main in {"multipart", "message", "text"}:
+    file = part.file or Attachment(kind="document")
+    main, _, rest = upload_mime(file).partition("/")
+    if main in {"multipart", "message", "text"}:
         main, rest = "application", "octet-stream"
-    name = (file.name if file is not None else "") or "file"
-    mail.add_attachment(content, maintype=main, subtype=rest, filename=one_line(name))
+    mail.add_attachment(content, maintype=main, subtype=rest, filename=upload_name(file))
 
 
 def as_bytes(mail: EmailMessage) -> bytes:

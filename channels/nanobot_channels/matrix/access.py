@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 from loguru import logger
 
-from nanobot_channels.common.shapes import string
+from nanobot_channels.common.shapes import string, table
 from nanobot_channels.matrix.api import FAILED, Api, ApiRefusal, NoAnswer, Request, path
 from nanobot_channels.matrix.events import Event
 from nanobot_channels.matrix.sync import invitation
@@ -83,10 +83,23 @@ class RoomAccess:
             if error is not None:
                 logger.debug("{}: {} is not declined: {}", self._name, room_id, error)
 
-    async def follow(self, event: Event) -> None:
-        """Join the room that replaces an upgraded one."""
-        if room_id := string(event.content.get("replacement_room")):
-            await self.join(room_id, event.sender.partition(":")[2])
+    async def follow(self, room_id: str, event: Event) -> str:
+        """Join the room that replaces an upgraded one. Returns its id, or "" if it does not say
+        itself that it does: anyone can name any room as the successor of a room of their own.
+
+        Raises ApiRefusal for temporary errors, and NoAnswer.
+        """
+        new = string(event.content.get("replacement_room"))
+        if not new or not await self.join(new, event.sender.partition(":")[2]):
+            return ""
+        place = path("rooms", new, "state", "m.room.create")
+        try:
+            created = await self._api.call("create", ("GET", place))
+        except ApiRefusal as error:
+            if error.passing:
+                raise
+            return ""
+        return new if table(created.get("predecessor")).get("room_id") == room_id else ""
 
     async def read(self, room_id: str, thread: str, event_id: str) -> None:
         """Send a read receipt up to this event."""

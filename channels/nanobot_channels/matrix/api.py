@@ -28,7 +28,7 @@ from nanobot_channels.common.http import Connections, may_have_arrived, read_at_
 from nanobot_channels.common.numbers import seconds
 from nanobot_channels.common.platform_clock import PlatformClock
 from nanobot_channels.common.proxy_answers import answered_by_proxy
-from nanobot_channels.common.shapes import string
+from nanobot_channels.common.shapes import string, table
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -86,7 +86,6 @@ class Account(msgspec.Struct, frozen=True):
 class _Error(msgspec.Struct, frozen=True):
     errcode: str = ""
     error: str = ""
-    retry_after_ms: Any = None
 
 
 class _SignedIn(msgspec.Struct, frozen=True):
@@ -250,12 +249,14 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 def _refusal(what: str, answer: aiohttp.ClientResponse, body: bytes) -> ApiRefusal:
     try:
-        error = msgspec.json.decode(body, type=_Error)
+        fields = table(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError):
-        error = _Error()
+        fields = {}
+    error = _Error(string(fields.get("errcode")), string(fields.get("error")))
+    after_ms = fields.get("retry_after_ms")
     after = seconds(answer.headers.get("Retry-After"))
-    if isinstance(error.retry_after_ms, int | float):
-        after = seconds(error.retry_after_ms / 1000)
+    if after_ms is not None:
+        after = seconds(after_ms, per_second=1000)
     return ApiRefusal(what, answer.status, error, after)
 
 

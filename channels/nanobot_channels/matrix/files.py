@@ -11,7 +11,7 @@ from nanobot.ports import OutboundPart
 from nanobot.workspace.images import look
 from nanobot_channels.common.http import TooMuch
 from nanobot_channels.common.recordings import measure
-from nanobot_channels.common.text import file_name
+from nanobot_channels.common.uploads import upload_mime, upload_name
 from nanobot_channels.matrix import parts
 from nanobot_channels.matrix.api import (
     Api,
@@ -62,8 +62,7 @@ async def fetch(api: Api, attachment: Attachment, limit: int) -> bytes:
 async def content(api: Api, address: Address, part: OutboundPart, data: bytes) -> dict[str, object]:
     """Upload a file; returns the content of the event that shows it. Raises NotSent, Refused."""
     file = part.file or Attachment(kind="document")
-    name = file_name(file.name) or "file"
-    mime = file.mime or "application/octet-stream"
+    name, mime = upload_name(file), upload_mime(file)
     request = ("POST", f"/_matrix/media/v3/upload?{urlencode({'filename': name})}")
     try:
         uri = await api.upload(request, data, mime)

@@ -140,8 +140,10 @@ class Receiver:
             if any(event.type == "m.room.encrypted" and self._others(event) for event in events):
                 locked.append(room_id)
             for event in events:
-                if event.type == "m.room.tombstone":
-                    await self._access.follow(event)
+                # Without a state key it is no room's state: any member can send such a message.
+                upgraded = event.type == "m.room.tombstone" and event.state_key == ""
+                if upgraded and (new := await self._access.follow(room_id, event)):
+                    await self._intake.moved(room_id, new)
         for room_id in answer.rooms.leave:
             self._rooms.forget(room_id)
         self._invited(answer)

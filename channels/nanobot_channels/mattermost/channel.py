@@ -27,6 +27,7 @@ from nanobot.system import SystemClock
 from nanobot_channels.common.json_api import FAILED, ApiRefusal, Json
 from nanobot_channels.common.settings import Table
 from nanobot_channels.common.shapes import BadEvent, listed, string, table, tables
+from nanobot_channels.common.uploads import upload_mime, upload_name
 from nanobot_channels.mattermost import parts
 from nanobot_channels.mattermost.api import RestApi, delivery_error, receiving_error
 from nanobot_channels.mattermost.events import Bot, post_of, pressed, reaction
@@ -75,7 +76,10 @@ class MattermostChannel:
         """Receive until cancelled. Raises BadCredentials, ChannelDown and what intake raises."""
         bot = await self._me()
         await intake.account(f"{self._settings.url} {bot.id}")
-        await self._receiver.run(intake, bot)
+        try:
+            await self._api.watch.during(self._receiver.run(intake, bot))
+        except ApiRefusal as error:
+            raise receiving_error(self._name, error) from error
 
     def reached_at(self, url: str) -> None:
         """The URL for pressed buttons; without a URL that Mattermost can reach there are no
@@ -225,9 +229,10 @@ class MattermostChannel:
         return parts.properties(part, address, (self._url, self._settings.token, direct))
 
     async def _upload(self, address: Address, file: Attachment, content: bytes) -> str:
-        form = aiohttp.FormData({"channel_id": address.chat_id})
-        mime = file.mime or "application/octet-stream"
-        form.add_field("files", content, filename=file.name or "file", content_type=mime)
+        # Names as they are: Mattermost does not decode what aiohttp would make of umlauts.
+        form = aiohttp.FormData({"channel_id": address.chat_id}, quote_fields=False)
+        name, mime = upload_name(file), upload_mime(file)
+        form.add_field("files", content, filename=name, content_type=mime)
         try:
             infos = tables(table(await self._call("files", "/files", form)).get("file_infos"))
         except OutcomeUnknown as error:

@@ -31,6 +31,7 @@ from nanobot_channels.common.numbers import seconds
 from nanobot_channels.common.platform_clock import PlatformClock
 from nanobot_channels.common.proxy_answers import answered_by_proxy
 from nanobot_channels.common.shapes import string, table
+from nanobot_channels.common.token_watch import TokenWatch
 
 CALL_SECONDS = 20.0
 _CONNECT_SECONDS = 10.0
@@ -44,6 +45,7 @@ _BAD_TOKEN = {
     "token_expired",
     "token_revoked",
 }
+_REVOKED = _BAD_TOKEN - {"missing_scope", "not_allowed_token_type"}
 _LATER = {
     "accesslimited",
     "rate_limited",
@@ -139,6 +141,7 @@ class WebApi:
         self.clock = clock
         self.time = PlatformClock(clock)
         self._limits = Limits(clock)
+        self.watch = TokenWatch()
         self.granted: set[str] = set()
         """The token's scopes, from Slack's last response; empty if it did not name them."""
         self._token = token
@@ -181,6 +184,8 @@ class WebApi:
         except ApiRefusal as refusal:
             if refusal.status == 429:
                 self._limits.close(kind, refusal.retry_after)
+            if refusal.code in _REVOKED:
+                self.watch.refused(refusal)
             raise
 
     async def open_socket(self, app_token: str) -> str:

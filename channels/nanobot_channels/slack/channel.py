@@ -120,13 +120,16 @@ class SlackChannel:
         receiving.is_shared = line.is_shared
         handler = Handler(self._api, self._app_token, me, receiving.take)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(line.serve(handler, tasks))
-                tasks.create_task(receiving.live())
-                tasks.create_task(receiving.backfill())
-                tasks.create_task(self._assistant.run())
-        except ExceptionGroup as group:
-            raise _first(group) from group
+            await self._api.watch.during(self._receive(line, handler, receiving))
+        except ApiRefusal as error:
+            raise receiving_error(self._name, error, "bot_token") from error
+
+    async def _receive(self, line: SocketClient, handler: Handler, receiving: Receiver) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(line.serve(handler, tasks))
+            tasks.create_task(receiving.live())
+            tasks.create_task(receiving.backfill())
+            tasks.create_task(self._assistant.run())
 
     async def check(self) -> Checked:
         """The bot's @name, its workspace and the missing scopes; tests both tokens. Raises
@@ -308,11 +311,6 @@ class SlackChannel:
     def _joined(self, address: Address) -> None:
         if self._receiving is not None and address.thread_id:
             self._receiving.threads.join(address.chat_id, address.thread_id)
-
-
-def _first(group: ExceptionGroup[Exception]) -> Exception:
-    error = group.exceptions[0]
-    return _first(error) if isinstance(error, ExceptionGroup) else error
 
 
 def open_channel(name: str, settings: Mapping[str, object]) -> SlackChannel:

@@ -13,6 +13,7 @@ from nanobot.messages import Address, Attachment
 from nanobot.ports import OutboundPart
 from nanobot.system import proxy_for
 from nanobot_channels.common.http import TooMuch, read_at_most
+from nanobot_channels.common.uploads import upload_name
 from nanobot_channels.slack.api import (
     FAILED,
     ApiRefusal,
@@ -52,7 +53,7 @@ async def upload(
     files = (part.file or Attachment(kind="document"), *part.others)
     if len(files) != len(contents) or len(files) > MOST_FILES:
         raise Refused("these files are not one message")
-    names = [file.name or "file" for file in files]
+    names = [upload_name(file) for file in files]
     # Until the last step the chat shows nothing.
     ids = [
         await _uploaded(api, name, content) for name, content in zip(names, contents, strict=True)

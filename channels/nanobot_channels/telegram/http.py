@@ -20,6 +20,7 @@ from yarl import URL
 from nanobot.text import pattern
 from nanobot_channels.common.http import BEFORE_WRITING, Connections, read_at_most
 from nanobot_channels.common.numbers import seconds
+from nanobot_channels.common.shapes import string, table
 from nanobot_channels.telegram.library import BaseRequest, NetworkError, RequestData, TelegramError
 
 _CONNECT_SECONDS = 5.0
@@ -31,6 +32,7 @@ _ERROR_BYTES = 4096
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
 _NOT_GIVEN = BaseRequest.DEFAULT_NONE
 _TOKEN = pattern(r"/bot[^/\s]+")
+_CHAT = pattern(r"-?[0-9]{1,18}")
 
 
 class NothingSent(NetworkError):
@@ -51,29 +53,25 @@ class ApiRefusal(TelegramError):
 
     def __init__(self, status: int, payload: bytes) -> None:
         body = _error_body(payload)
-        super().__init__(body.description or f"HTTP status {status}")
+        parameters = table(body.get("parameters"))
+        super().__init__(string(body.get("description")) or f"HTTP status {status}")
         self.status = status
-        self.from_api = body.ok is False
-        self.retry_after = seconds(body.parameters.retry_after)
-        self.new_chat = body.parameters.migrate_to_chat_id
+        self.from_api = body.get("ok") is False
+        self.retry_after = seconds(parameters.get("retry_after"))
+        self.new_chat = _chat_id(parameters.get("migrate_to_chat_id"))
 
 
-class _Parameters(msgspec.Struct):
-    retry_after: Any = None
-    migrate_to_chat_id: int | None = None
-
-
-class _ErrorBody(msgspec.Struct):
-    ok: bool | None = None
-    description: str = ""
-    parameters: _Parameters = msgspec.field(default_factory=_Parameters)
-
-
-def _error_body(payload: bytes) -> _ErrorBody:
+def _error_body(payload: bytes) -> dict[str, Any]:
+    """The fields, of which an odd one says nothing and costs no other."""
     try:
-        return msgspec.json.decode(payload, type=_ErrorBody, strict=False)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _ErrorBody()
+        return table(msgspec.json.decode(payload))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+def _chat_id(value: object) -> int | None:
+    text = str(value)
+    return int(text) if _CHAT.fullmatch(text) else None
 
 
 class AiohttpRequest(BaseRequest):

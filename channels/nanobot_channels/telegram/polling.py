@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import deque
 from collections.abc import Sequence
@@ -186,10 +187,10 @@ class Polling:
         for move in filter(None, map(moved_chat, updates)):
             await self._intake.moved(*move)
         await self._intake.admit(messages, None if following is None else str(following))
-        for update in updates:
-            press = press_id(update)
-            if press:
-                await self._personal.answer(press)
+        # All at once: each may wait, and so would the next poll.
+        async with asyncio.TaskGroup() as tasks:
+            for press in filter(None, map(press_id, updates)):
+                tasks.create_task(self._personal.answer(press))
         return following
 
     def _converted(self, update: object) -> InboundMessage | None:

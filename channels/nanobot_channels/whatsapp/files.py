@@ -13,6 +13,7 @@ from nanobot_channels.common.json_api import FAILED, Json
 from nanobot_channels.common.numbers import size
 from nanobot_channels.common.shapes import string, table
 from nanobot_channels.common.text import clipped
+from nanobot_channels.common.uploads import ANY, upload_mime, upload_name
 from nanobot_channels.whatsapp.api import GraphApi, delivery_error
 from nanobot_channels.whatsapp.parts import BODY_LIMIT
 
@@ -48,7 +49,7 @@ async def uploaded(api: GraphApi, file: Attachment, content: bytes, caption: str
     if len(content) > LIMITS[kind]:
         raise Refused(f"WhatsApp takes files of at most {LIMITS[kind] / 1e6:.0f} MB")
     form = aiohttp.FormData({"messaging_product": "whatsapp", "type": mime})
-    name = file.name or "file"
+    name = upload_name(file)
     form.add_field("file", content, filename=name, content_type=mime)
     try:
         number = string((await api.edge("media", form)).get("id"))
@@ -69,15 +70,16 @@ async def uploaded(api: GraphApi, file: Attachment, content: bytes, caption: str
 
 def _kind(file: Attachment, content: bytes) -> tuple[str, str]:
     """The kind that WhatsApp displays it as, and its media type."""
-    mime = file.mime.partition(";")[0].strip().lower()
+    mime = upload_mime(file)
     if file.kind == "voice":
         return "audio", "audio/ogg"
     kind = _KINDS.get(mime, "document")
     if len(content) > LIMITS[kind]:
         kind = "document"
-    if kind == "document" and not mime.startswith("application/") and _is_text(content):
+    known = mime.startswith("application/") and (mime != ANY or ANY in file.mime)
+    if kind == "document" and not known and _is_text(content):
         mime = "text/plain"  # WhatsApp supports no other kind of text
-    return kind, mime or "application/octet-stream"
+    return kind, mime
 
 
 def _is_text(content: bytes) -> bool:

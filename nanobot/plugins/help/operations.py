@@ -18,6 +18,9 @@ MOST_LINES = 15
 """What one answer to /help takes at most: more fills a telephone, and a group."""
 
 
+_SMALL_SCREEN = 70
+
+
 class HelpTopic(msgspec.Struct, frozen=True):
     """Some families of commands, with a heading."""
 
@@ -64,6 +67,19 @@ class CommandHelp(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Sentence]
 
 
+def brief(listed: Operation) -> str:
+    """Its usage for a small screen: where there are many, options are dots."""
+    if len(listed.usage) <= _SMALL_SCREEN:
+        return listed.usage
+    shown = [parameter.usage for parameter in listed.parameters if parameter.positional]
+    return " ".join([f"/{listed.name}", *shown, "..."])
+
+
+def chat_example(listed: Operation) -> str:
+    """An example call in a chat."""
+    return f"/{listed.name} {listed.example}".rstrip()
+
+
 def _of(listed: Operation) -> CommandHelp:
     arguments = {}
     for parameter in listed.parameters:
@@ -74,9 +90,9 @@ def _of(listed: Operation) -> CommandHelp:
             text = f"{text} (default: {parameter.default})"
         arguments[parameter.name] = text
     return CommandHelp(
-        usage=listed.brief,
+        usage=brief(listed),
         help=listed.help,
-        example=listed.chat_example,
+        example=chat_example(listed),
         arguments=arguments,
     )
 

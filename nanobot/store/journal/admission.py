@@ -226,7 +226,8 @@ def _edit(connection: Connection, admission: Admission, account: int) -> _Verdic
     elif waiting:
         versions.replace(connection, waiting[-1], admission)
     elif all(version.state == "settled" for version in known):
-        return _Verdict(waits=False, answer=_too_late(message, known[0].id))
+        late = _too_late(message, known[0].id, answered=versions.answered(connection, known))
+        return _Verdict(waits=False, answer=late)
     return _Verdict(waits=not waiting)
 
 
@@ -254,14 +255,16 @@ def _ended(
     return None
 
 
-def _too_late(message: InboundMessage, original: int) -> OutboundMessage:
+def _too_late(message: InboundMessage, original: int, *, answered: bool) -> OutboundMessage:
+    late = "This edit came too late. Send it again if you want an answer."
+    again = "I had already answered this. Send it again if you want a new answer."
     return OutboundMessage(
         address=message.address,
         kind=OutboundKind.NOTICE,
         key=keys.EDITED.of(original),
         reply_to=message.message_id,
         only_for=message.sender.id,
-        text="I had already answered this. Send it again if you want a new answer.",
+        text=again if answered else late,
     )
 
 

@@ -14,6 +14,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.journal import accounts, inbox, lanes
 
 _i = schema.inbound
+_r = schema.runs
 _decoder = msgspec.json.Decoder(InboundMessage)
 _ROWS = sa.select(_i.c.id, _i.c.session_key, _i.c.sender_id, _i.c.state, _i.c.body)
 _MOST_READ = 1_000
@@ -63,9 +64,18 @@ def known(connection: Connection, message: InboundMessage, account: int) -> list
     return [first, *(other for other in others if other.message.edit_of == message.edit_of)]
 
 
+def answered(connection: Connection, versions: Iterable[Version]) -> bool:
+    """Whether a run that took one of them has completed."""
+    taken = _i.c.id.in_([version.id for version in versions])
+    runs = sa.select(_r.c.id).join(_i, _i.c.run_id == _r.c.id)
+    return connection.execute(runs.where(taken, _r.c.state == "completed")).first() is not None
+
+
 def unchanged(connection: Connection, message: InboundMessage) -> bool:
     """See Journal.unchanged."""
     account = accounts.current(connection, message.address.channel).scalar() or 0
+    if known(connection, msgspec.structs.replace(message, edit_of=message.dedupe_key), account):
+        return True
     versions = known(connection, message, account)
     return bool(versions) and not versions[-1].differs_from(message)
 

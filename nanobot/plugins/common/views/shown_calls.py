@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 
-from nanobot.visible import json_shown, spelled, spelled_lines
+from nanobot.visible import spelled, spelled_lines
 
 MOST_SHOWN = 3_000
 """Maximum number of characters of a call that a question shows."""
+
+
+def json_shown(value: Any) -> str:
+    """A value as JSON in one line, with invisible characters spelled out."""
+    return spelled(json.dumps(value, ensure_ascii=False))
 
 
 def whole_call(tool: str, arguments: str) -> str:
