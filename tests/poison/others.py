@@ -143,16 +143,20 @@ FILES: dict[str, Callable[[Path], object]] = {
     "large": lambda path: path.write_bytes(b"- x " * 2_000_000),
     "a pipe": os.mkfifo,
 }
+INSTEAD = ("gone", "empty", "a link to itself", "a link to nothing", "a pipe")
+"""What may be there instead of a folder."""
 KEPT = ("state.db", "config.toml", "state.lock", "worker.lock", ".sock")
 """What a gateway cannot do without, and refuses in a sentence when it is not well."""
 
 
 def files(home: Path) -> Iterator[Case]:
-    """Every file of a home, and a name that is no UTF-8 in every folder."""
+    """Every file and folder of a home, and a name that is no UTF-8 in every folder."""
     for path in sorted(home.rglob("*")):
         place = path.relative_to(home)
         if path.is_dir():
             yield Case(f"{place}/ holds odd names", before=_odd_names(place))
+            for what in INSTEAD if place != Path("workspace") else ():
+                yield Case(f"{place}/ is {what}", before=_replaced(place, FILES[what]))
         elif not any(part in path.name for part in KEPT):
             for what, make in FILES.items():
                 yield Case(f"{place} is {what}", before=_replaced(place, make))

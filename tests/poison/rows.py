@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -79,6 +80,8 @@ def expand(home: Path) -> None:
             name = state_column(table)
             if name is not None:
                 _states(connection, table, name)
+            elif table.name not in _OF_CONVERSATION and _chat_column(table) is not None:
+                _clones(connection, table)
 
 
 VICTIMS = (VICTIM, *(int(f"{VICTIM}{index:02}") for index in range(len(RunState))))
@@ -89,16 +92,18 @@ def _columns(table: sa.Table) -> list[str]:
     return [column.name for column in table.columns]
 
 
+def _chat_column(table: sa.Table) -> str | None:
+    """The column that says of which chat a row is, if any does."""
+    if table.name == "sessions":
+        return "key"
+    return next((name for name in ("session_key", "chat_id") if name in table.columns), None)
+
+
 def _is_victims(table: sa.Table) -> str:
     """Which rows of a table are the poisoned chat's; of a table without chats all are."""
-    names = _columns(table)
-    if "session_key" in names:
-        return f"session_key LIKE '{KEY}%'"
-    if "chat_id" in names:
-        return f"chat_id LIKE '{VICTIM}%'"
-    if table.name == "sessions":
-        return f"\"key\" LIKE '{KEY}%'"
-    return "1"
+    name = _chat_column(table)
+    mine = VICTIM if name == "chat_id" else KEY
+    return "1" if name is None else f"\"{name}\" LIKE '{mine}%'"
 
 
 def _rows(connection: sqlite3.Connection, table: sa.Table) -> bool:
@@ -120,6 +125,9 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
         column.name: own.get(column.name, examples[column.type.python_type])
         for column in table.columns
     }
+    for name, value in values.items():
+        choices = CHOICES.get((table.name, name), {value})
+        values[name] = value if value in choices else max(choices)
     if table.name == "moved_chats":  # the others' rows are to be sent
         values["chat_id"] = f"{VICTIM}09"
     _insert(connection, table, values)
@@ -189,6 +197,14 @@ def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
             _insert(connection, table, _like(table, rows[-1], number) | {name: state})
 
 
+def _clones(connection: sqlite3.Connection, table: sa.Table) -> None:
+    """The last row, for each chat that is like the poisoned one."""
+    row = _read(connection, table, _is_victims(table))[-1]
+    for index in range(len(RunState)):
+        moved = {name: _moved(value, f"{VICTIM}{index:02}") for name, value in row.items()}
+        _insert(connection, table, _like(table, moved, index))
+
+
 def _like(table: sa.Table, row: dict[str, Any], number: int) -> dict[str, Any]:
     """A row like that one, which the table takes besides it."""
     made = dict(row)
@@ -212,26 +228,26 @@ def cells(home: Path, tables: Sequence[str] = ()) -> list[Cell]:
         for table in schema.metadata.sorted_tables:
             if tables and table.name not in tables:
                 continue
-            name = state_column(table)
-            for row, state in _chosen(connection, table, name):
+            for state, rows in _chosen(connection, table).items():
+                values = [
+                    (column.name, *bad) for column in table.columns for bad in bad_values(column)
+                ]
                 found += [
-                    Cell(table.name, row, state, column.name, what, value)
-                    for column in table.columns
-                    for what, value in bad_values(column)
+                    Cell(table.name, row, state, *value)
+                    for row, value in zip(itertools.cycle(rows), values, strict=False)
                 ]
     return found
 
 
-def _chosen(
-    connection: sqlite3.Connection, table: sa.Table, state: str | None
-) -> list[tuple[tuple[Any, ...], str]]:
-    """The last row of each state, by its primary key."""
-    rows = _read(connection, table, _is_victims(table))
-    last = {row[state] if state else "": row for row in rows}
-    return [
-        (tuple(row[column.name] for column in table.primary_key), name)
-        for name, row in last.items()
-    ]
+def _chosen(connection: sqlite3.Connection, table: sa.Table) -> dict[str, list[tuple[Any, ...]]]:
+    """By their primary keys: the last row of each state, or, where there are no states, of each
+    chat. So chats that are alike have one bad value each."""
+    state, chat = state_column(table), _chat_column(table)
+    last: dict[tuple[str, Any], tuple[Any, ...]] = {}
+    for row in _read(connection, table, _is_victims(table)):
+        at = (row[state], "") if state else ("", row[chat] if chat else "")
+        last[at] = tuple(row[column.name] for column in table.primary_key)
+    return {name: [key for (of, _), key in last.items() if of == name] for name, _ in last}
 
 
 def batches(chosen: Sequence[Cell], size: int) -> Iterator[list[Cell]]:

@@ -220,6 +220,22 @@ async def served(
             connection.close()
 
 
+KEPT = (
+    *("workspace/memory/2026-11-28.md", "workspace/memory/people/telegram/66/MEMORY.md"),
+    *("workspace/memory/chats/telegram/-5/2026-11-28.md", "workspace/skills/tea/SKILL.md"),
+    *("workspace/personas/poet.md", "workspace/media/66/photo.jpg", "archive/telegram%3A66.jsonl"),
+    *("blobs/ab/abcd", "logs/gateway.log", "secrets/key", "models/own.gguf", "evals/one/case.toml"),
+    *("mcp/it/file", "sandbox-home/file"),
+)
+"""What people and earlier lives may have left in a home."""
+
+
+def furnish(home: Path) -> None:
+    for name in KEPT:
+        (home / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (home / name).write_text("- The sea is blue.\n", "utf-8")
+
+
 async def filled(home: Path, database: str = "") -> None:
     """Fill a home as a gateway does: every chat has spoken, a job is due, a call waits for its
     approval, a mail and a hook were answered."""
@@ -243,6 +259,7 @@ async def filled(home: Path, database: str = "") -> None:
         here.telegram.say(VICTIM, 'tool:exec:{"command": "rm -r /"}')
         await until(here, lambda: len(here.texts(VICTIM)) > 2)
         await asyncio.sleep(0.6)  # what was said is indexed
+    furnish(home)
 
 
 async def until(here: Served, holds: Callable[[], bool]) -> None:
