@@ -183,56 +183,6 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
         return Any if self.exact else self.returns
 
     @property
-<<<<<<< ours
-    def chat_example(self) -> str:
-        """An example call in a chat."""
-        return f"/{self.name} {self.example}".rstrip()
-
-    @property
-||||||| base
-    def chat_example(self) -> str:
-        """An example call in a chat."""
-        return f"/{self.name} {self.example}".rstrip()
-
-    @property
-    def command_example(self) -> str:
-        """An example call on the command line."""
-        words = ["nanobot", self.command]
-        values = parsed(self.parameters, self.example)
-        for parameter in self.parameters:
-            if parameter.name not in values:
-                continue
-            value = values[parameter.name]
-            flag = f"--{parameter.name.replace('_', '-')}"
-            if parameter.positional:
-                words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
-            elif parameter.kind is bool:
-                words.append(flag if value == "true" else f"--no-{flag[2:]}")
-            else:
-                words += [flag, shlex.quote(value)]
-        return " ".join(words)
-
-    @property
-=======
-    def command_example(self) -> str:
-        """An example call on the command line."""
-        words = ["nanobot", self.command]
-        values = parsed(self.parameters, self.example)
-        for parameter in self.parameters:
-            if parameter.name not in values:
-                continue
-            value = values[parameter.name]
-            flag = f"--{parameter.name.replace('_', '-')}"
-            if parameter.positional:
-                words.append(f'"{value}"' if parameter.rest else shlex.quote(value))
-            elif parameter.kind is bool:
-                words.append(flag if value == "true" else f"--no-{flag[2:]}")
-            else:
-                words += [flag, shlex.quote(value)]
-        return " ".join(words)
-
-    @property
->>>>>>> theirs
     def usage(self) -> str:
         """How it is written in a chat."""
         shown = [
