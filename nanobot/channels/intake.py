@@ -146,26 +146,29 @@ class ChannelIntake:
     async def _judged(self, message: InboundMessage, session: str) -> Admission | None:
         """As `_admission`, for a message with any content. It is skipped if no store can hold it or
         after three failures, because the platform sends nothing else before."""
-        error: Exception | None = None
+        admission: Admission | None = None
+        refusal: NanobotError | None = None
         with boundary(f"a message in {message.address}") as caught:
-            ids = (message.address, message.sender.id, message.message_id, message.dedupe_key)
-            if any("\0" in str(each) for each in ids):
-                raise UnicodeError("an id contains a NUL character")
             try:
-                return await self._admission(message, session)
-            except (NanobotError, UnicodeError) as known:
-                error = known
-        if isinstance(error, NanobotError):
-            raise error
+                admission = await self._admission(message, session)
+            except UnicodeError as error:
+                self._skip(message, error)
+            except NanobotError as error:
+                refusal = error
+        if refusal is not None:
+            raise refusal
         if caught.error is not None:
             self._failed[message.dedupe_key] += 1
             if self._failed[message.dedupe_key] < _MOST_FAILURES:
                 raise caught.error
             del self._failed[message.dedupe_key]
+            self._skip(message, caught.error)
+        return admission
+
+    @staticmethod
+    def _skip(message: InboundMessage, why: Exception) -> None:
         where = without_controls(str(message.address))
-        why = caught.error if error is None else error
         logger.error("{}: a message is skipped: {}", where, why)
-        return None
 
     async def _admission(self, message: InboundMessage, session: str) -> Admission | None:
         sender = Sender(message.sender.id, without_controls(message.sender.name))
@@ -178,7 +181,7 @@ class ChannelIntake:
             quote=without_controls(message.quote)[:MAX_TEXT],
             attachments=tuple(map(_named_cleanly, message.attachments)),
         )
-        msgspec.json.encode(cleaned)  # raises for an id that no store can hold
+        _check_ids(cleaned)
         address = cleaned.address
         if message.deleted:
             return Admission(message=cleaned, session_key=str(address), role=Role.GUEST)
@@ -339,6 +342,14 @@ class ChannelIntake:
             kind=OutboundKind.NOTICE,
             key=f"stranger:{address.channel}:{sender.id}:{day}",
         )
+
+
+def _check_ids(message: InboundMessage) -> None:
+    """Raises UnicodeError for an id that no store can hold."""
+    msgspec.json.encode(message)
+    ids = (message.address, message.sender.id, message.message_id, message.dedupe_key)
+    if any("\0" in str(each) for each in ids):
+        raise UnicodeError("an id contains a NUL character")
 
 
 def _named_cleanly(file: Attachment) -> Attachment:

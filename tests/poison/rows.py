@@ -127,7 +127,7 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
     }
     for name, value in values.items():
         choices = CHOICES.get((table.name, name), {value})
-        values[name] = value if value in choices else max(choices)
+        values[name] = value if value in choices else max(choices, key=str)
     if table.name == "moved_chats":  # the others' rows are to be sent
         values["chat_id"] = f"{VICTIM}09"
     _insert(connection, table, values)
