@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
 from nanobot.plugins.common.digests import DIGEST, begun
+from nanobot.plugins.common.store import job_tables, task_tables
 from nanobot.plugins.erasure.store import session_titles, words
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
 from nanobot.session import entries as log_entries
@@ -35,8 +36,8 @@ _o = schema.outbound
 _q = schema.quarantine
 _p = schema.outbound_parts
 _s = schema.sessions
-_t = schema.tasks
-_occurrences = schema.occurrences
+_t = task_tables.tasks
+_occurrences = job_tables.occurrences
 
 
 class Quoted(msgspec.Struct, frozen=True):

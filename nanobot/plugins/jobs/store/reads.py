@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.plugins.common.digests import DIGEST
+from nanobot.plugins.common.store import job_tables
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.database import job_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
