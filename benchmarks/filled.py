@@ -20,7 +20,10 @@ import sqlalchemy as sa
 from benchmarks import filled_rows as rows
 from benchmarks.filled_rows import CHANNEL, DAY, PROFILE, TEXT, Row, Size, Timeline, key_of
 from nanobot.messages import Address
+from nanobot.plugins.common.store import access_tables, job_tables, rule_tables, usage_tables
 from nanobot.plugins.common.store.hooks import store_hooks
+from nanobot.plugins.memory import tables as memory_tables
+from nanobot.plugins.quiet import tables as quiet_tables
 from nanobot.providers.base import Usage
 from nanobot.session import entries as log
 from nanobot.session.chain import GENESIS, ChainLink, link_hash, payload_digest
@@ -90,15 +93,15 @@ class Filling:
         yield schema.runs, self._runs()
         yield schema.outbound, each(rows.outbound, size.messages)
         yield schema.outbound_parts, map(rows.part, range(size.messages))
-        yield schema.model_call_costs, each(rows.cost, size.messages)
-        yield schema.usage_totals, self._totals()
+        yield usage_tables.model_call_costs, each(rows.cost, size.messages)
+        yield usage_tables.usage_totals, self._totals()
         yield schema.approvals, each(rows.approval, size.messages // 10)
-        yield schema.approval_rules, each(rows.rule, size.chats // 10)
-        yield schema.notifications, each(rows.notification, size.chats)
-        yield schema.pairings, each(rows.pairing, size.chats // 10)
-        yield schema.jobs, each(rows.job, size.jobs)
-        yield schema.occurrences, each(rows.occurrence, 5 * size.jobs)
-        yield schema.memories, each(rows.memory, size.memories)
+        yield rule_tables.approval_rules, each(rows.rule, size.chats // 10)
+        yield quiet_tables.notifications, each(rows.notification, size.chats)
+        yield access_tables.pairings, each(rows.pairing, size.chats // 10)
+        yield job_tables.jobs, each(rows.job, size.jobs)
+        yield job_tables.occurrences, each(rows.occurrence, 5 * size.jobs)
+        yield memory_tables.memories, each(rows.memory, size.memories)
 
     def _each(self, row: Callable[[Timeline, int], Row], count: int) -> Iterator[Row]:
         return (row(self._years, number) for number in range(count))

@@ -23,6 +23,7 @@ from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
 from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.runs.background_runs import NewTask, Parent, TaskRequest
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.heartbeat.store import SqlChatHistory
@@ -48,7 +49,6 @@ from nanobot.session.provenance import Provenance
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState
-from nanobot.store.database import schema
 from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
@@ -287,7 +287,9 @@ class Verbs:
     async def due_together(self) -> None:
         """Every job at once, then one that has ended while all others still run."""
         jobs, journal = self._jobs, self._journal
-        at_once = sa.update(schema.jobs).values(next_at=self._now() - 1, next_due=self._now() - 1)
+        at_once = sa.update(job_tables.jobs).values(
+            next_at=self._now() - 1, next_due=self._now() - 1
+        )
         await self._timed.transact(lambda connection: connection.execute(at_once))
         while (await jobs.fire()).more:
             continue

@@ -62,16 +62,16 @@ CATCH_EVERYTHING = frozenset(
     }
 )
 # Modules of plugins that are loaded where their plugin is on: a plugin itself, its
-# settings and operations are read earlier. SQL is in their modules `store`.
+# settings and operations are read earlier. SQL is in their modules `store` and `tables`.
 PLUGIN_PARTS = tuple(
     ".".join(file.relative_to(ROOT).with_suffix("").parts)
     for file in sorted((ROOT / "nanobot" / "plugins").glob("*/**/*.py"))
     if file.stem not in ("__init__", "settings", "operations", "views")
 )
 PLUGIN_STORES = tuple(
-    f"nanobot/plugins/{folder.name}/store{end}"
+    f"nanobot/plugins/{folder.name}/{place}"
     for folder in sorted((ROOT / "nanobot" / "plugins").iterdir())
-    for end in (".py", "/")
+    for place in ("store.py", "store/", "tables.py")
 )
 # What a gateway has not loaded when it begins: each is for what is configured, called or written.
 # A room that need not be there at a start belongs here.

@@ -70,7 +70,7 @@ def public() -> dict[str, str]:
     places = {
         "command": [operation.name.split()[0] for operation in (*OPERATIONS, *plugin_operations())],
         "key of the configuration": [*schema()["$defs"]["ConfigFile"]["properties"]],
-        "table of the store": [*metadata.tables],
+        "table of the store": [*metadata().tables],
         "HTTP type": [*described["components"]["schemas"]],
         "kind of entry": [name for name in vars(entries) if name.endswith("Entry")],
         "name in nanobot": vars(nanobot)["__all__"],

@@ -53,7 +53,7 @@ def test_every_table_of_the_store_is_described_once() -> None:
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(names) == sorted(set(names))
-    assert {table for table in metadata.tables if "." not in table} - set(names) == set()
+    assert {table for table in metadata().tables if "." not in table} - set(names) == set()
 
 
 def test_the_table_names_the_rooms_in_the_order_of_their_imports() -> None:

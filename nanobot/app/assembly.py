@@ -57,7 +57,6 @@ from nanobot.session.run_types import NO_TYPES, RunTypes
 from nanobot.session.views import Records
 from nanobot.store.opening import Store
 from nanobot.store.plugin_tables import SqlPluginTables
-from nanobot.store.repositories.current_owners import owners_among
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.supervision import Work, side_by_side
 from nanobot.system import Zone
@@ -135,7 +134,7 @@ class _Assembly:
         self.sharing = sharing_of(self.store, self.plugged)
         self.plugged.offers.add({Sharing: self.sharing})
         self.hosted = hosted(self.config, asking=self.plugged.offers.has(Strangers))
-        self.store.writer.owners = owners_among(owners_of(self.hosted.channels))
+        self.store.writer.owners = owners_of(self.hosted.channels)
         self._register_tools()
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)

@@ -33,7 +33,7 @@ from nanobot.ports import (
 )
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Http
-from nanobot.store.repositories.current_owners import ChannelOwners
+from nanobot.store.unit import ChannelOwners
 from nanobot.supervision import supervised
 from nanobot.text import Sentence
 from nanobot.workspace.received import Received

@@ -121,7 +121,7 @@ def trouble(what: Any, name: str) -> str:
     """The mistake in a plugin's definition; empty if there is none."""
     if not isinstance(what, Plugin):
         return f"it gives a {type(what).__name__}, not a nanobot.seam.plugin.Plugin"
-    names = (what.requires, what.packages, what.after, what.reserves, what.paths)
+    names = (what.requires, what.packages, what.after, what.tables, what.reserves, what.paths)
     parts = [getattr(what, field) for field in FUNCTIONS]
     settings = what.settings
     promises = (
@@ -130,7 +130,7 @@ def trouble(what: Any, name: str) -> str:
         (str(what.summary).strip(), "it has no summary"),
         (
             all(isinstance(each, tuple) for each in names),
-            "requires, packages, after, reserves and paths must be tuples",
+            "requires, packages, after, tables, reserves and paths must be tuples",
         ),
         (settings is None or isinstance(settings, type), "settings is not a class"),
         (isinstance(what.table, str), "table is not a text"),

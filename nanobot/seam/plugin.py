@@ -64,6 +64,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     migrations: tuple[Part, ...] = ()
     """The revisions of its tables, each a statement of SQL or a function of a connection. Revisions
     are added and never edited; every table's name begins with that of the plugin."""
+    tables: tuple[str, ...] = ()
+    """The modules that declare its tables in the store's metadata (nanobot.store.database.tables),
+    if revisions of the store create these; of a plugin of nanobot."""
     objects: Part | None = None
     """Gives objects by their types, which its other functions, those of later plugins, and
     operations may then request."""
@@ -188,7 +191,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
         brought = (name for name in FUNCTIONS if name not in ("fits", "objects", "always_objects"))
         fields = [name for name in brought if getattr(self, name) is not None]
         stated = {
-            "tables": self.migrations,
+            "tables": self.migrations or self.tables,
             "databases": self.databases,
             "storages of files": self.blobs,
             "providers": self.providers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -219,6 +219,13 @@ class ChatClaims:
         return ()
 
 
+class ChannelOwners(msgspec.Struct, frozen=True):
+    """The owners on a channel: by its configuration, and if `by_pairing`, who was let in as one."""
+
+    ids: tuple[str, ...]
+    by_pairing: bool
+
+
 class StoreContext:
     """The writer: one process (or one worker) with its clock and its source of ids.
 
@@ -241,8 +248,8 @@ class StoreContext:
         self.lease = lease
         self.held = HeldLanes()
         self.chats = ChatClaims()
-        self.owners: Callable[[str], sa.ColumnElement[bool] | None] = lambda _: None
-        """Whether senders of messages on a channel are owners now; None: if they spoke as one."""
+        self.owners: Mapping[str, ChannelOwners] = {}
+        """By channel. On any other channel, owners are those who spoke as one."""
         self.on_abandoned: list[Callable[[], None]] = []
         """Called when the caller of a writing verb was cancelled; see Journal.on_abandoned."""
         self.units = 0

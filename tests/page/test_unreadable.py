@@ -55,7 +55,7 @@ def plant(home: Path) -> None:
             "INSERT INTO quarantine"
             " (of_table, row_key, session_key, of_column, reason, content, state, told, at)"
             " VALUES (?, ?, '', 'a column', 'it is not UTF-8', CAST('[]' AS BLOB), 'moved', 1, 1)",
-            [(table, f"the row of {table}") for table in schema.metadata.tables],
+            [(table, f"the row of {table}") for table in schema.metadata().tables],
         )
 
 
@@ -71,7 +71,7 @@ async def test_each_list_on_the_page_names_them(own_house: House) -> None:
                 await expect(row.first).to_be_visible()
         await page.goto(f"{own_house.url}/#/settings/health")
         shown = page.locator("section", has=page.get_by_text("Rows that could not be read"))
-        await expect(shown.get_by_role("listitem")).to_have_count(len(schema.metadata.tables))
+        await expect(shown.get_by_role("listitem")).to_have_count(len(schema.metadata().tables))
 
 
 async def test_a_row_is_repaired_and_put_back_with_a_button(own_house: House) -> None:

@@ -210,7 +210,7 @@ def bad_values(column: Any) -> Iterator[str]:
 def rows() -> Iterator[Case]:
     """Rows of the poisoned chat that another process spoils while this one serves, a few columns
     at once."""
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         columns = list(table.columns)
         for at in range(0, len(columns), COLUMNS_AT_ONCE):
             some = columns[at : at + COLUMNS_AT_ONCE]

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.quarantine.readable import CHOICES
+from nanobot.store.quarantine.readable import words_of
 from tests.poison.judging import Case
 from tests.poison.world import VICTIM, Served
 
@@ -71,12 +71,12 @@ def expand(home: Path) -> None:
     """Give the poisoned chat a row in each table, and in each state of it."""
     with closing(sqlite3.connect(home / "state.db")) as connection, connection:
         connection.create_function("regexp", 2, lambda *_: 1)
-        for table in schema.metadata.sorted_tables:
+        for table in schema.metadata().sorted_tables:
             if not _rows(connection, table):
                 _example(connection, table)
         for index, state in enumerate(RunState):
             _conversation(connection, f"{VICTIM}{index:02}", index, state)
-        for table in schema.metadata.sorted_tables:
+        for table in schema.metadata().sorted_tables:
             name = state_column(table)
             if name is not None:
                 _states(connection, table, name)
@@ -153,7 +153,7 @@ _OF_CONVERSATION = ("sessions", "prompt_uses", "entries", "runs", "inbound", "ou
 def _conversation(connection: sqlite3.Connection, chat: str, index: int, state: str) -> None:
     """A conversation like the poisoned chat's, whose last run is in that state."""
     for name in _OF_CONVERSATION:
-        table = schema.metadata.tables[name]
+        table = schema.metadata().tables[name]
         mine = f"session_key = '{KEY}'" if name != "sessions" else f"\"key\" = '{KEY}'"
         rows = _read(connection, table, mine)
         if name == "runs":
@@ -192,7 +192,7 @@ def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
     """A row in each state, of the last row that there is."""
     rows = _read(connection, table, _is_victims(table))
     there = {row[name] for row in rows}
-    for number, state in enumerate(sorted(CHOICES[table.name, name])):
+    for number, state in enumerate(sorted(words_of(table.c[name]) or ())):
         if state not in there:
             _insert(connection, table, _like(table, rows[-1], number) | {name: state})
 
@@ -225,7 +225,7 @@ def cells(home: Path, tables: Sequence[str] = ()) -> list[Cell]:
     """Every bad value of every column, in every state of every table."""
     found = []
     with closing(sqlite3.connect(home / "state.db")) as connection:
-        for table in schema.metadata.sorted_tables:
+        for table in schema.metadata().sorted_tables:
             if tables and table.name not in tables:
                 continue
             for state, rows in _chosen(connection, table).items():
@@ -268,7 +268,7 @@ def batches(chosen: Sequence[Cell], size: int) -> Iterator[list[Cell]]:
 
 def spoil(home: Path, cell: Cell) -> bool:
     """Put the value there; False where the database refuses it, so that it cannot be there."""
-    table = schema.metadata.tables[cell.table]
+    table = schema.metadata().tables[cell.table]
     own = " AND ".join(f'"{column.name}" = ?' for column in table.primary_key)
     query = f'UPDATE "{cell.table}" SET "{cell.column}" = ? WHERE {own}'
     with closing(sqlite3.connect(home / "state.db")) as connection:

@@ -20,10 +20,10 @@ from tests.poison.others import KINDS, some
 from tests.poison.rows import Cell, batches, cells, expand, speak, spoiled
 from tests.poison.world import filled
 
-TABLES = [table.name for table in schema.metadata.sorted_tables]
+TABLES = [table.name for table in schema.metadata().sorted_tables]
 OF_NO_CHAT = [
     table.name
-    for table in schema.metadata.sorted_tables
+    for table in schema.metadata().sorted_tables
     if not {"session_key", "chat_id", "state", "status"} & {*table.columns.keys()}
     if table.name != "sessions"
 ]
@@ -63,7 +63,7 @@ def test_every_column_of_every_table_is_poisoned(home: Path) -> None:
     poisoned = {(cell.table, cell.column) for cell in cells(home)}
     assert poisoned == {
         (table.name, column.name)
-        for table in schema.metadata.sorted_tables
+        for table in schema.metadata().sorted_tables
         for column in table.columns
     }
 

@@ -117,7 +117,7 @@ async def crowd(home: Home, entries: int, rows: int) -> None:
     )
     await home.do(complete)
     await home.do(lambda connection: _long_log(connection, entries))
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         if table.name not in _VARIED and list(table.primary_key.columns):
             count = min(rows, _AT_MOST.get(table.name, rows))
             await home.do(lambda c, table=table, count=count: _copy(c, table, count))  # type: ignore[misc]

@@ -43,7 +43,7 @@ async def fill(journal: SqlJournal, eraser: SqlEraser) -> None:
 def complete(connection: sa.Connection) -> None:
     """A row in each table that has none."""
     there = set(sa.inspect(connection).get_table_names())
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         query = sa.select(sa.func.count()).select_from(table)
         if table.name in there and not connection.scalar(query):
             values = {column.name: _value(column) for column in table.columns}
@@ -70,7 +70,7 @@ def columns(connection: sa.Connection) -> Columns:
     there = set(inspector.get_table_names())
     return {
         table.name: [column["name"] for column in inspector.get_columns(table.name)]
-        for table in schema.metadata.sorted_tables
+        for table in schema.metadata().sorted_tables
         if table.name in there
     }
 
@@ -78,7 +78,7 @@ def columns(connection: sa.Connection) -> Columns:
 def everything(connection: sa.Connection, which: Columns | None = None) -> dict[str, Any]:
     """What is in each table, or in these columns of some."""
     content = {}
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         if which is None or table.name in which:
             names = (
                 [column.name for column in table.columns] if which is None else which[table.name]
@@ -105,7 +105,7 @@ def build(revision: str, path: Path, source: sa.Connection) -> None:
         upgrade(target, history)
         target.execute(sa.delete(schema.meta))
         for name, names in columns(target).items():
-            table = schema.metadata.tables[name]
+            table = schema.metadata().tables[name]
             rows = source.execute(sa.select(*(table.c[column] for column in names))).all()
             if rows:
                 target.execute(sa.insert(table), [dict(row._mapping) for row in rows])

@@ -167,7 +167,7 @@ class Home:
                 table.name: sorted(
                     (tuple(row) for row in connection.execute(table.select())), key=repr
                 )
-                for table in schema.metadata.sorted_tables
+                for table in schema.metadata().sorted_tables
             }
 
         return await self.do(dump)
@@ -194,7 +194,7 @@ class Home:
         """Nothing was ever kept, and it is the first day again."""
 
         def delete(connection: sa.Connection) -> None:
-            for table in schema.metadata.sorted_tables:
+            for table in schema.metadata().sorted_tables:
                 connection.execute(
                     table.delete().where(KEPT) if table is schema.meta else table.delete()
                 )

@@ -11,7 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.rules import RETRIES
+from nanobot.plugins.voice import tables as voice_tables
 from nanobot.plugins.voice.store import _is_due
 from nanobot.store.database import schema
 from nanobot.store.journal.inbox import MOST_HELD_SECONDS, held_yet
@@ -99,7 +101,7 @@ async def test_a_failed_job_is_tried_again_at_once() -> None:
             "fired_at": clock.now(),
             "body": b'"Look"',
         }
-        home.do(lambda c: c.execute(sa.insert(schema.occurrences).values(**row)))
+        home.do(lambda c: c.execute(sa.insert(job_tables.occurrences).values(**row)))
         query = sa.text("SELECT status FROM occurrences")
         await bot.cron.fire()
         assert home.do(lambda c: c.scalar(query)) == "waiting"
@@ -112,7 +114,7 @@ async def test_a_failed_job_is_tried_again_at_once() -> None:
 async def test_an_answer_that_somebody_took_is_free_again() -> None:
     clock = Wound()
     async with MemoryHome(clock) as home, gateway(home=home):
-        table = schema.voice_answers
+        table = voice_tables.voice_answers
         row = {"key": "k", "run_id": "r", "at": BEGIN, "not_before": BEGIN + 300.0}
         home.do(lambda c: c.execute(sa.insert(table).values(**row)))
         for back, due in ((0.0, False), (DAY, True), (-600.0, True)):
@@ -149,7 +151,7 @@ def test_every_stored_time_to_come_is_bounded_or_promised() -> None:
     ahead = re.compile(r"not_before|until|retry|next_|expires|deadline|due")
     found = {
         f"{table.name}.{column.name}"
-        for table in schema.metadata.tables.values()
+        for table in schema.metadata().tables.values()
         for column in table.columns
         if isinstance(column.type, sa.Double) and ahead.search(column.name)
     }

@@ -21,7 +21,7 @@ HUGE = 2**63 - 1
 USED_ONCE = ("memories", "quarantine")
 COUNTED = [
     table
-    for table in schema.metadata.sorted_tables
+    for table in schema.metadata().sorted_tables
     if [column for column in table.primary_key if column.autoincrement is True]
 ]
 

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
+from nanobot.plugins.common.store import access_tables
 from nanobot.plugins.page.store import (
     FormerSubscription,
     PushSubscription,
     SqlPushSubscriptions,
 )
 from nanobot.plugins.web_access.store import AccessToken, SqlAccessTokens
-from nanobot.store.database import schema
 from tests.store.home import Home
 
 NOW = 1_000.0
@@ -56,7 +56,7 @@ async def living(home: Home, now: float = NOW) -> list[PushSubscription]:
 
 
 async def rows(home: Home) -> int:
-    count = sa.select(sa.func.count()).select_from(schema.push_subscriptions)
+    count = sa.select(sa.func.count()).select_from(access_tables.push_subscriptions)
     return await home.do(lambda connection: connection.scalar(count) or 0)
 
 

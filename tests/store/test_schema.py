@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 import sqlalchemy as sa
 
-from nanobot.errors import StoreError, StoreTooNew, StoreUnwritable
+from nanobot.errors import StoreError, StoreForeign, StoreTooNew, StoreUnwritable
 from nanobot.plugins.postgres.store.postgres import PostgresDatabase
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.migrate import OURS, Revisions
@@ -95,7 +95,7 @@ def described(connection: sa.Connection) -> dict[str, list[tuple[Any, ...]]]:
 
 def emptied(connection: sa.Connection) -> None:
     """Remove every table."""
-    schema.metadata.drop_all(connection)
+    schema.metadata().drop_all(connection)
     connection.exec_driver_sql("DROP TABLE alembic_version").close()
 
 
@@ -106,7 +106,7 @@ def test_the_revisions_make_the_tables_that_the_code_expects(database: AnyDataba
     database.run_now(migrate.upgrade)
     upgraded = database.run_now(described)
     assert upgraded == expected
-    assert len(next(iter(upgraded.values()))) > len(schema.metadata.tables)
+    assert len(next(iter(upgraded.values()))) > len(schema.metadata().tables)
 
 
 # The oldest needs every step, the one before the last only the newest.
@@ -285,3 +285,27 @@ async def test_a_later_file_that_does_not_say_who_may_read_it_is_left_alone(tmp_
     )
     with pytest.raises(StoreTooNew):
         opened(tmp_path)
+
+
+@pytest.mark.parametrize("absent", [table.name for table in schema.of_plugins()])
+def test_the_tables_of_a_plugin_that_was_not_installed_before_are_created(
+    absent: str, tmp_path: Path
+) -> None:
+    whole, path = SqliteDatabase(None), tmp_path / "state.db"
+    whole.run_now(migrate.prepare)
+    database = SqliteDatabase(path)
+    database.run_now(migrate.prepare)
+    database.run_now(schema.metadata().tables[absent].drop)
+    assert not database.run_now(migrate.prepare)
+    assert database.run_now(described) == whole.run_now(described)
+    database.shut()
+    whole.shut()
+
+
+def test_a_table_of_the_core_that_is_missing_is_not_created(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "state.db")
+    database.run_now(migrate.prepare)
+    database.run_now(schema.inbound.drop)
+    with pytest.raises(StoreForeign, match=r"inbound\."):
+        database.run_now(migrate.prepare)
+    database.shut()

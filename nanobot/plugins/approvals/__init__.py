@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="approvals",
     summary="A person approves or denies calls of tools, and answers the assistant's questions.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.rule_tables",),
     reserves=("ask_user",),
     store_hooks="nanobot.plugins.approvals.store.waits:SqlWaits",
     objects="nanobot.plugins.approvals.service:objects",

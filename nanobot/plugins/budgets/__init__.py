@@ -14,6 +14,7 @@ PLUGIN = Plugin(
     settings=BudgetSettings,
     shares=(RunCostKeys,),
     fits="nanobot.plugins.budgets.service:fits",
+    tables=("nanobot.plugins.common.store.usage_tables",),
     ledger="nanobot.plugins.budgets.service:ledger",
     objects="nanobot.plugins.budgets.service:objects",
     operations="nanobot.plugins.budgets.operations:operations",

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, OutboundKind, OutboundMessage
 from nanobot.plugins.common.message_search import MessageSearch
+from nanobot.plugins.common.store import search_tables
 from nanobot.plugins.common.store.outbox import drop
 from nanobot.plugins.common.store.session_lists import NEWEST, SessionLists
 from nanobot.plugins.common.store.session_views import (
@@ -28,7 +29,7 @@ from nanobot.store.verbs import transaction
 from nanobot.text import title_of
 
 _s = schema.sessions
-_m = schema.session_marks
+_m = search_tables.session_marks
 _e = schema.entries
 _o = schema.outbound
 

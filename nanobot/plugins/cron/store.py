@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.at_rest import reading
 from nanobot.plugins.common.store.inspection import inspect
-from nanobot.store.database import schema
 from nanobot.store.database.migrate import OURS
 
-_ACTIVE = sa.select(sa.func.count()).select_from(schema.jobs).where(schema.JOB_ACTIVE)
+_ACTIVE = sa.select(sa.func.count()).select_from(job_tables.jobs).where(job_tables.JOB_ACTIVE)
 
 
 def active_jobs(url: str) -> int:

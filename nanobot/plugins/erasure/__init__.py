@@ -13,6 +13,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=RetentionSettings,
     table="retention",
+    tables=("nanobot.plugins.erasure.tables",),
     objects="nanobot.plugins.erasure.service:objects",
     operations="nanobot.plugins.erasure.operations:operations",
     around_runs="nanobot.plugins.erasure.service:around_runs",

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="file_labels",
     summary="Lists the files with content from outside, and has owners trust them.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.file_labels.tables",),
     always_objects="nanobot.plugins.file_labels.service:always_objects",
     operations="nanobot.plugins.file_labels.operations:operations",
 )

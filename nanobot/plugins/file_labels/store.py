@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from nanobot.store.database import schema
+from nanobot.plugins.file_labels import tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
-_t = schema.tainted_files
+_t = tables.tainted_files
 _AT_ONCE = 500
 _FEW = 8
 

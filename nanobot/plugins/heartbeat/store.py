@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.heartbeat.heartbeat import NAME, SAID_CHARS, ChatSituation, RecentMessage
 from nanobot.session import keys
@@ -21,8 +22,8 @@ from nanobot.store.verbs import SqlStore, transaction
 
 _i = schema.inbound
 _o = schema.outbound
-_j = schema.jobs
-_occurrences = schema.occurrences
+_j = job_tables.jobs
+_occurrences = job_tables.occurrences
 _r = schema.runs
 
 _LOOKED_AT = 500

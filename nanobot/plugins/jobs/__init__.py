@@ -14,12 +14,15 @@ PLUGIN = Plugin(
     settings=TriggerSettings,
     table="triggers",
     named=True,
+    tables=(
+        "nanobot.plugins.common.store.job_tables",
+        "nanobot.plugins.common.store.trigger_tables",
+    ),
     objects="nanobot.plugins.jobs.service:objects",
     store_hooks="nanobot.plugins.jobs.service:store_hooks",
     one_process="nanobot.plugins.jobs.service:one_process",
     provides={
         "job_store": "nanobot.plugins.jobs.store.jobs:SqlJobs",
         "cron_service": "nanobot.plugins.jobs.timer:CronService",
-        "job_plan": "nanobot.plugins.common.jobs.plans:Plan",
     },
 )

@@ -18,6 +18,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=McpSettings,
     named=True,
+    tables=("nanobot.plugins.mcp.tables",),
     groups={"mcp": "Servers of the Model Context Protocol, whose tools the assistant has."},
     fits="nanobot.plugins.mcp.checks:fits",
     objects="nanobot.plugins.mcp.service:servers",

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
+from nanobot.plugins.mcp import tables
 from nanobot.plugins.mcp.pins import FIRST, Pin, Said, never_accepted, read
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.migrate import OURS
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
-_t = schema.mcp_tools
+_t = tables.mcp_tools
 
 
 class SqlPins(SqlStore):

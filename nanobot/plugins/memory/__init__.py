@@ -24,6 +24,7 @@ PLUGIN = Plugin(
     settings=MemorySettings,
     shares=(RecallKeys,),
     fits="nanobot.plugins.memory.service:fits",
+    tables=("nanobot.plugins.memory.tables",),
     objects="nanobot.plugins.memory.service:objects",
     operations="nanobot.plugins.memory.operations:operations",
     groups={"memory": "Memories of people and groups."},

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import lease_tables
 from nanobot.plugins.metrics.meter import Ended
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
@@ -65,7 +66,7 @@ class MetricsStore(SqlStore):
             return {channel: max(now - at, 0.0) for channel, at in first.items()}
 
         held = sa.select(sa.func.count()).select_from(_r.join(_s, _s.c.key == _r.c.session_key))
-        leases = schema.channel_leases
+        leases = lease_tables.channel_leases
         channels = sa.select(sa.func.count()).where(
             leases.c.owner.is_not(None), leases.c.until > now
         )

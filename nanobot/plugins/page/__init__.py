@@ -13,6 +13,10 @@ PLUGIN = Plugin(
     requires=("http_api", "web_access"),
     texts=Path(__file__).parent,
     shares=(WebTable,),
+    tables=(
+        "nanobot.plugins.common.store.access_tables",
+        "nanobot.plugins.page.tables",
+    ),
     operations="nanobot.plugins.page.operations:operations",
     commands="nanobot.plugins.page.commands:commands",
     routes="nanobot.plugins.page.routes:routes",

@@ -11,15 +11,16 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import Role
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import access_tables
+from nanobot.plugins.page import tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone, insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.verbs import SqlStore, transaction
 
-_s = schema.push_subscriptions
-_k = schema.push_keys
-_a = schema.access_tokens
+_s = access_tables.push_subscriptions
+_k = tables.push_keys
+_a = access_tables.access_tokens
 _MOST = 200
 _KEY = "vapid"
 

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="pairing",
     summary="Strangers can ask for access, and owners let them in.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.access_tables",),
     objects="nanobot.plugins.pairing.service:objects",
     operations="nanobot.plugins.pairing.operations:operations",
     page="nanobot.plugins.pairing.view:views",

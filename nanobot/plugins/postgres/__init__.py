@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="postgres",
     summary="The store in PostgreSQL, which several processes can share.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.lease_tables",),
     databases={
         "postgresql": "nanobot.plugins.postgres.store.server:PostgresServer",
         "postgresql+psycopg": "nanobot.plugins.postgres.store.server:PostgresServer",

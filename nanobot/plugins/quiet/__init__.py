@@ -14,6 +14,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=QuietSettings,
     fits="nanobot.plugins.quiet.service:fits",
+    tables=("nanobot.plugins.quiet.tables",),
     store_hooks="nanobot.plugins.quiet.store:hook",
     provides={"daily_hours": "nanobot.plugins.quiet.daily:hours_of"},
 )

@@ -17,6 +17,7 @@ from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.common.views.digests import DIGEST
+from nanobot.plugins.quiet import tables
 from nanobot.plugins.quiet.hours import DAY, HeldBack, NotificationLimit, QuietHours, digest
 from nanobot.plugins.quiet.settings import QuietSettings
 from nanobot.seam.works import Follow
@@ -31,7 +32,7 @@ from nanobot.system import Zone
 
 _i = schema.inbound
 _o = schema.outbound
-_u = schema.notifications
+_u = tables.notifications
 
 _AT_ONCE = 200
 """Maximum messages of a chat in one digest; more of them make several digests."""

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="search",
     summary="Full-text search in conversations.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.search_tables",),
     objects="nanobot.plugins.search.service:objects",
     operations="nanobot.plugins.search.operations:operations",
     page="nanobot.plugins.search.view:views",

@@ -13,6 +13,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     shares=(ExecTable, WebTable),
     fits="nanobot.plugins.common.addresses:fits",
+    tables=("nanobot.plugins.common.store.command_tables",),
     objects="nanobot.plugins.shell.service:objects",
     always_objects="nanobot.plugins.shell.service:always_objects",
     tools="nanobot.plugins.shell.service:tools",

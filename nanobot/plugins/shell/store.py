@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Address
+from nanobot.plugins.common.store import command_tables
 from nanobot.plugins.shell.background import StartedCommand
-from nanobot.store.database import schema
 from nanobot.store.database.results import as_struct
 from nanobot.store.unit import Unit, store_now
 from nanobot.store.verbs import SqlStore, transaction
 
-_b = schema.background_commands
+_b = command_tables.background_commands
 _RUNNING = _b.c.ended_at.is_(None)
 
 

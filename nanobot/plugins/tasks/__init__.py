@@ -10,6 +10,7 @@ PLUGIN = Plugin(
     name="tasks",
     summary="Background runs and subagents.",
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.task_tables",),
     reserves=("spawn",),
     store_hooks="nanobot.plugins.tasks.store.ends:SqlTaskEnds",
     objects="nanobot.plugins.tasks.service:objects",

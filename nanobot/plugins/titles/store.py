@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.common.store import search_tables
 from nanobot.plugins.common.store.after_runs import SqlAfterRuns
 from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.titles.titling import Untitled
@@ -18,7 +19,7 @@ from nanobot.store.journal import log
 from nanobot.store.verbs import transaction
 
 _s = schema.sessions
-_m = schema.session_marks
+_m = search_tables.session_marks
 
 _e = schema.entries
 _LOOKED_AT = 500

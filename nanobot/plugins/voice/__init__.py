@@ -18,6 +18,7 @@ PLUGIN = Plugin(
     texts=Path(__file__).parent,
     settings=VoiceSettings,
     idle=_idle,
+    tables=("nanobot.plugins.voice.tables",),
     store_hooks="nanobot.plugins.voice.store:SqlVoiceHook",
     start="nanobot.plugins.voice.service:start",
 )

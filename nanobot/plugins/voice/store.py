@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from nanobot.boundary import boundary
 from nanobot.messages import Address, InboundMessage, Origin, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import trigger_tables
+from nanobot.plugins.voice import tables
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.plugins.voice.speaking import VoiceAnswer
 from nanobot.session import keys
@@ -24,9 +26,9 @@ from nanobot.store.journal import log, outbox, runs
 from nanobot.store.unit import Unit, start_auxiliary
 from nanobot.store.verbs import SqlStore, transaction
 
-_v = schema.voice_answers
+_v = tables.voice_answers
 _i = schema.inbound
-_k = schema.trigger_state
+_k = trigger_tables.trigger_state
 _r = schema.runs
 
 _TAKEN_SECONDS = 300.0

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="Named tokens, and browsers that log in.",
     requires=("http",),
     texts=Path(__file__).parent,
+    tables=("nanobot.plugins.common.store.access_tables",),
     objects="nanobot.plugins.web_access.service:objects",
     operations="nanobot.plugins.web_access.operations:operations",
     paths=("/api/login", "/api/logout"),

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Role
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import access_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.results import as_struct
@@ -21,8 +21,8 @@ BROWSER_OF = " (browser"
 """The suffix of a token's name in the name of a browser that logged in with it."""
 
 _AT_ONCE = 200
-_a = schema.access_tokens
-_s = schema.push_subscriptions
+_a = access_tables.access_tokens
+_s = access_tables.push_subscriptions
 _MOST = 1_000
 
 

@@ -37,7 +37,7 @@ def expected(revision: str) -> frozenset[str]:
     later = {name for number, names in ADDED.items() if number > revision for name in names}
     return frozenset(
         f"{table.name}.{column.name}"
-        for table in schema.metadata.tables.values()
+        for table in schema.metadata().tables.values()
         for column in table.columns
         if not later & {table.name, f"{table.name}.{column.name}"}
     )

@@ -66,7 +66,7 @@ sessions = sa.Table(
     # The lane's lease: `token` grows with every claim and fences every write.
     sa.Column("token", Id, nullable=False, server_default="0"),
     sa.Column("owner", sa.Text),
-    sa.Column("lease_until", sa.Double),
+    sa.Column("lease_until", sa.Double, info={"lease": True}),
 )
 
 entries = sa.Table(
@@ -206,16 +206,6 @@ outbound_parts = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Which process serves a channel when several share the store.
-channel_leases = sa.Table(
-    "channel_leases",
-    metadata,
-    sa.Column("channel", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text),
-    sa.Column("until", sa.Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
 # Chats that continue under another id on their platform. They keep `chat_id`, the id by which they
 # were first known. The newest row of a chat holds its current id.
 moved_chats = sa.Table(
@@ -250,17 +240,3 @@ approvals = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)
-
-# Calls that were approved permanently in one conversation.
-approval_rules = sa.Table(
-    "approval_rules",
-    metadata,
-    next_id("approval_rules"),
-    sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("tool", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("tainted", sa.Boolean, nullable=False),
-    sa.Column("by", sa.Text, nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-)

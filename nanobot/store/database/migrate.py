@@ -84,7 +84,7 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
 
         recorder = MockConnection(dialect, note)
         with DIALECTS[dialect.name].declaring():
-            schema.metadata.create_all(recorder, checkfirst=False)
+            schema.metadata().create_all(recorder, checkfirst=False)
         _VERSION.create(recorder, checkfirst=False)
         for row in (
             sa.insert(_VERSION).values(version_num=OURS.head),
@@ -94,6 +94,15 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
             statements.append(str(literal))
         _known_definitions[dialect.name] = tuple(statements)
     return _known_definitions[dialect.name]
+
+
+def _complete(connection: sa.Connection) -> None:
+    """Create the tables of plugins that were not installed when the database was created."""
+    there = set(sa.inspect(connection).get_table_names())
+    late = [table for table in schema.of_plugins() if table.name not in there]
+    if late:
+        with DIALECTS[connection.dialect.name].declaring():
+            schema.metadata().create_all(connection, tables=late, checkfirst=False)
 
 
 def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
@@ -130,5 +139,7 @@ def prepare(connection: sa.Connection, history: Revisions = OURS) -> bool:
     if revision is None:
         create(connection)
         return False
+    if revision == OURS.head:
+        _complete(connection)
     verify(connection, revision)
     return revision != history.head

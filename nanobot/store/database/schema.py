@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+
 import sqlalchemy as sa
 
-from nanobot.store.database.access_tables import *
-from nanobot.store.database.file_tables import *
-from nanobot.store.database.job_tables import *
-from nanobot.store.database.memory_tables import *
+from nanobot.seam.installed import installed
+from nanobot.store.database import tables
 from nanobot.store.database.message_tables import *
-from nanobot.store.database.quarantine_tables import *
-from nanobot.store.database.removal_tables import *
-from nanobot.store.database.search_tables import *
-from nanobot.store.database.tables import metadata as metadata
-from nanobot.store.database.task_tables import *
-from nanobot.store.database.tool_tables import *
-from nanobot.store.database.usage_tables import *
+from nanobot.store.database.tables import next_id
 
 MIN_READER = 1
 """Older programs, which know a smaller number, must not open the store."""
 
+
+@cache
+def metadata() -> sa.MetaData:
+    """All tables: those of the core, and those that plugins declare, on or off."""
+    for found in installed().found.values():
+        for module in found.plugin.tables:
+            import_module(module)
+    return tables.metadata
+
+
+def of_plugins() -> list[sa.Table]:
+    """The tables that plugins declare."""
+    ours = {each.name for each in globals().values() if isinstance(each, sa.Table)}
+    return [table for table in metadata().sorted_tables if table.name not in ours]
+
+
 meta = sa.Table(
     "meta",
-    metadata,
+    tables.metadata,
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
+)
+
+# Deletions in progress, so that a crash does not leave one half done.
+erasures = sa.Table(
+    "erasures",
+    tables.metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+# One row per unreadable row: where it was, which column is wrong, and why. `content` holds the
+# original, with the rows that were moved along with it. `state`: moved (the row exists only here),
+# repaired (the row is still in its table, with a default value in the column), or restored. `told`:
+# owners have been sent a notice.
+quarantine = sa.Table(
+    "quarantine",
+    tables.metadata,
+    next_id("quarantine", once=True),
+    sa.Column("of_table", sa.Text, nullable=False),
+    sa.Column("row_key", sa.Text, nullable=False),
+    # The conversation that the row belongs to. The row is deleted with that conversation.
+    sa.Column("session_key", sa.Text, nullable=False, index=True),
+    sa.Column("of_column", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("told", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Index("quarantine_of_table", "of_table", "id"),
+    sqlite_autoincrement=True,
 )

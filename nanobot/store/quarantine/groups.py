@@ -26,7 +26,7 @@ def together(connection: Connection, table: sa.Table, row: RawRow) -> list[KeptR
         group += _of(connection, schema.outbound_parts, {"outbound_id": row["outbound_id"]})
     elif table is schema.runs and is_live(row):
         group += _below(connection, row["id"])
-    elif (table is schema.approvals and _is_open(row)) or table is schema.tasks:
+    elif (table is schema.approvals and _is_open(row)) or "of_background_runs" in table.info:
         group += live_run(connection, {"id": row["run_id"]})
     return _once(group)
 
@@ -46,7 +46,7 @@ def session_of(group: list[KeptRow]) -> str:
             return row["key"].shown()
         if "session_key" in row and row["session_key"].kind == "text":
             return row["session_key"].shown()
-        if kept.table == "tasks":
+        if "of_background_runs" in schema.metadata().tables[kept.table].info:
             return TASKS.of(row["run_id"].shown())
     first = group[0].columns
     return f"{first['channel'].shown()}:{first['chat_id'].shown()}" if "chat_id" in first else ""
@@ -78,6 +78,6 @@ def _once(group: list[KeptRow]) -> list[KeptRow]:
     """Each row once, in order."""
     seen: dict[object, KeptRow] = {}
     for kept in group:
-        key = raw.key_of(schema.metadata.tables[kept.table], kept.columns)
+        key = raw.key_of(schema.metadata().tables[kept.table], kept.columns)
         seen.setdefault((kept.table, *key.values()), kept)
     return list(seen.values())

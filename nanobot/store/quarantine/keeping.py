@@ -19,10 +19,6 @@ NEVER_MOVED = frozenset({"meta", "quarantine"})
 """Tables whose rows are left where they are: without them no store could be opened and no row put
 back.
 """
-_READ_ALL_THE_SAME = frozenset({("jobs", "body")})
-"""Columns that may be unreadable while their row stays and is listed; operations that act on such a
-row refuse it.
-"""
 
 
 def put_aside(
@@ -66,7 +62,8 @@ def put_aside(
 
 
 def _read_all_the_same(table: sa.Table, row: RawRow, column: str) -> bool:
-    return (table.name, column) in _READ_ALL_THE_SAME and row[column].kind == "blob"
+    """Whether the row stays and is listed; operations that act on it refuse it."""
+    return "listed" in table.c[column].info and row[column].kind == "blob"
 
 
 def _its_run(connection: Connection, entry: RawRow) -> list[KeptRow]:
@@ -79,7 +76,7 @@ def _its_run(connection: Connection, entry: RawRow) -> list[KeptRow]:
 
 
 def _remove(connection: Connection, kept: KeptRow) -> None:
-    table = schema.metadata.tables[kept.table]
+    table = schema.metadata().tables[kept.table]
     this = raw.where(connection, raw.key_of(table, kept.columns))
     connection.execute(sa.delete(table).where(this))
 

@@ -216,4 +216,4 @@ FORMS = {"sqlite": Form(_value, _literal)}
 
 def table_of(name: str) -> sa.Table | None:
     """The table of that name; None: there is none."""
-    return schema.metadata.tables.get(name)
+    return schema.metadata().tables.get(name)

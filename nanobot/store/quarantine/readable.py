@@ -13,12 +13,8 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
 from nanobot.session import approvals, entries
 from nanobot.session.chain import GENESIS
-from nanobot.session.provenance import Provenance
-from nanobot.session.run_types import Report
 from nanobot.session.runs import PromptSnapshot, RunUsage
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema, strict_types
@@ -27,8 +23,6 @@ from nanobot.store.repositories import erasures
 from nanobot.text import Sentence
 
 Column: TypeAlias = tuple[str, str]
-JOB_PLAN: Interface[type[Any]] = Interface("job_plan")
-"""What the plugin that does jobs keeps of each."""
 
 
 class Flaw(msgspec.Struct, frozen=True):
@@ -40,7 +34,6 @@ class Flaw(msgspec.Struct, frozen=True):
 
 _PARTS = frozenset({"pending", "sending", "sent", "preview"})
 _OUTBOUND = _PARTS | {"dead", "held", "direct", "digested", "dropped"}
-_CALLS = frozenset({"open", "settled", "estimated", "failed", "lost", "replaced"})
 _ERASURES = frozenset(
     {
         *(erasures.SESSION, erasures.QUOTES, erasures.BLOB, erasures.WORDS),
@@ -62,42 +55,17 @@ CHOICES: Mapping[Column, frozenset[str]] = {
     ("outbound", "state"): _OUTBOUND,
     ("outbound_parts", "state"): _PARTS,
     ("approvals", "state"): frozenset(get_args(approvals.State)),
-    ("background_commands", "role"): frozenset(Role),
-    ("pairings", "state"): frozenset({"asked", "approved", "revoked"}),
-    ("pairings", "role"): frozenset({*Role, ""}),  # none yet, while the approval is pending
-    ("access_tokens", "kind"): frozenset({"token", "browser"}),
-    ("access_tokens", "role"): frozenset(Role),
-    ("tasks", "report"): frozenset(get_args(Report)),
-    ("jobs", "state"): frozenset({"active", "paused", "done", "removed", "system"}),
-    ("occurrences", "status"): frozenset(
-        {"running", "waiting", "done", "failed", "skipped", "missed", "cancelled"}
-    ),
-    ("memories", "state"): frozenset({"proposed", "active", "retracted", "forgotten"}),
-    ("memories", "kind"): frozenset({"fact", "note", "summary"}),
-    ("model_call_costs", "state"): _CALLS,
     ("entries", "kind"): frozenset(
         str(kind.__struct_config__.tag) for kind in get_args(entries.Body)
     ),
     ("erasures", "kind"): _ERASURES,
     ("quarantine", "state"): frozenset({"moved", "repaired", "restored"}),
 }
-"""Columns that contain one of a set of words."""
-FREE = frozenset({("tainted_files", "kind")})
-"""Columns with such a name that contain free text."""
+"""Columns of the core's tables that contain one of a set of words."""
 
 
 def _json_of(kind: Any) -> Callable[[bytes], object]:
     return msgspec.json.Decoder(kind).decode
-
-
-def _plan(encoded: bytes) -> object:
-    return msgspec.json.decode(encoded, type=provided(JOB_PLAN) or dict[str, Any])
-
-
-def _described(encoded: bytes) -> object:
-    """A tool's description and schema. msgspec's decoder refuses halves of surrogate pairs, which
-    programs may send."""
-    return msgspec.convert(json.loads(encoded), tuple[str, dict[str, Any]])
 
 
 _DECODED: Mapping[Column, Callable[[bytes], object]] = {
@@ -107,22 +75,13 @@ _DECODED: Mapping[Column, Callable[[bytes], object]] = {
         Attachment | Annotated[list[Attachment], msgspec.Meta(min_length=1)]
     ),
     ("runs", "usage"): _json_of(RunUsage),
-    ("tasks", "input"): _json_of(Any),
     ("approvals", "body"): _json_of(approvals.Approval),
-    ("jobs", "body"): _plan,
-    ("occurrences", "body"): _json_of(str),
     ("prompts", "body"): _json_of(PromptSnapshot),
-    ("memories", "provenance"): _json_of(Provenance),
     ("entries", "payload"): entries.decode,
-    ("mcp_tools", "said"): _described,
-    ("mcp_tools", "accepted"): lambda accepted: accepted and _described(accepted),
 }
-"""Columns whose bytes are decoded."""
+"""Columns of the core's tables whose bytes are decoded."""
 _HASHES = frozenset({("sessions", "head_hash"), ("entries", "digest"), ("entries", "hash")})
-_LEASES: Mapping[Column, float] = {
-    ("sessions", "lease_until"): 86_400.0,
-    ("channel_leases", "until"): 86_400.0,
-}
+_LEASE = 86_400.0
 """The longest time in seconds that a lease may run from now: a longer one would lock every process
 out.
 """
@@ -163,10 +122,10 @@ def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
     if raw.kind in ("integer", "real"):
         return _bad_number(column, at, raw, now)
     if raw.kind == "text":
-        return _bad_text(at, raw)
+        return _bad_text(column, raw)
     if at in _HASHES and len(raw.data) != len(GENESIS):
         return f"a hash has {len(GENESIS)} bytes and this has {len(raw.data)}"
-    decode = _DECODED.get(at)
+    decode = _decoder(column)
     found = None if decode is None else _tried(column.name, decode, raw.data)
     return "" if found is None else found.reason
 
@@ -181,21 +140,29 @@ def _bad_number(column: sa.Column[Any], at: Column, raw: Raw, now: float) -> Sen
         return str(error)
     if isinstance(column.type, sa.Float) and at != _ANY_TIME and abs(value) > _LARGEST:
         return f"{value:g} is not a time or number that was meant"
-    longest = _LEASES.get(at)
-    if longest is not None and value > now + longest:
+    if "lease" in column.info and value > now + _LEASE:
         return f"the lease runs until {value:g}, which is not a time that was meant"
     return ""
 
 
-def _bad_text(at: Column, raw: Raw) -> Sentence:
+def _bad_text(column: sa.Column[Any], raw: Raw) -> Sentence:
     try:
         text = raw.data.decode()
     except UnicodeDecodeError as error:
         return f"it is not UTF-8 ({error.reason} at byte {error.start})"
-    choices = CHOICES.get(at)
+    choices = words_of(column)
     if choices is not None and text not in choices:
         return f"{json.dumps(text[:40])} is not one of its values"
     return ""
+
+
+def words_of(column: sa.Column[Any]) -> frozenset[str] | None:
+    """The words that a column may contain; None: any text."""
+    return column.info.get("words", CHOICES.get((column.table.name, column.name)))
+
+
+def _decoder(column: sa.Column[Any]) -> Callable[[bytes], object] | None:
+    return column.info.get("decode", _DECODED.get((column.table.name, column.name)))
 
 
 def _tried(column: str, decode: Callable[[bytes], object], data: bytes) -> Flaw | None:
@@ -217,10 +184,10 @@ class PlainCheck:
         self._times = [
             n for n, column, at in places if isinstance(column.type, sa.Float) and at != _ANY_TIME
         ]
-        self._leases = [(n, _LEASES[at]) for n, _, at in places if at in _LEASES]
+        self._leases = [n for n, column, _ in places if "lease" in column.info]
         self._hashes = [n for n, _, at in places if at in _HASHES]
-        self._choices = [(n, CHOICES[at]) for n, _, at in places if at in CHOICES]
-        self._decoded = [(n, _DECODED[at]) for n, _, at in places if at in _DECODED]
+        self._choices = [(n, words) for n, column, _ in places if (words := words_of(column))]
+        self._decoded = [(n, read) for n, column, _ in places if (read := _decoder(column))]
         self._special = table is schema.erasures
 
     def __call__(self, row: Sequence[Any], now: float) -> bool:
@@ -228,7 +195,7 @@ class PlainCheck:
             self._special
             or any(row[n] is None for n in self._required)
             or any(row[n] is not None and abs(row[n]) > _LARGEST for n in self._times)
-            or any(row[n] is not None and row[n] > now + most for n, most in self._leases)
+            or any(row[n] is not None and row[n] > now + _LEASE for n in self._leases)
             or any(len(row[n]) != len(GENESIS) for n in self._hashes)
             or any(row[n] is not None and row[n] not in words for n, words in self._choices)
             or any(row[n] is not None and _tried("", read, row[n]) for n, read in self._decoded)

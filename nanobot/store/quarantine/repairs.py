@@ -36,10 +36,11 @@ def repair(
         values = _of_session(unit, row)
     elif table is _e:
         values = _of_entry()
-    elif table is schema.tainted_files:  # without its row a file would count as trusted
-        values = {"at": unit.now}
     else:
-        return False
+        default = {c.name: c.info["default"] for c in table.columns if "default" in c.info}
+        if not default.keys() >= set(columns):
+            return False
+        values = {name: default[name](unit.now) for name in columns}
     changed = {name: values[name] for name in columns}
     unit.execute(sa.update(table).where(raw.where(unit, key)).values(changed))
     if table is _e and "payload" in columns:

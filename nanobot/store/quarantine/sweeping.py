@@ -24,27 +24,18 @@ Pause: TypeAlias = Callable[[], Awaitable[None]]
 _PAGE = 200
 """Rows read in one transaction, so that other units get a turn."""
 
-_TABLES = tuple(schema.metadata.sorted_tables)
-"""All tables; a table comes after those that it refers to."""
 _NOW: Mapping[str, sa.TextClause] = {
     "runs": schema.RUN_LIVE,
     "inbound": schema.INBOUND_OPEN,
     "approvals": schema.APPROVAL_OPEN,
-    "occurrences": schema.OCCURRENCE_OPEN,
-    "model_call_costs": schema.CALL_OPEN,
     "outbound": schema.OUTBOUND_OPEN,
 }
 """The part of a table that is in use, if that is the smaller part. Each has an index with this
-condition.
+condition. Tables of plugins say theirs, as `in_use`.
 """
-_LARGE = frozenset(
-    {
-        *("entries", "log_words", "memory_vectors", "memories", "usage_changes", "prompts"),
-        *("usage_totals", "tasks", "notifications", "tainted_files", "prompt_uses"),
-        *("indexed_logs", "session_marks", "archived_logs", "outbound_parts"),
-    }
-)
-"""Tables that are skipped by a search of the rows in use."""
+_LARGE = frozenset({"entries", "prompts", "prompt_uses", "outbound_parts"})
+"""Tables that are skipped by a search of the rows in use, beside those of plugins that are `large`.
+"""
 _SESSIONS_WAITED_FOR = sa.text(
     "sessions.key IN (SELECT session_key FROM inbound WHERE inbound.state != 'settled' UNION "
     "SELECT session_key FROM runs WHERE runs.state NOT IN ('completed', 'failed', 'aborted'))"
@@ -62,6 +53,7 @@ class Sweeper:
         self._database = database
         self._writer = writer
         self._checks: dict[str, PlainCheck] = {}
+        self._tables = tuple(schema.metadata().sorted_tables)
 
     async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
         """The row that a reader failed on."""
@@ -78,10 +70,10 @@ class Sweeper:
         such rows, whatever else the store has.
         """
         count = 0
-        for table in _TABLES:
-            if (where := _NOW.get(table.name)) is not None:
+        for table in self._tables:
+            if (where := _in_use(table)) is not None:
                 count += await self._swept(table, where)
-        for table in _TABLES:
+        for table in self._tables:
             keys = list(table.primary_key)
             if len(keys) == 1 and keys[0].type.python_type is int:
                 # A row with an id so large that no database has a next one.
@@ -92,14 +84,15 @@ class Sweeper:
     async def resting(self, pause: Pause | None = None) -> int:
         """The small tables, which grow with chats, people and jobs. `pause`: after each page."""
         count = 0
-        for table in _TABLES:
-            if table.name not in _LARGE and table.name not in _NOW:
+        for table in self._tables:
+            large = table.name in _LARGE or "large" in table.info
+            if not large and _in_use(table) is None:
                 count += await self._swept(table, pause=pause)
         return count
 
     async def all(self, *, logs: bool) -> int:
         """Every table; the logs, which are most of a store, only on demand."""
-        tables = [table for table in _TABLES if table is not schema.entries]
+        tables = [table for table in self._tables if table is not schema.entries]
         count = 0
         for table in [*tables, schema.entries] if logs else tables:
             count += await self._swept(table)
@@ -178,6 +171,10 @@ class Sweeper:
             unit.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
         unit.exec_driver_sql("RELEASE SAVEPOINT aside")
         return moved
+
+
+def _in_use(table: sa.Table) -> sa.TextClause | None:
+    return table.info.get("in_use", _NOW.get(table.name))
 
 
 def _order(table: sa.Table, where: Sequence[sa.TextClause]) -> Sequence[sa.Column[Any]]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nanobot.errors import StoreError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.cron.editing import JobRequest, Requester
 from nanobot.plugins.cron.jobs import when
 from nanobot.plugins.cron.schedule import coming
@@ -137,7 +138,7 @@ async def lives(seed: int) -> None:
             for _ in range(12):
                 await bot.cron.fire()
                 await bot.settle()
-        occurrences = rows(home, sa.select(schema.occurrences))
+        occurrences = rows(home, sa.select(job_tables.occurrences))
         assert {row.status for row in occurrences} <= ENDS
         assert all(row.ended_at is not None for row in occurrences)
         for job in jobs:

@@ -12,6 +12,14 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.messages import Address, Attachment, Choice, RunOptions, Sender
+from nanobot.plugins.common.store import (
+    command_tables,
+    job_tables,
+    rule_tables,
+    search_tables,
+    task_tables,
+)
+from nanobot.plugins.erasure import tables as erasure_tables
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.providers.base import ToolCall
@@ -112,7 +120,7 @@ def columns_with_text() -> set[str]:
     """Every column of text or bytes that a conversation can reach."""
     return {
         f"{table.name}.{column.name}"
-        for table in schema.metadata.sorted_tables
+        for table in schema.metadata().sorted_tables
         if table.name not in NOTHING_SAID
         for column in table.columns
         if isinstance(column.type, sa.Text | sa.LargeBinary)
@@ -185,7 +193,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
             },
         ),
         (
-            schema.approval_rules,
+            rule_tables.approval_rules,
             {
                 "session_key": KEY,
                 "tool": "exec",
@@ -197,7 +205,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
             },
         ),
         (
-            schema.background_commands,
+            command_tables.background_commands,
             {
                 **here,
                 "sender_id": ANN,
@@ -207,7 +215,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
                 "seen_at": 0.0,
             },
         ),
-        (schema.archived_logs, {"session_key": KEY, "last": 0}),
+        (erasure_tables.archived_logs, {"session_key": KEY, "last": 0}),
         (
             schema.quarantine,
             {
@@ -222,13 +230,13 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
             },
         ),
         (
-            schema.log_words,
+            search_tables.log_words,
             {"id": 1, "session_key": KEY, "seq": 1, "terms": word("log_words.terms")},
         ),
         (schema.prompts, {"digest": "d1", "body": word("prompts.body").encode()}),
         (schema.prompt_uses, {"session_key": KEY, "digest": "d1"}),
         (
-            schema.occurrences,
+            job_tables.occurrences,
             {
                 "job_id": 1,
                 "scheduled_at": 1.0,
@@ -267,7 +275,7 @@ def rows(word: Planted) -> list[tuple[sa.Table, dict[str, Any]]]:
             {**child, "id": "t1", "kind": "task", "state": "completed", "parent_session": KEY},
         ),
         (
-            schema.tasks,
+            task_tables.tasks,
             {
                 **task,
                 "title": word("tasks.title"),
@@ -306,13 +314,13 @@ async def test_of_a_deleted_session_nothing_that_was_said_is_in_any_file(
 ) -> None:
     word, blobs = Planted(), Blobs(tmp_path / "blobs")
     await plant(new_home, blobs, word)
-    assert {table.name for table in schema.metadata.sorted_tables} == NOTHING_SAID | {*IDENTITIES}
+    assert {table.name for table in schema.metadata().sorted_tables} == NOTHING_SAID | {*IDENTITIES}
     planted = {where.split()[0] for where in word.words} - {"blob"}
     assert planted == columns_with_text(), "plant something in a new column, and erase it"
     assert word.left(tmp_path) == set(word.words)
     await new_home.eraser(blobs).delete(KEY)
     assert word.left(tmp_path) == set()
-    archived = sa.select(schema.archived_logs.c.session_key)
+    archived = sa.select(erasure_tables.archived_logs.c.session_key)
     assert await new_home.do(lambda connection: connection.scalars(archived).all()) == []
     (again,) = await admit(new_home.journal(), said("again", key="first"))
     assert not again.fresh

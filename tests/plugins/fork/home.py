@@ -135,7 +135,7 @@ class Serving:
         def read(connection: sa.Connection) -> dict[str, list[Any]]:
             found: dict[str, list[Any]] = {}
             for name in tables:
-                table = schema.metadata.tables[name]
+                table = schema.metadata().tables[name]
                 rows = connection.execute(sa.select(table)).mappings()
                 found[name] = sorted(str(dict(row)) for row in rows if but not in str(dict(row)))
             return found

@@ -98,7 +98,7 @@ def rows(home: MemoryHome) -> dict[str, list[str]]:
         forks = set(connection.scalars(query)) if known else set()
         found: dict[str, list[str]] = {}
         for name in TABLES:
-            table = schema.metadata.tables[name]
+            table = schema.metadata().tables[name]
             each = [dict(row) for row in connection.execute(sa.select(table)).mappings()]
             found[name] = sorted(str(row) for row in each if not _of(row, forks))
         return found

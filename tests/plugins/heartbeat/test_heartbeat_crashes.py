@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
@@ -81,7 +82,7 @@ async def test_random_kills_never_make_two_beats_of_one_or_tell_one_twice(
             for _ in range(4):
                 await bot.cron.fire()
                 await bot.settle()
-        rows = home.do(lambda c: c.execute(sa.select(schema.occurrences)).all())
+        rows = home.do(lambda c: c.execute(sa.select(job_tables.occurrences)).all())
         keys = [row.call_key for row in rows]
         assert len(keys) == len(set(keys))
         assert {row.status for row in rows} <= {"done", "skipped", "failed"}

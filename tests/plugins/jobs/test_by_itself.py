@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.plugins.cron.editing import JobRequest, Requester
@@ -200,7 +201,7 @@ class Outside:
 
 def everything_was_done_once(world: Outside, ended_at: float) -> None:
     """Every time and every delivery has one row with one end, and what came of it one post."""
-    rows = world.rows(schema.occurrences)
+    rows = world.rows(job_tables.occurrences)
     assert {row.status for row in rows} <= ENDS
     assert all(row.ended_at is not None for row in rows)
     for job in world.jobs:

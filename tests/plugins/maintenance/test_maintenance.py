@@ -20,6 +20,7 @@ from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.at_rest import at_rest, where
 from nanobot.plugins.common.store.inspection import inspect
 from nanobot.plugins.maintenance.store import maintenance
+from nanobot.plugins.memory import tables as memory_tables
 from nanobot.plugins.postgres.store.moving import migrate_to
 from nanobot.store.database import fingerprint, migrate, schema
 from nanobot.store.database.migrate import OURS
@@ -78,7 +79,7 @@ def test_a_store_goes_to_postgresql_and_back_and_is_the_same(
 def test_what_comes_after_a_move_has_ids_that_nothing_had(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
-    remove = sa.delete(schema.memories).returning(schema.memories.c.id)
+    remove = sa.delete(memory_tables.memories).returning(memory_tables.memories.c.id)
     with at_rest(source) as database:
         last = database.run_now(lambda connection: connection.execute(remove).scalar_one())
     there, back = postgres.empty(), f"sqlite:///{tmp_path / 'back.db'}"
@@ -92,9 +93,9 @@ def test_what_comes_after_a_move_has_ids_that_nothing_had(
 def remember(connection: sa.Connection) -> int:
     """One more memory, whose id is the database's own."""
     kinds: dict[type, object] = {str: "x", bytes: b"x", float: 1.0}
-    columns = [column for column in schema.memories.columns if column.name != "id"]
+    columns = [column for column in memory_tables.memories.columns if column.name != "id"]
     values = {column.name: kinds[column.type.python_type] for column in columns}
-    insert = sa.insert(schema.memories).returning(schema.memories.c.id)
+    insert = sa.insert(memory_tables.memories).returning(memory_tables.memories.c.id)
     return int(connection.scalar(insert, values) or 0)
 
 

@@ -19,7 +19,7 @@ from nanobot.plugins.pairing.pairing import (
 from nanobot.plugins.pairing.store.codes import spelled
 from nanobot.plugins.pairing.store.pairings import SqlPairingStore
 from nanobot.session.inbox import Admission
-from nanobot.store.repositories.current_owners import ChannelOwners, owners_among
+from nanobot.store.unit import ChannelOwners
 from tests.store.home import Home
 from tests.stored import outbox_of
 
@@ -249,7 +249,7 @@ async def told_of(pairings: SqlPairingStore, home: Home, stranger: str) -> set[s
 def with_owners(home: Home, *ids: str, by_pairing: bool = True) -> SqlPairingStore:
     """The pairings of a gateway whose configuration names these owners."""
     pairings = home.pairings()
-    pairings.writer.owners = owners_among({"telegram": ChannelOwners(ids, by_pairing)})
+    pairings.writer.owners = {"telegram": ChannelOwners(ids, by_pairing)}
     return pairings
 
 

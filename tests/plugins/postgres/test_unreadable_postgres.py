@@ -65,7 +65,7 @@ async def _fill(url: str) -> None:
 
 def plant(url: str, table: str, column: str, value: str) -> bool:
     """False: the table itself does not take the value."""
-    columns = schema.metadata.tables[table].c
+    columns = schema.metadata().tables[table].c
     session = next((name for name in ("session_key", "key") if name in columns), "")
     own = table == "sessions" or session == "session_key"
     where = f"WHERE {session} != '{HEALTHY}'" if own else ""
@@ -97,7 +97,7 @@ async def test_no_pass_fails_on_a_bad_value_in_a_few_columns(
 ) -> None:
     failed = []
     for table, column in FEW:
-        for sql in itertools.islice(bad_values(schema.metadata.tables[table].c[column]), 1, 3):
+        for sql in itertools.islice(bad_values(schema.metadata().tables[table].c[column]), 1, 3):
             failed += await planted(postgres, template, table, column, sql)
     assert failed == []
 
@@ -110,6 +110,6 @@ async def test_no_pass_fails_on_any_bad_value_in_any_column(
 ) -> None:
     failed = []
     for column in [name for of, name in COLUMNS if of == table]:
-        for sql in bad_values(schema.metadata.tables[table].c[column]):
+        for sql in bad_values(schema.metadata().tables[table].c[column]):
             failed += await planted(postgres, template, table, column, sql)
     assert failed == []

@@ -66,7 +66,7 @@ def plant(home: Path) -> None:
             "INSERT INTO quarantine"
             " (of_table, row_key, session_key, of_column, reason, content, state, told, at)"
             " VALUES (?, ?, ?, 'a column', 'it is not UTF-8', CAST('[]' AS BLOB), 'moved', 1, 1)",
-            [(table, f"the row of {table}", KEY) for table in schema.metadata.tables],
+            [(table, f"the row of {table}", KEY) for table in schema.metadata().tables],
         )
 
 
@@ -84,7 +84,7 @@ def arguments_of(operation: Operation) -> dict[str, Any]:
 
 
 async def test_every_table_is_in_a_list_or_known_to_be_in_none() -> None:
-    tables = set(schema.metadata.tables)
+    tables = set(schema.metadata().tables)
     assert {table for _, table in LISTS} <= tables
     assert tables - {table for _, table in LISTS} == IN_NO_LIST
 

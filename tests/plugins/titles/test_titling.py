@@ -11,11 +11,11 @@ from nanobot.errors import ModelUnreachable
 from nanobot.messages import Origin
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.store import usage_tables
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.titles.store import SqlTitles
 from nanobot.plugins.titles.titling import Titling, title_in
 from nanobot.providers.base import ModelProfile, ModelRequest
-from nanobot.store.database import schema
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider
@@ -80,11 +80,13 @@ async def test_a_conversation_is_named_once_by_its_first_message_and_answer() ->
 async def test_the_call_counts_as_usage_of_the_run() -> None:
     async with gateway(model(), options=Options(ledger=COUNTED)) as bot:
         await say(bot, "Hi")
-        calls = sa.select(sa.func.count()).select_from(schema.model_call_costs)
+        calls = sa.select(sa.func.count()).select_from(usage_tables.model_call_costs)
         before = bot.home.do(lambda c: c.scalar(calls))
         await titling(bot).give(KEY)
         assert bot.home.do(lambda c: c.scalar(calls)) == (before or 0) + 1
-        states = bot.home.do(lambda c: set(c.scalars(sa.select(schema.model_call_costs.c.state))))
+        states = bot.home.do(
+            lambda c: set(c.scalars(sa.select(usage_tables.model_call_costs.c.state)))
+        )
         assert "open" not in states
 
 
@@ -149,7 +151,7 @@ async def test_a_model_that_gives_no_title_is_not_asked_again(answer: Any) -> No
         await service.give(KEY)
         assert len(asked(provider)) == 1
         assert await title(bot) == "Where is it?"
-        open_calls = sa.select(schema.model_call_costs.c.id).where(schema.CALL_OPEN)
+        open_calls = sa.select(usage_tables.model_call_costs.c.id).where(usage_tables.CALL_OPEN)
         assert bot.home.do(lambda c: c.scalars(open_calls).all()) == []
 
 
@@ -158,7 +160,7 @@ async def test_no_budget_is_passed_for_a_title() -> None:
     kept = ledger(BudgetSettings(tokens_per_day=1_000_000))
     async with gateway(provider, options=Options(ledger=kept)) as bot:
         await say(bot, "Hi")
-        spent = sa.update(schema.usage_totals).values(tokens_in=1_000_000)
+        spent = sa.update(usage_tables.usage_totals).values(tokens_in=1_000_000)
         bot.home.do(lambda c: c.execute(spent).close())
         await titling(bot).give(KEY)
         assert asked(provider) == []

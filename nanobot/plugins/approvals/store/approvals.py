@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address
 from nanobot.plugins.approvals.store import deciding
 from nanobot.plugins.common.approvals import RuleView
+from nanobot.plugins.common.store import rule_tables
 from nanobot.session.approvals import OPEN, Approval
 from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
@@ -16,7 +17,7 @@ from nanobot.store.journal.waiting import as_approval
 from nanobot.store.verbs import SqlStore, verb
 
 _a = schema.approvals
-_u = schema.approval_rules
+_u = rule_tables.approval_rules
 _o = schema.outbound
 _p = schema.outbound_parts
 _AT_ONCE = 50

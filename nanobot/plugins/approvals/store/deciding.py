@@ -9,6 +9,7 @@ from nanobot import labels
 from nanobot.messages import InboundMessage, Origin, Sender
 from nanobot.plugins.approvals.port import AnswerOutcome, ApprovalAnswer
 from nanobot.plugins.approvals.question import message, result, still_waits, subject
+from nanobot.plugins.common.store import rule_tables
 from nanobot.session.approvals import OPEN, Approval, State
 from nanobot.session.entries import DeniedEntry
 from nanobot.session.inbox import Admission
@@ -90,7 +91,7 @@ def _allow_for_good(connection: Connection, done: Approval, now: float) -> None:
         "created_at": now,
         "label": asked.join(of_result(done.tool, tainted=done.tainted)).encoded(),
     }
-    connection.execute(sa.insert(schema.approval_rules), row)
+    connection.execute(sa.insert(rule_tables.approval_rules), row)
 
 
 def _follow_up(done: Approval, now: float) -> Admission:

@@ -9,6 +9,7 @@ from nanobot import labels
 from nanobot.messages import Address, Origin
 from nanobot.plugins.approvals.question import message, subject
 from nanobot.plugins.approvals.store.deciding import close, resume
+from nanobot.plugins.common.store import rule_tables
 from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.session import keys
 from nanobot.session.approvals import (
@@ -30,7 +31,7 @@ from nanobot.visible import blank
 
 _a = schema.approvals
 _o = schema.outbound
-_u = schema.approval_rules
+_u = rule_tables.approval_rules
 
 
 class SqlWaits:

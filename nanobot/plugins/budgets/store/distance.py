@@ -16,11 +16,11 @@ import sqlalchemy as sa
 from nanobot.plugins.budgets.limits import Account, BudgetLimit, Level, Measure
 from nanobot.plugins.budgets.store.turns import together
 from nanobot.plugins.budgets.store.usage import everything
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import usage_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared, Stale
 
-_c = schema.model_call_costs
+_c = usage_tables.model_call_costs
 
 
 def check_far(
@@ -64,5 +64,5 @@ def _far(wanted: tuple[tuple[Level, Measure], ...]) -> Prepared:
             sa.func.coalesce(total.scalar_subquery(), sa.literal_column("0")), sa.Double
         )
         conditions.append(amount < sa.bindparam(f"below{number}", type_=sa.Double))
-    left = sa.select(_c.c.id).where(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
+    left = sa.select(_c.c.id).where(_c.c.session_key == sa.bindparam("k"), usage_tables.CALL_OPEN)
     return Prepared(sa.select(sa.literal_column("1")).where(~left.exists(), *conditions))

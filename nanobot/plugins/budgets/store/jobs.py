@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.messages import Origin
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.run_roots import RootRun
 from nanobot.session.entries import UserEntry
 from nanobot.session.keys import JOBS
@@ -16,7 +17,7 @@ from nanobot.text import pattern
 
 _e = schema.entries
 _i = schema.inbound
-_j = schema.jobs
+_j = job_tables.jobs
 
 _BY_CLOCK = (Origin.CRON, Origin.HEARTBEAT)
 _JOB = pattern(r"\d{1,18}")

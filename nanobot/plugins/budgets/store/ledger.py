@@ -27,24 +27,24 @@ from nanobot.plugins.budgets.store.jobs import job_name, job_of
 from nanobot.plugins.budgets.store.lost_calls import with_lost
 from nanobot.plugins.budgets.store.turns import BudgetTurns
 from nanobot.plugins.budgets.store.usage import standing_at
+from nanobot.plugins.common.store import usage_tables
 from nanobot.plugins.common.store.run_roots import beginning
 from nanobot.ports import Clock
 from nanobot.providers.base import ModelProfile, Usage
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Stale
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.journal import log
 
-_c = schema.model_call_costs
+_c = usage_tables.model_call_costs
 
 _RESERVE = Prepared(sa.insert(_c))
 _RESERVE_ASIDE = Prepared(sa.insert(_c).returning(_c.c.id))
-_HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), schema.CALL_OPEN)
+_HERE = sa.and_(_c.c.session_key == sa.bindparam("k"), usage_tables.CALL_OPEN)
 _OPEN = Prepared(sa.select(_c).where(_HERE, _c.c.run_id == sa.bindparam("i")))
 _LEFT = Prepared(sa.select(_c).where(_HERE))
 _LAST_AFTER = sa.select(_c).where(_c.c.root == sa.bindparam("i")).order_by(_c.c.id.desc()).limit(1)
@@ -321,6 +321,6 @@ def _after(run: Run) -> str:
 
 
 def _first_time(connection: Connection, day: str, chat: str, limit: BudgetLimit) -> bool:
-    table = schema.budget_warnings
+    table = usage_tables.budget_warnings
     row = {"day": day, "chat": chat, "of": limit.key}
     return insert_ignore(connection, table, row, table.c.day) is not None

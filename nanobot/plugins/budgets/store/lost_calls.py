@@ -9,13 +9,13 @@ import sqlalchemy as sa
 from nanobot.errors import OverBudget
 from nanobot.plugins.budgets.limits import shown
 from nanobot.plugins.budgets.reservations import CallOutcome
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import usage_tables
 from nanobot.store.database.connection import Connection
 
 MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)
 """A call that was lost in a crash and is repeated: the lost one counts only as a request."""
 
-_c = schema.model_call_costs
+_c = usage_tables.model_call_costs
 _LOST = sa.select(
     sa.func.count(),
     sa.func.coalesce(sa.func.sum(_c.c.tokens_in + _c.c.tokens_out), 0),

@@ -12,17 +12,17 @@ from nanobot.plugins.budgets.limits import Account
 from nanobot.plugins.budgets.reservations import CallEstimate, CallOutcome, lost, outcome
 from nanobot.plugins.budgets.store import totals
 from nanobot.plugins.budgets.store.lost_calls import MADE_AGAIN
+from nanobot.plugins.common.store import usage_tables
 from nanobot.providers.base import Price, Usage
 from nanobot.session.entries import Body
 from nanobot.session.runs import Run
 from nanobot.session.store_write import StoreWrite
 from nanobot.session.usage import dollars
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 
-_c = schema.model_call_costs
+_c = usage_tables.model_call_costs
 
 _CALL = sa.select(_c).where(_c.c.id == sa.bindparam("i")).with_for_update()
 _SETTLE = Prepared(

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import usage_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared, Values
 
-_t = schema.usage_totals
+_t = usage_tables.usage_totals
 _AMOUNTS = ("requests", "tokens_in", "tokens_out", "cost", "unpriced")
 _FOLDED_AT_ONCE = 5_000
 
@@ -27,7 +27,7 @@ _ADD = Prepared(
         set_={name: _t.c[name] + _new.excluded[name] for name in _AMOUNTS},
     )
 )
-_APPEND = Prepared(sa.insert(schema.usage_changes))
+_APPEND = Prepared(sa.insert(usage_tables.usage_changes))
 _ALONE = sa.text("SELECT pg_try_advisory_xact_lock(hashtext('usage totals'))")
 _FOLD = sa.text(
     "WITH folded AS (DELETE FROM usage_changes WHERE id IN "

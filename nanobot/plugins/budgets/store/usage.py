@@ -10,14 +10,14 @@ import sqlalchemy as sa
 
 from nanobot.plugins.budgets.limits import LEVELS, Account, Level
 from nanobot.plugins.budgets.reservations import UsageRow, UsageSum
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import usage_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.verbs import SqlStore, transaction, verb
 
-_c = schema.model_call_costs
-_t = schema.usage_totals
-_changes = schema.usage_changes
+_c = usage_tables.model_call_costs
+_t = usage_tables.usage_totals
+_changes = usage_tables.usage_changes
 _NOTHING: sa.ColumnElement[str] = sa.literal_column("''")
 _LATEST = 500
 _COUNTED = ("day", "level", "name", "requests", "tokens_in", "tokens_out", "cost", "unpriced")
@@ -55,7 +55,7 @@ def everything(dialect: str, levels: Collection[Level]) -> sa.CompoundSelect[Any
         _c.c.requests,
         (_c.c.tokens_in + _c.c.tokens_out).label("tokens"),
         _c.c.cost,
-    ).where(_c.c.day == sa.bindparam("day"), schema.CALL_OPEN)
+    ).where(_c.c.day == sa.bindparam("day"), usage_tables.CALL_OPEN)
     return sa.union_all(*settled, waiting)
 
 

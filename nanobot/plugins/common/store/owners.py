@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage, Origin
+from nanobot.messages import Address, InboundMessage, Origin, Role
+from nanobot.plugins.common.store import access_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.unit import Unit
 
-_i = schema.inbound
+_i, _p = schema.inbound, access_tables.pairings
 _MOST_ASKED, _LOOKED_AT, _RECENT = 3, 100, 10_000
 _NEXT_CHANNEL = sa.select(sa.func.min(_i.c.channel)).where(
     schema.INBOUND_OWNERS, _i.c.channel > sa.bindparam("c")
@@ -21,6 +22,12 @@ _SPOKEN = (
     .where(schema.INBOUND_OWNERS, _i.c.channel == sa.bindparam("c"))
     .order_by(_i.c.id.desc())
     .limit(_LOOKED_AT)
+)
+_LET_IN = sa.exists().where(
+    _p.c.channel == _i.c.channel,
+    _p.c.sender_id == _i.c.sender_id,
+    _p.c.state == "approved",
+    _p.c.role == Role.OWNER,
 )
 
 
@@ -39,8 +46,11 @@ def _spoken_by_approvers(unit: Unit, approvers: tuple[str, ...]) -> list[bytes]:
     rows: list[Any] = []
     channel = unit.scalar(_NEXT_CHANNEL, {"c": ""})
     while channel is not None:
-        are_owners = unit.writer.owners(channel)
-        spoken = _SPOKEN if are_owners is None else _SPOKEN.where(are_owners)
+        owners = unit.writer.owners.get(channel)
+        spoken = _SPOKEN
+        if owners is not None:
+            listed = _i.c.sender_id.in_(owners.ids)
+            spoken = spoken.where(listed | _LET_IN if owners.by_pairing else listed)
         rows += unit.execute(spoken, {"c": channel}).all()
         channel = unit.scalar(_NEXT_CHANNEL, {"c": channel})
     keys = [name.partition(":")[::2] for name in approvers]

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
+from nanobot.plugins.common.store import task_tables
 from nanobot.plugins.common.store.session_views import is_called
 from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.plugins.common.views.views import RunView
@@ -24,7 +25,7 @@ from nanobot.text import first_sentence
 _content = msgspec.json.Decoder(dict[str, Any])
 _e = schema.entries
 _r = schema.runs
-_t = schema.tasks
+_t = task_tables.tasks
 
 _MOST_ENTRIES = 5_000
 """Entries of one run to read: far more than the run's limits allow it to make."""

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from nanobot.messages import TERMINAL, Origin
+from nanobot.plugins.common.store import search_tables
 from nanobot.plugins.common.views.views import SessionView
 from nanobot.session.keys import LIFECYCLE, ONCE
 from nanobot.store.database import schema
@@ -19,7 +20,7 @@ ONE_SHOTS = f"{TERMINAL}:%-{ONCE}-%"
 """The SQL pattern of the names of conversations of a single message from the shell."""
 
 _s = schema.sessions
-_m = schema.session_marks
+_m = search_tables.session_marks
 _r = schema.runs
 
 SILENT = (Origin.HEARTBEAT.value, LIFECYCLE.of("boot"), LIFECYCLE.of("shutdown"))

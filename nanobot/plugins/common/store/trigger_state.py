@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import trigger_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
-_k = schema.trigger_state
+_k = trigger_tables.trigger_state
 
 
 class SqlTriggerState(SqlStore):

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.common.store import job_tables, task_tables
 from nanobot.plugins.common.store.beginnings import begins
 from nanobot.plugins.common.views.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
@@ -36,8 +37,8 @@ _o = schema.outbound
 _q = schema.quarantine
 _p = schema.outbound_parts
 _s = schema.sessions
-_t = schema.tasks
-_occurrences = schema.occurrences
+_t = task_tables.tasks
+_occurrences = job_tables.occurrences
 
 
 class Quoted(msgspec.Struct, frozen=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.store.blob_references import named
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.repositories.erasures import ARCHIVED, BLOB, InArchive, note
 
-_a = schema.archived_logs
+_a = tables.archived_logs
 _x = schema.erasures
 
 ROWS = 100

@@ -16,6 +16,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
+from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.archives import ArchivedEntry, Archives, file_name
 from nanobot.plugins.erasure.store import words
 from nanobot.plugins.erasure.store.eraser import AGAIN_SECONDS, SqlEraser
@@ -39,7 +40,7 @@ _NOTED_SECONDS = 300.0
 _DAY = 86_400.0
 _PAUSE = 0.05
 
-_a = schema.archived_logs
+_a = tables.archived_logs
 _e = schema.entries
 _s = schema.sessions
 _r = schema.runs

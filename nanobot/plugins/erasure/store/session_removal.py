@@ -14,6 +14,15 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.common.store import (
+    command_tables,
+    job_tables,
+    rule_tables,
+    search_tables,
+    task_tables,
+    usage_tables,
+)
+from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.store import words
 from nanobot.plugins.erasure.store.erasing import bare_inbound
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
@@ -27,22 +36,22 @@ from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import Unit, store_now
 
 _a = schema.approvals
-_b = schema.background_commands
-_c = schema.model_call_costs
+_b = command_tables.background_commands
+_c = usage_tables.model_call_costs
 _e = schema.entries
 _i = schema.inbound
 _o = schema.outbound
 _p = schema.outbound_parts
 _r = schema.runs
 _s = schema.sessions
-_t = schema.tasks
-_u = schema.approval_rules
-_occurrences = schema.occurrences
+_t = task_tables.tasks
+_u = rule_tables.approval_rules
+_occurrences = job_tables.occurrences
 _prompts = schema.prompts
 _uses = schema.prompt_uses
 
 _OF_SESSIONS = (
-    *(schema.archived_logs, schema.indexed_logs, schema.session_marks),
+    *(tables.archived_logs, search_tables.indexed_logs, search_tables.session_marks),
     schema.quarantine,
 )
 
@@ -241,7 +250,7 @@ def _times_of_jobs(connection: Connection, key: str, after: Any) -> Any:
         return None
     some = sa.and_(_occurrences.c.job_id > after, _occurrences.c.job_id <= after + _JOBS)
     theirs = sa.update(_occurrences).where(some, _occurrences.c.session_key == key)
-    called_off = theirs.where(schema.OCCURRENCE_OPEN)
+    called_off = theirs.where(job_tables.OCCURRENCE_OPEN)
     connection.execute(
         called_off.values(status="cancelled", retry_at=None, ended_at=_occurrences.c.fired_at)
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import search_tables
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.text import title_of
 
 _s = schema.sessions
-_m = schema.session_marks
+_m = search_tables.session_marks
 
 _OLD_LENGTH = 60
 """The number of characters of a message that were its session's title before titles ended with the

@@ -14,14 +14,14 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.jobs.plans import Job
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence
-from nanobot.store.database import schema
 from nanobot.store.database.prepared import Prepared
 
-_o = schema.occurrences
+_o = job_tables.occurrences
 
 _BEFORE = Prepared(
     sa.select(_o.c.scheduled_at, _o.c.status, _o.c.error, _o.c.body)

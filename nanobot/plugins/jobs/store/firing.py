@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.messages import Address
 from nanobot.plugins.common.jobs.plans import Fired, Job
 from nanobot.plugins.common.jobs.service import Following
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.due import (
     LATE_SECONDS,
@@ -25,23 +26,22 @@ from nanobot.plugins.jobs.store.absences import Absence
 from nanobot.plugins.jobs.store.doing import NOT_DONE, do, repeat, unended_of
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.rows import as_job
-from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.journal import chats
 from nanobot.store.unit import Unit
 
-_j = schema.jobs
+_j = job_tables.jobs
 
 _AT_ONCE = 50
 
 _DUE = Prepared(
     sa.select(_j)
-    .where(schema.JOB_ACTIVE, _j.c.next_due <= sa.bindparam("now"))
+    .where(job_tables.JOB_ACTIVE, _j.c.next_due <= sa.bindparam("now"))
     .order_by(_j.c.next_due)
     .limit(_AT_ONCE)
 )
-_NEXT_DUE = Prepared(sa.select(sa.func.min(_j.c.next_due)).where(schema.JOB_ACTIVE))
+_NEXT_DUE = Prepared(sa.select(sa.func.min(_j.c.next_due)).where(job_tables.JOB_ACTIVE))
 _MOVE = Prepared(
     sa.update(_j)
     .where(_j.c.id == sa.bindparam("i"))

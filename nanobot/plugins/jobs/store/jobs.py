@@ -7,16 +7,16 @@ import sqlalchemy as sa
 from nanobot.messages import Address
 from nanobot.plugins.common.jobs.plans import Fired, Job, Plan
 from nanobot.plugins.common.jobs.service import Following
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.rules import KEPT_SECONDS
 from nanobot.plugins.jobs.store import doing, firing, keeping, settling
 from nanobot.plugins.jobs.store.rows import job_values, shown_job
-from nanobot.store.database import schema
 from nanobot.store.database.dialect import alone
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction, verb
 
-_j = schema.jobs
-_o = schema.occurrences
+_j = job_tables.jobs
+_o = job_tables.occurrences
 
 _AT_ONCE = 200
 

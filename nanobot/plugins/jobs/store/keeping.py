@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from nanobot.errors import UnknownId, UsageError
 from nanobot.plugins.common.jobs.plans import Job, OccurrenceView, Plan
 from nanobot.plugins.common.jobs.service import Following
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.due import due_at
 from nanobot.plugins.jobs.store import notices, pausing
@@ -24,8 +25,8 @@ from nanobot.store.database.results import as_struct
 from nanobot.store.journal import chats
 from nanobot.store.unit import Unit
 
-_j = schema.jobs
-_o = schema.occurrences
+_j = job_tables.jobs
+_o = job_tables.occurrences
 _i = schema.inbound
 
 _AT_ONCE = 200
@@ -42,7 +43,7 @@ def listed(
     """The next jobs of a state that contain the words, after the first `skip`, and how many to skip
     next, None at the end. "others": jobs that are neither active nor removed.
     """
-    which = schema.JOB_ACTIVE if state == "active" else _j.c.state == state
+    which = job_tables.JOB_ACTIVE if state == "active" else _j.c.state == state
     if state == "others":
         which = _j.c.state.not_in(("active", "removed"))
     query = sa.select(_j).where(which).order_by(_j.c.next_due, _j.c.id).limit(_AT_ONCE)
@@ -173,7 +174,7 @@ def realign(unit: Unit, following: Following, after: int) -> int | None:
     effects, slice_ = Effects(unit), Slice(unit.writer.clock)
     now = effects.now
     doubtful = sa.or_(_j.c.changed_at > now, _j.c.next_due > now + _FAR)
-    query = sa.select(_j).where(schema.JOB_ACTIVE, _j.c.id > after, _j.c.id <= last, doubtful)
+    query = sa.select(_j).where(job_tables.JOB_ACTIVE, _j.c.id > after, _j.c.id <= last, doubtful)
     rows = unit.execute(query.order_by(_j.c.id).limit(_AT_ONCE)).all()
     for row in rows:
         if not slice_.step():
@@ -206,7 +207,7 @@ def depth(connection: Connection, run_id: str) -> int:
         .where(
             _i.c.run_id == run_id,
             _o.c.session_key == _i.c.session_key,
-            schema.OCCURRENCE_OPEN,
+            job_tables.OCCURRENCE_OPEN,
         )
     )
     body = connection.scalar(query)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from loguru import logger
 
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.store import occurrences, pausing
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import NewOccurrence
@@ -22,7 +23,7 @@ from nanobot.store.journal import chats, outbox
 from nanobot.text import Sentence
 
 _i = schema.inbound
-_j = schema.jobs
+_j = job_tables.jobs
 
 _AT_ONCE = 100
 _LISTED = 10
@@ -32,7 +33,7 @@ _LOOKED_AT_OF_OWNERS = 200
 
 _NOTICES = Prepared(
     sa.select(_j.c.id, _j.c.name, _j.c.owner, _j.c.channel, _j.c.chat_id, _j.c.reason)
-    .where(schema.JOB_NOTICE)
+    .where(job_tables.JOB_NOTICE)
     .order_by(_j.c.id)
     .limit(_AT_ONCE)
 )

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.rules import RETRIES, OpenTime
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
@@ -15,7 +16,7 @@ from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
 
-_o = schema.occurrences
+_o = job_tables.occurrences
 _i = schema.inbound
 _r = schema.runs
 
@@ -41,7 +42,7 @@ _OPEN = (
     )
     .join(_i, _i.c.id == _o.c.inbound_id, isouter=True)
     .join(_r, _r.c.id == _i.c.run_id, isouter=True)
-    .where(schema.OCCURRENCE_OPEN)
+    .where(job_tables.OCCURRENCE_OPEN)
 )
 _ORDER = (_o.c.job_id, _o.c.scheduled_at)
 # As a range: for an equal id SQLite uses the primary key, and reads every due time ever stored.
@@ -67,7 +68,7 @@ _AFTER = Prepared(
 )
 _TO_RETRY = Prepared(
     _OPEN.where(
-        schema.OCCURRENCE_WAITING,
+        job_tables.OCCURRENCE_WAITING,
         sa.or_(
             _o.c.retry_at <= sa.bindparam("now"),
             # Later than any retry could be: the clock was set back.
@@ -77,7 +78,7 @@ _TO_RETRY = Prepared(
     .order_by(_o.c.retry_at)
     .limit(sa.bindparam("n"))
 )
-_NEXT_RETRY = Prepared(sa.select(sa.func.min(_o.c.retry_at)).where(schema.OCCURRENCE_WAITING))
+_NEXT_RETRY = Prepared(sa.select(sa.func.min(_o.c.retry_at)).where(job_tables.OCCURRENCE_WAITING))
 _BEGUN = Prepared(
     sa.update(_o)
     .where(_o.c.job_id == sa.bindparam("i"), _o.c.scheduled_at == sa.bindparam("at"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.jobs.store import occurrences
 from nanobot.plugins.jobs.store.effects import Effects
 from nanobot.plugins.jobs.store.occurrences import Occurrence
-from nanobot.store.database import schema
 
-_j = schema.jobs
+_j = job_tables.jobs
 
 _REASON_CHARS = 300
 
@@ -33,7 +33,7 @@ def pause(effects: Effects, job_id: int, reason: str) -> None:
         "reason": reason[:_REASON_CHARS],
         "notice_due": True,
     }
-    active = sa.update(_j).where(_j.c.id == job_id, schema.JOB_ACTIVE)
+    active = sa.update(_j).where(_j.c.id == job_id, job_tables.JOB_ACTIVE)
     effects.unit.execute(active.values(**values))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
 from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
-from nanobot.store.database import job_tables
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared

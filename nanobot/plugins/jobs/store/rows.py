@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.jobs.plans import Job, Plan
-from nanobot.store.database import schema
+from nanobot.plugins.common.store import job_tables
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.prepared import Prepared
 
-_j = schema.jobs
+_j = job_tables.jobs
 
 _JOB = Prepared(sa.select(_j).where(_j.c.id == sa.bindparam("i")))
 

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.store import full_text
+from nanobot.plugins.memory import tables
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.plugins.memory.store.memory_words import WordIndex
 from nanobot.session.provenance import Provenance
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
@@ -24,8 +24,8 @@ from nanobot.store.repositories import erasures
 from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 
-_m = schema.memories
-_v = schema.memory_vectors
+_m = tables.memories
+_v = tables.memory_vectors
 _VIEW = sa.select(
     *(_m.c.id, _m.c.scope, _m.c.text, _m.c.state, _m.c.kind, _m.c.provenance, _m.c.file),
     *(_m.c.created_at, _m.c.updated_at),

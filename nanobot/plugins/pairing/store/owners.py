@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import access_tables
 from nanobot.plugins.common.store.at_rest import reading
 from nanobot.plugins.common.store.inspection import inspect
-from nanobot.store.database import schema
 from nanobot.store.database.migrate import OURS
 
-_p = schema.pairings
+_p = access_tables.pairings
 _OWNED = sa.select(_p.c.channel).where(_p.c.state == "approved", _p.c.role == "owner").distinct()
 
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address, OutboundKind, OutboundMessage, Role, Sender
+from nanobot.plugins.common.store import access_tables
 from nanobot.plugins.pairing.pairing import (
     KEPT_SECONDS,
     MAX_OPEN,
@@ -19,7 +20,6 @@ from nanobot.plugins.pairing.pairing import (
 from nanobot.plugins.pairing.store.codes import code_of, spelled
 from nanobot.plugins.pairing.store.questions import tell_owners
 from nanobot.session import keys
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
@@ -28,7 +28,7 @@ from nanobot.store.journal import outbox
 from nanobot.store.unit import Unit
 from nanobot.store.verbs import SqlStore, transaction
 
-_p = schema.pairings
+_p = access_tables.pairings
 _LONGEST_NAME = 100
 _PAGE = 250
 """Rows that a list reads in one transaction."""

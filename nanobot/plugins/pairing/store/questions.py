@@ -6,9 +6,9 @@ import sqlalchemy as sa
 
 from nanobot.addresses import session_at
 from nanobot.messages import Address, Choice, OutboundKind, OutboundMessage
+from nanobot.plugins.common.store import access_tables
 from nanobot.plugins.common.store.owners import chats_of_approvers
 from nanobot.plugins.pairing.pairing import VALID_SECONDS, PairingRequest, PairingView
-from nanobot.store.database import schema
 from nanobot.store.journal import outbox
 from nanobot.store.unit import Unit
 from nanobot.text import quoted
@@ -18,7 +18,7 @@ MAX_TOLD = 3
 are more.
 """
 
-_p = schema.pairings
+_p = access_tables.pairings
 
 
 def tell_owners(unit: Unit, request: PairingRequest, view: PairingView) -> tuple[Address, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import lease_tables
 from nanobot.plugins.postgres.store import lane_leases
 from nanobot.plugins.postgres.store.beats import Beat, Held
 from nanobot.plugins.postgres.store.chat_claims import PREFIX
@@ -17,7 +18,7 @@ from nanobot.store.database.dialect import SERVER_CLOCK, insert_or_set, nothing_
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.unit import Unit
 
-_l, _s = schema.channel_leases, schema.sessions
+_l, _s = lease_tables.channel_leases, schema.sessions
 _NOW = SERVER_CLOCK.element
 _UNTIL = _NOW + sa.bindparam("seconds", type_=sa.Double)
 _KEPT_SECONDS = 60.0

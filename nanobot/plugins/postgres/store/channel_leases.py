@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store import lease_tables
 from nanobot.plugins.postgres.store.chat_claims import shared_name
 from nanobot.plugins.postgres.store.lease_terms import CHANNEL
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore, insert_or_set
 from nanobot.store.unit import Unit, store_now
 
-_l = schema.channel_leases
+_l = lease_tables.channel_leases
 
 
 def hold(unit: Unit, channel: str, *, shares: bool = False) -> bool:

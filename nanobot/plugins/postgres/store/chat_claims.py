@@ -15,8 +15,8 @@ from sqlalchemy.dialects import postgresql
 
 from nanobot.errors import Fenced
 from nanobot.messages import Address
+from nanobot.plugins.common.store import lease_tables
 from nanobot.plugins.postgres.store.lease_terms import CHAT
-from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
@@ -24,7 +24,7 @@ from nanobot.store.unit import ChatClaims
 
 PREFIX = "(chat) "
 
-_l = schema.channel_leases
+_l = lease_tables.channel_leases
 _sharer = _l.alias("sharer")
 _NOW = SERVER_CLOCK.element
 _UNTIL = _NOW + CHAT.seconds

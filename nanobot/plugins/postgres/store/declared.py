@@ -22,7 +22,7 @@ def as_there() -> Iterator[None]:
     """PostgreSQL's own sequences number rows: SQLAlchemy makes one only for a column without a
     default. Indexes are partial there, too: naming the option where they are declared would load
     SQLAlchemy's whole PostgreSQL support, 2 MB and 60 ms."""
-    tables = schema.metadata.tables.values()
+    tables = schema.metadata().tables.values()
     for index in (index for table in tables for index in table.indexes):
         where = index.dialect_options["sqlite"]["where"]
         index.dialect_options["postgresql"]["where"] = where

@@ -9,6 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from nanobot.errors import ConfigError, StoreError, UsageError
+from nanobot.plugins.common.store import lease_tables
 from nanobot.plugins.postgres.store import channel_leases, lane_leases
 from nanobot.plugins.postgres.store.chat_claims import SqlChatClaims
 from nanobot.plugins.postgres.store.identity import identity_of
@@ -147,7 +148,7 @@ def _refuse_if_used(connection: sa.Connection) -> None:
     at = float(connection.scalar(now) or 0.0)
     for table, until in (
         (schema.sessions, schema.sessions.c.lease_until),
-        (schema.channel_leases, schema.channel_leases.c.until),
+        (lease_tables.channel_leases, lease_tables.channel_leases.c.until),
     ):
         query = sa.select(table.c.owner).where(table.c.owner.is_not(None), until > at).limit(1)
         owner = connection.scalar(query)

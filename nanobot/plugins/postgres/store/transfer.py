@@ -22,7 +22,7 @@ from nanobot.store.plugin_tables import Revisions
 
 _NUMBERED = tuple(
     table
-    for table in schema.metadata.sorted_tables
+    for table in schema.metadata().sorted_tables
     if [column.name for column in table.primary_key if column.autoincrement is True] == ["id"]
 )
 
@@ -60,11 +60,11 @@ def move(
     one_snapshot(source)
     _make_room(target)
     copied: dict[str, Content] = {}
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         copied[table.name] = copy_rows(source, target, table, table)
     for table in _NUMBERED:
         _go_on_counting(source, target, table)
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         if content_of(target, table) != copied[table.name]:
             raise StoreCorrupt(f"the copy of the table {table.name} differs from the original")
     for key in source.scalars(sa.select(schema.sessions.c.key)).all():
@@ -85,7 +85,7 @@ def head_of(connection: sa.Connection, key: str) -> bytes:
 def _make_room(target: sa.Connection) -> None:
     if migrate.prepare(target):
         raise UsageError("the target has tables of an earlier nanobot: use a new one")
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         if table is schema.meta:
             target.execute(sa.delete(table))
         elif target.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first():

@@ -63,7 +63,7 @@ def restore(unit: Unit, identity: int, values: Mapping[str, str]) -> Quarantined
     if row.state == "restored":
         raise UsageError(f"row {identity} was put back already.")
     first, *others = raw_values.decode(row.content)
-    table = schema.metadata.tables[first.table]
+    table = schema.metadata().tables[first.table]
     first = KeptRow(first.table, first.columns | _given(table, values))
     _refuse_unreadable([first, *others], unit.now)
     if row.state == "repaired":
@@ -74,7 +74,7 @@ def restore(unit: Unit, identity: int, values: Mapping[str, str]) -> Quarantined
         others = [first, *others]
     for kept in others:
         try:
-            raw_values.insert(unit, schema.metadata.tables[kept.table], kept.columns)
+            raw_values.insert(unit, schema.metadata().tables[kept.table], kept.columns)
         except IntegrityError as error:
             raise UsageError(
                 f"row {identity} cannot be put back: {kept.table} has another row with its key."
@@ -97,7 +97,7 @@ def _given(table: sa.Table, values: Mapping[str, str]) -> dict[str, Raw]:
 
 def _refuse_unreadable(group: Sequence[KeptRow], now: float) -> None:
     for kept in group:
-        table = schema.metadata.tables[kept.table]
+        table = schema.metadata().tables[kept.table]
         for flaw in flaws(table, kept.columns, now):
             key = raw.shown_key(raw.key_of(table, kept.columns))
             raise UsageError(

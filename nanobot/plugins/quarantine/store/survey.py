@@ -28,7 +28,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 def survey(connection: Connection, now: float) -> Iterator[Unreadable]:
     """Every unreadable row of a store; changes nothing."""
-    for table in schema.metadata.sorted_tables:
+    for table in schema.metadata().sorted_tables:
         for page in _pages(connection, table):
             for row in page:
                 for flaw in flaws(table, row, now)[:1]:

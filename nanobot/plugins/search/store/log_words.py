@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.plugins.common.store import full_text
+from nanobot.plugins.common.store import full_text, search_tables
 from nanobot.plugins.common.store.session_views import SILENT
 from nanobot.plugins.search.query import Wanted, for_postgresql, for_sqlite
 from nanobot.store.database import schema
@@ -23,8 +23,8 @@ from nanobot.store.journal import log
 _e = schema.entries
 _o = schema.outbound
 _s = schema.sessions
-_w = schema.log_words
-_done = schema.indexed_logs
+_w = search_tables.log_words
+_done = search_tables.indexed_logs
 
 KINDS = ("user", "reply", "post", "summary", "triage")
 """Entries that can contain text of a person or the assistant."""

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.messages import InboundMessage, Origin, OutboundKind, OutboundMessage, Sender
+from nanobot.plugins.common.store import task_tables
 from nanobot.plugins.common.store.run_roots import beginning
 from nanobot.session.inbox import Admission
 from nanobot.session.keys import REPORTS
@@ -18,7 +19,7 @@ from nanobot.store.repositories.descendants import below
 from nanobot.store.unit import Unit
 from nanobot.text import title_of
 
-_t = schema.tasks
+_t = task_tables.tasks
 _s = schema.sessions
 
 _PEOPLE = frozenset({Origin.USER, Origin.API, Origin.APPROVAL})

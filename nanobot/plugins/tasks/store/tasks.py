@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from nanobot.errors import Fenced, ToolError
 from nanobot.messages import TERMINAL, Address, Origin, Role
 from nanobot.plugins.common.runs.background_runs import NewTask, Parent, TaskRequest
+from nanobot.plugins.common.store import task_tables
 from nanobot.plugins.tasks.port import MAX_DEPTH, MAX_IN_ALL, MAX_OF_SESSION
 from nanobot.session.entries import Body, UserEntry
 from nanobot.session.keys import TASKS
@@ -27,7 +28,7 @@ from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 
 _r = schema.runs
-_t = schema.tasks
+_t = task_tables.tasks
 
 _OWNER = "local"
 

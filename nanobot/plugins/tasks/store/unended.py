@@ -6,9 +6,9 @@ import sqlalchemy as sa
 
 from nanobot.plugins.common.store.at_rest import reading
 from nanobot.plugins.common.store.inspection import inspect
+from nanobot.plugins.common.store.task_tables import tasks
 from nanobot.store.database.message_tables import RUN_LIVE, runs
 from nanobot.store.database.migrate import OURS
-from nanobot.store.database.task_tables import tasks
 
 _LIVE = sa.select(sa.func.count()).where(runs.c.id == tasks.c.run_id, RUN_LIVE)
 

@@ -8,7 +8,7 @@ from nanobot.store.database.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=metadata(),
     render_as_batch=True,
 )
 with context.begin_transaction():

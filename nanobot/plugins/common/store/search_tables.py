@@ -32,6 +32,7 @@ log_words = sa.Table(
     sa.Column("seq", Id, nullable=False),
     sa.Column("terms", sa.Text, nullable=False),
     sa.Index("log_words_of_entry", "session_key", "seq"),
+    info={"large": True},
 )
 
 # Up to which entry a session's log is indexed in the table above.
@@ -41,6 +42,7 @@ indexed_logs = sa.Table(
     sa.Column("session_key", sa.Text, primary_key=True),
     sa.Column("last", Id, nullable=False),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 # What people, and the model that titles conversations, have set; most sessions have no row.
@@ -56,6 +58,7 @@ session_marks = sa.Table(
     sa.Column("pinned", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("archived_at", sa.Double),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, next_id
+from nanobot.session.provenance import Provenance
+from nanobot.store.database.tables import Id, metadata, next_id, words
 
 # The full text of memories. The database keeps it in sync with triggers. A memory's text never
 # changes.
@@ -33,9 +35,19 @@ memories = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("terms", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("provenance", sa.LargeBinary, nullable=False),
+    sa.Column(
+        "state",
+        sa.Text,
+        nullable=False,
+        info=words("proposed", "active", "retracted", "forgotten"),
+    ),
+    sa.Column("kind", sa.Text, nullable=False, info=words("fact", "note", "summary")),
+    sa.Column(
+        "provenance",
+        sa.LargeBinary,
+        nullable=False,
+        info={"decode": msgspec.json.Decoder(Provenance).decode},
+    ),
     sa.Column("file", sa.Text, nullable=False, server_default=""),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
@@ -47,6 +59,7 @@ memories = sa.Table(
     sa.Index("memories_of_model", "state", "model"),
     # An id that a person has seen must never be reused for another memory.
     sqlite_autoincrement=True,
+    info={"large": True},
 )
 
 # Their vectors, made by `memories.model`. `seq` grows with each vector that a scope gets. They have
@@ -61,6 +74,7 @@ memory_vectors = sa.Table(
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("vector", sa.LargeBinary, nullable=False),
     sa.Index("memory_vectors_of_scope", "scope", "seq"),
+    info={"large": True},
 )
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import metadata
+from nanobot.messages import Role
+from nanobot.store.database.tables import metadata, words
 
 # Named tokens, and logged-in browsers (each has a token in a cookie).
 access_tokens = sa.Table(
     "access_tokens",
     metadata,
     sa.Column("digest", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, info=words("token", "browser")),
     sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False, info=words(*Role)),
     sa.Column("made_at", sa.Double, nullable=False),
     sa.Column("used_at", sa.Double),
     sa.Column("expires_at", sa.Double),
@@ -36,16 +37,6 @@ push_subscriptions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The key that signs notifications. There is one row, because a subscription works with one key
-# only.
-push_keys = sa.Table(
-    "push_keys",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("pem", sa.Text, nullable=False),
-    sqlite_with_rowid=False,
-)
-
 # Pairing requests, and the people who were admitted, in addition to the owners and members of the
 # configuration.
 pairings = sa.Table(
@@ -55,8 +46,9 @@ pairings = sa.Table(
     sa.Column("sender_id", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, info=words("asked", "approved", "revoked")),
+    # None yet, while the approval is pending.
+    sa.Column("role", sa.Text, nullable=False, info=words(*Role, "")),
     sa.Column("code", sa.Text),
     sa.Column("asked_at", sa.Double, nullable=False),
     sa.Column("expires_at", sa.Double, nullable=False),

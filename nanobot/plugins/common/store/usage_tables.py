@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, next_id, partial
+from nanobot.store.database.tables import Id, metadata, next_id, partial, words
 
 CALL_OPEN = sa.text("model_call_costs.state = 'open'")
 
@@ -24,7 +24,12 @@ model_call_costs = sa.Table(
     sa.Column("chat", sa.Text, nullable=False),
     sa.Column("job", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column(
+        "state",
+        sa.Text,
+        nullable=False,
+        info=words("open", "settled", "estimated", "failed", "lost", "replaced"),
+    ),
     sa.Column("requests", sa.Integer, nullable=False),
     sa.Column("tokens_in", Id, nullable=False),
     sa.Column("tokens_out", Id, nullable=False),
@@ -33,6 +38,7 @@ model_call_costs = sa.Table(
     sa.Column("price_out", sa.Double),
     sa.Column("price_cached", sa.Double),
     sa.Column("price_cache_write", sa.Double),
+    info={"in_use": CALL_OPEN},
 )
 partial("calls_open", CALL_OPEN, model_call_costs.c.session_key)
 
@@ -49,6 +55,7 @@ usage_totals = sa.Table(
     sa.Column("cost", sa.Double, nullable=False),
     sa.Column("unpriced", Id, nullable=False),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 # With PostgreSQL: changes to the totals that have not been folded in yet.
@@ -65,6 +72,7 @@ usage_changes = sa.Table(
     sa.Column("cost", sa.Double, nullable=False),
     sa.Column("unpriced", Id, nullable=False),
     sa.Index("usage_changes_of", "day", "level", "name"),
+    info={"large": True},
 )
 
 # Which soft limits a chat has been warned about.
