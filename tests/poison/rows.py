@@ -126,7 +126,7 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
         for column in table.columns
     }
     for name, value in values.items():
-        choices = CHOICES.get((table.name, name), {value})
+        choices = words_of(table.c[name]) or {value}
         values[name] = value if value in choices else max(choices, key=str)
     if table.name == "moved_chats":  # the others' rows are to be sent
         values["chat_id"] = f"{VICTIM}09"
