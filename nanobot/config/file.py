@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 
 from nanobot.config.loader import Config, home_of, survey
-from nanobot.config.values import parts_of
+from nanobot.config.values import content_of, parts_of
 from nanobot.errors import ConfigError, StoreUnwritable, UsageError
 
 _HEAD = re.compile(r"^\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
@@ -51,7 +51,7 @@ def change(
     `check` raises for the resulting configuration: then nothing is written.
     """
     file = home_of(environ) / "config.toml"
-    before = file.read_bytes() if file.exists() else b""
+    before = content_of(file) if file.exists() else b""
     after = edit(before.decode("utf-8-sig", "replace")).encode()
     was, now = survey(environ, before), survey(environ, after)
     wrong = [problem for problem in now[0] if problem not in was[0]]

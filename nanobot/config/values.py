@@ -126,7 +126,7 @@ def judged_arguments(arguments: Iterable[str]) -> Iterator[tuple[str, str | None
 
 def parse(file: Path) -> dict[str, Any]:
     """The tree of a TOML file, empty if there is no file. Raises ConfigError."""
-    return parse_bytes(file, _read(file))
+    return parse_bytes(file, content_of(file))
 
 
 def parse_bytes(file: Path, raw: bytes) -> dict[str, Any]:
@@ -166,7 +166,8 @@ def parts_of(key: str) -> list[str]:
     return parts
 
 
-def _read(file: Path) -> bytes:
+def content_of(file: Path) -> bytes:
+    """The bytes of a configuration; none if there is no file. Raises ConfigError."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise ConfigError(

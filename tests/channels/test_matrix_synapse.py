@@ -23,7 +23,7 @@ from tests.doubles.synapse import Synapse, installed
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not installed(), reason="no Synapse: NANOBOT_TEST_SYNAPSE names its Python"),
+    pytest.mark.skipif(not installed(), reason="no Synapse: `make servers`"),
 ]
 
 ME, ANN, BOB = "@nano:loopback", "@ann:loopback", "@bob:loopback"

@@ -1,4 +1,5 @@
-"""A real Synapse on loopback, for those who have one: NANOBOT_TEST_SYNAPSE names its Python.
+"""A real Synapse on loopback, for those who have one: `make servers` installs it, or
+NANOBOT_TEST_SYNAPSE names its Python.
 
 with Synapse(folder) as synapse:
     ... synapse.root_url, and the users `nano` and `ann` with synapse.password ...
@@ -10,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Self
@@ -25,7 +27,8 @@ def installed() -> str:
     named = os.environ.get("NANOBOT_TEST_SYNAPSE", "")
     if named:
         return named
-    program = shutil.which("synapse_homeserver")
+    beside = Path(f"{sys.prefix}-synapse", "bin", "synapse_homeserver")
+    program = shutil.which("synapse_homeserver") or shutil.which(beside)
     return str(Path(program).with_name("python")) if program else ""
 
 

@@ -126,8 +126,9 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
         for column in table.columns
     }
     for name, value in values.items():
-        choices = words_of(table.c[name]) or {value}
-        values[name] = value if value in choices else max(choices, key=str)
+        choices = words_of(table.c[name])
+        if choices is not None and value not in choices:
+            values[name] = max(choices)
     if table.name == "moved_chats":  # the others' rows are to be sent
         values["chat_id"] = f"{VICTIM}09"
     _insert(connection, table, values)

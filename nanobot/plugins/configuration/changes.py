@@ -11,7 +11,7 @@ from typing import Any
 
 from nanobot.config import file as configfile
 from nanobot.config.loader import Config, home_of
-from nanobot.config.values import is_secret
+from nanobot.config.values import content_of, is_secret
 from nanobot.errors import NanobotError, UsageError
 from nanobot.plugins.common.keys.setting_changes import SettingChanges
 from nanobot.plugins.configuration.template import written
@@ -71,4 +71,4 @@ def _edited(changes: SettingChanges, text: str) -> str:
 
 
 def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+    return content_of(path) if path.exists() else None

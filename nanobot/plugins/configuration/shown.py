@@ -13,7 +13,7 @@ from nanobot.config.file import tree
 from nanobot.config.loader import Config, home_of, load
 from nanobot.config.reader import OPEN
 from nanobot.config.settings.base import Settings
-from nanobot.config.values import masked, variable_of
+from nanobot.config.values import content_of, masked, variable_of
 from nanobot.errors import UsageError
 from nanobot.plugins.configuration.views import Source
 
@@ -73,7 +73,8 @@ def sourced(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, Source]]:
     """Every key for the next start with its source: default, file or environment; secrets as ***.
     Raises ConfigError."""
     file = home_of(environ) / "config.toml"
-    written = set(_keys(tree(file.read_text("utf-8-sig", "replace")))) if file.exists() else set()
+    text = content_of(file).decode("utf-8-sig", "replace") if file.exists() else ""
+    written = set(_keys(tree(text)))
     for key, value in values(environ).items():
         if environ.get(variable_of(key)):
             yield key, value, "environment"

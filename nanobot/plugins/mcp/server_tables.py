@@ -15,7 +15,7 @@ from nanobot.cli.logs import to_stderr
 from nanobot.cli.output import document, say
 from nanobot.config import file as configfile
 from nanobot.config.loader import load
-from nanobot.config.values import home_of
+from nanobot.config.values import content_of, home_of
 from nanobot.errors import ConfigError, UnknownId, UsageError
 from nanobot.plugins.common.keys.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import walls_of
@@ -179,10 +179,8 @@ def _servers(environ: Mapping[str, str]) -> list[str]:
     """The servers in the file, whatever other mistakes it has."""
     file = home_of(environ) / "config.toml"
     try:
-        servers = tomlkit.parse(file.read_text("utf-8-sig")).unwrap().get("mcp", {})
-    except FileNotFoundError:
-        return []
-    except (tomlkit.exceptions.TOMLKitError, ValueError, OSError) as error:
+        servers = tomlkit.parse(content_of(file).decode("utf-8-sig")).unwrap().get("mcp", {})
+    except (tomlkit.exceptions.TOMLKitError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from None
     return list(servers) if isinstance(servers, dict) else []
 
