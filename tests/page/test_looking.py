@@ -9,8 +9,9 @@ import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
 from playwright.async_api import Page, expect
 
-from tests.page.conftest import House
+from tests.page.conftest import BROWSER_OPTIONS, CHROMIUM, House
 from tests.page.places import ALL, FURTHER, SETTINGS, VIEWS
+from tests.page.pressing import SIDEWAYS
 from tests.sampling import few
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -74,6 +75,27 @@ async def test_a_phone_needs_no_scrolling_sideways(house: House) -> None:
             await opened_at(house, page, view)
             wide[view] = await page.evaluate("() => document.documentElement.scrollWidth")
     assert {view: width for view, width in wide.items() if width > 360} == {}
+
+
+async def test_a_phone_with_text_twice_as_large_needs_no_scrolling_sideways(house: House) -> None:
+    """As set in the browser: a size in pixels would ignore it."""
+    engine = house.browser.browser_type
+    large = await engine.launch(
+        executable_path=CHROMIUM, args=[*BROWSER_OPTIONS, "--blink-settings=defaultFontSize=32"]
+    )
+    usual, house.browser = house.browser, large
+    wide = []
+    try:
+        async with house.looking(size=(390, 844)) as page:
+            size = "() => parseFloat(getComputedStyle(document.body).fontSize)"
+            assert await page.evaluate(size) == 30
+            for view in ALL:
+                await opened_at(house, page, view)
+                wide += [view] * await page.evaluate(SIDEWAYS)
+    finally:
+        house.browser = usual
+        await large.close()
+    assert wide == []
 
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"]))

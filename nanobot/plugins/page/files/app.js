@@ -9,6 +9,7 @@ import { Icon } from "./parts/icons.js";
 import { Notices } from "./parts/notices.js";
 import { Palette, palette } from "./parts/palette.js";
 import { go, link, place } from "./router.js";
+import { styled } from "./styles.js";
 import { theme, turn } from "./theme.js";
 
 /** @typedef {import("./vendor/preact.js").ComponentType<{ what: string }>} View */
@@ -92,7 +93,8 @@ const missing = signal({});
 /** @param {string} name */
 async function load(name) {
   try {
-    const [module] = await Promise.all([VIEWS[name].load(), name !== "chat" && speakWhole()]);
+    const further = name === "chat" ? [] : [speakWhole(), styled(asset("./styles/views.css"))];
+    const [module] = await Promise.all([VIEWS[name].load(), ...further]);
     loaded.value = { ...loaded.value, [name]: module.default };
   } catch (error) {
     missing.value = { ...missing.value, [name]: error };

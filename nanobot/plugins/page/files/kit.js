@@ -7,6 +7,7 @@ import { at } from "./api.js";
 import { learn } from "./i18n.js";
 import * as kit from "./kit.js";
 import { asset } from "./lib.js";
+import { styled } from "./styles.js";
 
 export { at, change, may, me, read } from "./api.js";
 export { clock, count, duration, fixed, moment, money, short, size } from "./format.js";
@@ -41,22 +42,6 @@ const ours = (path) => /^\/page\/\w+\/(.+)$/.exec(path)?.[1] ?? "";
 
 /** The file of the version of this page. @param {string} path */
 const address = (path) => asset(`./${ours(path)}`);
-
-/** The stylesheets of views, by their address. @type {Map<string, Promise<void>>} */
-const sheets = new Map();
-
-/** Whether it came or not: a view without its styles can be used. @param {string} file */
-function styled(file) {
-  const sheet =
-    sheets.get(file) ??
-    new Promise((done) => {
-      const link = document.createElement("link");
-      Object.assign(link, { rel: "stylesheet", href: file, onload: done, onerror: done });
-      document.head.append(link);
-    });
-  sheets.set(file, sheet);
-  return sheet;
-}
 
 /** The views whose texts are known. @type {Set<string>} */
 const learned = new Set();
