@@ -38,9 +38,8 @@ _SPARE = 100
 
 class Rendered:
     """The messages and sizes of a log's entries for one model, by their numbers, with the bodies
-    that they are of: entries never change, so each is made once, not for every call, and not for
-    every run as long as its short body is kept (`decode_short`). Messages with files are made every
-    time, because later pictures decide which of theirs are shown.
+    that they are of: entries never change, so each is made once, for all calls and runs that have
+    the same body (`decode_short`). Those with files are not kept: later pictures decide on theirs.
     """
 
     def __init__(self) -> None:

@@ -111,10 +111,10 @@ class PartSender:
 
     def _rendered(self, message: OutboundMessage) -> list[OutboundPart]:
         channel, message = self._channel, self.shaped(message)
-        if not isinstance(channel, Filing):
-            return channel.render(_with_files_named(message))
         files = message.attachments
-        words = message.text.strip() or message.choices or not files
+        if not (files and isinstance(channel, Filing)):
+            return channel.render(_with_files_named(message))
+        words = message.text.strip() or message.choices
         rendered = channel.render(msgspec.structs.replace(message, attachments=())) if words else []
         return [*rendered, *self._grouped(files)]
 
