@@ -16,11 +16,22 @@ MADE_AGAIN = CallOutcome(state="replaced", tokens_in=0, tokens_out=0)
 """A call that was lost in a crash and is repeated: the lost one counts only as a request."""
 
 _c = usage_tables.model_call_costs
+_EARLIER = (
+    sa.select(_c.c.id)
+    .where(_c.c.day < sa.bindparam("d"))
+    .order_by(_c.c.id.desc())
+    .limit(1)
+    .correlate(None)
+    .scalar_subquery()
+)
+"""The last call of an earlier day, found from the newest back: the calls have no index by day."""
 _LOST = sa.select(
     sa.func.count(),
     sa.func.coalesce(sa.func.sum(_c.c.tokens_in + _c.c.tokens_out), 0),
     sa.func.coalesce(sa.func.sum(_c.c.cost), 0.0),
-).where(_c.c.day == sa.bindparam("d"), _c.c.state == "lost")
+).where(
+    _c.c.id > sa.func.coalesce(_EARLIER, 0), _c.c.day == sa.bindparam("d"), _c.c.state == "lost"
+)
 
 
 def with_lost(connection: Connection, refused: OverBudget, day: str) -> OverBudget:
