@@ -130,7 +130,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         except msgspec.ValidationError:
             shown = f"{value!r}"[:_SHOWN]
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
-        if isinstance(typed, int) and abs(typed) > LARGEST:
+        if isinstance(typed, int | float) and not abs(typed) <= LARGEST:
             raise UsageError(f"`{self.name}` is too large: at most {LARGEST:,}")
         if isinstance(typed, str) and "\0" in typed:
             raise UsageError(f"`{self.name}` contains a NUL character")

@@ -162,6 +162,19 @@ async def test_entries_are_read_by_range(served: House, owner: Client) -> None:
     assert await window(limit=2, before=10**6) == seqs[-2:]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(f"entries?{end}={'9' * digits}" for end in ("before", "after") for digits in (19, 30)),
+        *(f"notices?since={since}" for since in ("inf", "nan", "1e308", "1e400")),
+    ],
+)
+async def test_a_range_without_an_end_is_refused(owner: Client, asked: str) -> None:
+    code, told = await owner.get(f"/api/sessions/web:desk/{asked}")
+    assert code == 400
+    assert asked.partition("?")[2].partition("=")[0] in told["error"]["message"]
+
+
 async def test_a_link_opens_the_page_once(served: House) -> None:
     link = await served.parts.operations.call("web link", {})
     assert link.url.startswith(f"{served.url}/#login=")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta
@@ -147,21 +147,22 @@ def _is_zone(name: str) -> bool:
     return True
 
 
+Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000)]
+
+
 class PriceSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model costs, in dollars for a million tokens."""
 
-    prompt: Annotated[
-        float, Meta(ge=0), about("Price of a million input tokens.", unit="USD", live=True)
-    ]
+    prompt: Annotated[Dollars, about("Price of a million input tokens.", unit="USD", live=True)]
     completion: Annotated[
-        float, Meta(ge=0), about("Price of a million output tokens.", unit="USD", live=True)
+        Dollars, about("Price of a million output tokens.", unit="USD", live=True)
     ]
     cached: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
+        Dollars | None,
         about("Price of a million input tokens from the provider's cache.", unit="USD", live=True),
     ] = None
     cache_write: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
+        Dollars | None,
         about(
             "Price of a million input tokens put into the provider's cache.", unit="USD", live=True
         ),

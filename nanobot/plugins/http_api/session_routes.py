@@ -17,6 +17,7 @@ from nanobot.errors import RunConflict, UnknownId, UsageError
 from nanobot.messages import WEB, Address, Attachment, InboundMessage, Role, Sender
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Caller
+from nanobot.operations.parameters import LARGEST
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import allowed, caller_of, query_of, sent
@@ -40,15 +41,15 @@ _Ids = Annotated[str, Meta(max_length=200)]
 class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which entries: those before one, or after one, or the last."""
 
-    before: Annotated[int, Meta(ge=1)] | None = None
-    after: Annotated[int, Meta(ge=0)] | None = None
+    before: Annotated[int, Meta(ge=1, le=LARGEST)] | None = None
+    after: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
     limit: Annotated[int, Meta(ge=1, le=_MOST_ENTRIES)] = _USUAL_ENTRIES
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which notices: the last, of those after that time."""
 
-    since: Annotated[float, Meta(ge=0)] = 0.0
+    since: Annotated[float, Meta(ge=0, le=LARGEST)] = 0.0
     limit: Annotated[int, Meta(ge=1, le=_MOST_ENTRIES)] = _USUAL_ENTRIES
 
 
@@ -60,7 +61,7 @@ class SentFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=300)] = ""
     kind: Annotated[str, Meta(pattern="^(image|audio|video|document)$")] = "document"
     mime: Annotated[str, Meta(max_length=200)] = ""
-    size: Annotated[int, Meta(ge=0)] = 0
+    size: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
 
 
 class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import UnknownId, UsageError
+from nanobot.operations.parameters import LARGEST
 from nanobot.plugins.common.http.wire import Problem
 from nanobot.ports import Ids
 
@@ -62,7 +63,7 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     input: str | Annotated[list[str], Meta(min_length=1, max_length=_MOST_TEXTS)]
     model: str = ""
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[int, Meta(ge=1)] | None = None
+    dimensions: Annotated[int, Meta(ge=1, le=LARGEST)] | None = None
 
 
 class ResponseRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec import Meta
 from nanobot.addresses import called
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
+from nanobot.operations.parameters import LARGEST
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.runs.run_types import AnyRunType, RunType, TaskContext
 from nanobot.plugins.tasks.port import AGENT
@@ -40,8 +41,8 @@ class AgentInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     task: Annotated[str, Meta(min_length=1, max_length=100_000)]
     tools: tuple[str, ...] | None = None
     model: str = ""
-    max_iterations: Annotated[int, Meta(ge=1)] | None = None
-    max_seconds: Annotated[float, Meta(gt=0)] | None = None
+    max_iterations: Annotated[int, Meta(ge=1, le=LARGEST)] | None = None
+    max_seconds: Annotated[float, Meta(gt=0, le=LARGEST)] | None = None
 
 
 class SleepInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

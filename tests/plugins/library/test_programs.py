@@ -62,6 +62,8 @@ async def result_of(bot: FakeGateway, request: RunInput) -> RunResult:
         ({"session_key": 7}, "session_key: expected str"),
         ({"allowed_tools": "exec"}, "allowed_tools: expected array"),
         ({"limits": {"max_run_ms": "soon"}}, "limits.max_run_ms: expected int"),
+        ({"limits": RunLimits(max_run_ms=10**400)}, "limits.max_run_ms: at most 9,007,"),
+        ({"limits": RunLimits(max_iterations=10**5_000)}, "limits.max_iterations: "),
         ({"limits": RunLimits(max_iterations=0)}, "limits.max_iterations: at least 1"),
         ({"tool_policy": ToolPolicy(max_parallel=9)}, "tool_policy.max_parallel: at most 8"),
         ({"runtime_hints": {"a": 1}}, "runtime_hints"),

@@ -11,6 +11,7 @@ import msgspec
 from nanobot.agent.service.run_input import RunInput
 from nanobot.agent.tool_calls import MOST_AT_ONCE
 from nanobot.errors import UsageError
+from nanobot.operations.parameters import LARGEST
 from nanobot.workspace.images import look, too_large
 
 
@@ -41,6 +42,8 @@ def checked(request: RunInput) -> RunInput:
     ):
         if value is not None and value < least:
             raise UsageError(f"{name}: at least {least}")
+        if value is not None and value > LARGEST:
+            raise UsageError(f"{name}: at most {LARGEST:,}")
     if policy.max_parallel is not None and policy.max_parallel > MOST_AT_ONCE:
         raise UsageError(f"tool_policy.max_parallel: at most {MOST_AT_ONCE}")
     return request
