@@ -160,7 +160,7 @@ class ChannelIntake:
                 raise caught.error
             del self._failed[message.dedupe_key]
         where = without_controls(str(message.address))
-        why = caught.error if error is None else error
+        why = error if caught.error is None else caught.error
         logger.error("{}: a message is skipped: {}", where, why)
         return None
 
