@@ -334,7 +334,6 @@ def test_whatever_is_rendered_fits_and_calls_nobody_together() -> None:
     ("fault", "error"),
     [
         ({"status": 429}, NotSent),
-        ({"status": 401, "id": "api.context.session_expired.app_error"}, NotSent),
         ({"status": 500, "id": "api.post.deduplicate_create_post.pending"}, NotSent),
         ({"status": 500, "id": "app.post.save.app_error"}, OutcomeUnknown),
         ({"status": 403, "id": "api.context.permissions.app_error"}, ChatGone),

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias
 
 import pytest
 
-from nanobot.errors import BadCredentials, DeliveryError
+from nanobot.errors import BadCredentials, DeliveryError, NotSent
 from nanobot.messages import Address
 from nanobot.ports import Channel, OutboundPart
 from tests.channels.test_contract import Matrix, Mattermost, Slack, Telegram
@@ -74,8 +74,8 @@ async def test_a_revoked_token_ends_the_channel_and_the_error_names_the_remedy(
         try:
             await intake.until(lambda: intake.signs_of_life > 0)
             revoke()
-            with suppress(DeliveryError):
-                part = OutboundPart(text="hello", key="k:0")
+            part = OutboundPart(text="hello", key="k:0")
+            with pytest.raises(NotSent):
                 await channel.send(Address("checked", chat), part)
             async with asyncio.timeout(20):
                 await asyncio.wait([running])

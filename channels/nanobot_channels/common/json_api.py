@@ -178,7 +178,6 @@ class JsonApi:
         if after is None and answer.status == 429:
             after = seconds(answer.headers.get("X-RateLimit-Reset"))
         text = f"{self._platform}, {what}: {text[:300]}"
-        refusal = ApiRefusal(text, answer.status, code, after)
         if answer.status == 401 and code is not None:
-            self.watch.refused(refusal)
-        raise refusal
+            self.watch.refused(ApiRefusal(text, answer.status, code, after))
+        raise ApiRefusal(text, answer.status, code, after)

@@ -11,10 +11,10 @@ from benchmarks.filled import filled
 from benchmarks.filled_rows import Size, day
 from nanobot.errors import OverBudget
 from nanobot.plugins.budgets.store.lost_calls import with_lost
-from nanobot.store.database import migrate, schema
+from nanobot.store.database import migrate
 from tests.store.crowding import Cost, MeteredDatabase
 
-_c = schema.model_call_costs
+_c = usage_tables.model_call_costs
 FEW = 500
 """Steps by which two searches may differ: they are counted in hundreds."""
 
