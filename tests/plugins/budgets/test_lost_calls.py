@@ -11,6 +11,7 @@ from benchmarks.filled import filled
 from benchmarks.filled_rows import Size, day
 from nanobot.errors import OverBudget
 from nanobot.plugins.budgets.store.lost_calls import with_lost
+from nanobot.plugins.common.store import usage_tables
 from nanobot.store.database import migrate
 from tests.store.crowding import Cost, MeteredDatabase
 
