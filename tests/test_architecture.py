@@ -37,6 +37,7 @@ ROOMS = frozenset(
             "addresses.py",
             "boundary.py",
             "errors.py",
+            "forgetting.py",
             "labels.py",
             "log_context.py",
             "messages.py",

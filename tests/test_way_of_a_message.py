@@ -23,7 +23,7 @@ MOST_LINES = 12_000
 ROOMS = frozenset(
     {
         *("agent", "bus", "channels", "ports", "providers", "session", "store", "tools"),
-        *("addresses", "boundary", "errors", "labels", "messages"),
+        *("addresses", "boundary", "errors", "forgetting", "labels", "messages"),
         *("log_context", "retries", "supervision", "text", "troubles", "visible"),
     }
 )

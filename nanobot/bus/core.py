@@ -146,11 +146,13 @@ class Bus:
             self.stopped(admitted.stopped)
         if admitted.owes is not None:
             self.owed(admitted.owes)
-        if admitted.owes is not None or admission.performing:
+        if admitted.owes is not None:
             return
         if not admitted.fresh:  # an earlier process may have died before this step
             self.owed(admission.message.address)
-        elif admitted.claim is None:
+        if admission.performing:
+            return
+        if admitted.fresh and admitted.claim is None:
             self.mail(key, admitted.inbound_id)
             if self.peers.woken(key, kind, admitted.inbound_id, admitted.held):
                 return

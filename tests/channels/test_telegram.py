@@ -150,6 +150,7 @@ async def test_polling_survives_a_server_that_is_not_there() -> None:
     await channel.close()
 
 
+@pytest.mark.process
 async def test_a_poll_that_hangs_is_cut_and_tried_again(telegram: TelegramServer) -> None:
     channel = TelegramChannel(
         "telegram", telegram.token, telegram.root_url, poll_seconds=1, clock=ManualClock()

@@ -225,6 +225,7 @@ async def test_a_service_of_the_command_itself_is_reached(shell: Shell) -> None:
     assert result == "mine\n[exit code 0]"
 
 
+@pytest.mark.process
 async def test_two_commands_have_networks_of_their_own(shell: Shell) -> None:
     serve = "echo mine > index.html; timeout 2 python3 -m http.server 8000 >/dev/null 2>&1"
     probe = "sleep 1; curl -sS --max-time 1 http://localhost:8000/index.html"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Operation
@@ -25,6 +27,7 @@ def _rows() -> list[str]:
         return [row for row, _ in shown_rows()]
 
 
+@pytest.mark.process
 def test_each_text_gets_a_capital_unless_it_begins_with_a_name() -> None:
     small = [row for row in _rows() if _SMALL.match(row)]
     assert len(small) > 500
@@ -37,12 +40,14 @@ def test_each_text_gets_a_capital_unless_it_begins_with_a_name() -> None:
     )
 
 
+@pytest.mark.process
 def test_a_text_with_a_capital_has_the_same_translation() -> None:
     for row in _rows():
         said = re.sub(r"\{\d(?::text)?\}", "7", row)
         assert translated(capitalized(said), "zh").lower() == translated(said, "zh").lower(), row
 
 
+@pytest.mark.process
 def test_no_notice_begins_with_a_small_letter() -> None:
     found = []
     with uncollected():

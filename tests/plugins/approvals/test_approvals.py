@@ -332,7 +332,7 @@ async def test_a_restart_finds_what_waits_and_what_has_waited_long_enough() -> N
                 await asked_in(bot, chat)
         async with gateway(model, tools=risky(recorder), home=home) as bot:
             assert await state_of(bot) is RunState.AWAITING_HUMAN
-            await bot.channel.push("/approve 1", chat="9")
+            await bot.channel.push("/approve 1", chat="9", key="after the restart")
             assert (await bot.channel.pop("1")).text == "one"
             assert recorder.calls == ["act"]
         home.clock.advance(DAY)  # type: ignore[attr-defined]

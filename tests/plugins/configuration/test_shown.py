@@ -110,6 +110,7 @@ def test_a_key_of_any_table_is_set_with_its_own_type(
     assert written in text(home)
 
 
+@pytest.mark.process
 async def test_a_key_is_printed_bare_and_a_table_as_toml(home: Path) -> None:
     async def printed(*arguments: str) -> Ran:
         return await run(environ(home), "config", "get", *arguments)

@@ -143,7 +143,7 @@ async def test_jobs_are_paused_resumed_run_changed_and_removed_in_a_chat() -> No
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("/cron add", "write the schedule and then"),
+        ("/cron add", "Write the schedule and then"),
         ("/cron add +20m", "write the schedule and then"),
         ("/cron add tomorrow I would like some tea", "not a schedule"),
         ("/cron add 0 0 30 2 * Leap", "nearest valid"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 
+import pytest
+
 from nanobot.forgetting import forget
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.openai_request import Quirks, Written, encode_request
@@ -33,6 +35,7 @@ def _holders() -> Iterator[object]:
                 inside += [one for one in gc.get_referents(each) if not gc.is_tracked(one)]
 
 
+@pytest.mark.process
 async def test_no_object_has_the_words_of_a_deleted_conversation() -> None:
     model = ScriptedProvider()
     async with gateway(model, options=ERASING) as bot:
@@ -48,6 +51,7 @@ async def test_no_object_has_the_words_of_a_deleted_conversation() -> None:
         assert left == []
 
 
+@pytest.mark.process
 def test_what_was_written_for_a_model_is_forgotten() -> None:
     written = Written()
     said = [ChatMessage(role="user", content=f"{number}: {_WORDS}") for number in range(3)]

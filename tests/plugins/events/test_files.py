@@ -172,6 +172,7 @@ async def test_links_that_lead_back_are_no_trap(
     await bench.until(lambda event: any("a.pdf" in line for line in event.outside))
 
 
+@pytest.mark.process
 async def test_a_rename_is_told_as_one_thing(
     tmp_path: Path, bench_of: Callable[..., Bench]
 ) -> None:

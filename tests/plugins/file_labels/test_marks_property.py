@@ -201,6 +201,7 @@ def every_file(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     )
 
 
+@pytest.mark.process
 async def test_every_file_of_a_repository_is_marked_when_a_tainted_command_changes_it(
     tmp_path: Path, every_file: list[str]
 ) -> None:

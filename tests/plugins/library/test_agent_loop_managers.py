@@ -90,6 +90,7 @@ async def test_a_program_that_only_asks_has_its_subagents_done(tmp_path: Path) -
     await bus.close()
 
 
+@pytest.mark.process
 async def test_a_program_that_only_asks_has_its_jobs_done(tmp_path: Path) -> None:
     bus = MessageBus()
     agent = AgentLoop(bus, ScriptedProvider(otherwise=delegating), tmp_path)

@@ -185,6 +185,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("case", FAILURES)
 async def test_a_server_that_fails_says_why(tmp_path: Path, case: str) -> None:
     code, why = FAILURES[case]

@@ -189,6 +189,7 @@ async def test_a_call_without_an_answer_ends_at_its_timeout_and_others_go_on(fol
         assert "\n3\n" in await bench.call("mcp__it__add", '{"a": 2}')
 
 
+@pytest.mark.process
 async def test_a_server_ends_with_everything_it_started(folder: Path) -> None:
     async with working(folder, clock=Hasty(), it=plain(folder)) as bench:
         text = await bench.call("mcp__it__offspring")
@@ -253,6 +254,7 @@ async def test_tools_that_come_late_are_found_and_called(folder: Path) -> None:
         assert "extra" in await bench.call("mcp__it__extra")
 
 
+@pytest.mark.process
 @together
 @pytest.mark.parametrize("name", NOISE)
 async def test_a_program_that_is_no_server_is_told_and_harms_nothing(

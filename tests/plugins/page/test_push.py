@@ -243,6 +243,7 @@ async def test_a_push_service_that_never_answers_holds_up_its_own_browser_only(
         assert service.names.count("device") == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_what_a_push_service_cannot_take_now_is_pushed_again(
     status: int, tmp_path: Path

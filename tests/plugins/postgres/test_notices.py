@@ -116,6 +116,7 @@ class CountingSelector(selectors.DefaultSelector):
         return found
 
 
+@pytest.mark.process
 def test_a_process_that_listens_sleeps_until_something_is_said(url: str) -> None:
     """psycopg's own way to wait wakes the event loop ten times a second."""
     selector = CountingSelector()

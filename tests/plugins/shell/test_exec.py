@@ -285,6 +285,7 @@ async def test_binary_output_becomes_text_that_can_be_stored(shell: Shell) -> No
     assert "\0" not in output
 
 
+@pytest.mark.process
 async def test_a_fork_bomb_ends_with_its_command(shell: Shell) -> None:
     mark = f"34{os.getpid()}4"
     # Not the famous one: for root the kernel knows no limit, and the machine is shared.

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from nanobot.plugins.skills.service import parts_of
 from nanobot.plugins.skills.shown import LOOK_SECONDS, PromptSkills
 from nanobot.plugins.skills.skills import Skills
@@ -74,6 +76,7 @@ def test_what_people_do_with_skills_is_shown_at_once(tmp_path: Path) -> None:
     assert seen.about("bread") == "Baking rolls."
 
 
+@pytest.mark.process
 def test_only_pages_that_changed_are_read_again(tmp_path: Path) -> None:
     say(tmp_path, "Brewing beer.", "beer")
     old(say(tmp_path, "Baking bread."))
@@ -100,6 +103,7 @@ def test_a_second_change_within_one_tick_of_the_clock_is_seen(tmp_path: Path) ->
     assert seen.about("bread") == "Baking rolls."
 
 
+@pytest.mark.process
 def test_a_page_that_becomes_a_link_is_no_longer_shown(tmp_path: Path) -> None:
     page = say(tmp_path, "Baking bread.")
     old(page)

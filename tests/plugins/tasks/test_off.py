@@ -86,6 +86,7 @@ async def reports(parts: Parts, run_id: str) -> list[str]:
     return [each.body["text"] for each in entries if each.body and each.kind == "post"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["sleep", "agent"])
 async def test_a_recorded_run_waits_while_the_plugin_is_off_and_is_done_once_afterwards(
     home: Home, kind: str

@@ -103,6 +103,7 @@ async def test_a_run_shows_its_model_call_and_its_delivery() -> None:
         assert "delivery" in kinds
 
 
+@pytest.mark.process
 async def test_the_loop_lag_is_the_largest_of_the_seconds_asked_for() -> None:
     async with gateway(options=SHOWS) as bot:
         await call(bot, "runs now")
