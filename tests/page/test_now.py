@@ -89,7 +89,7 @@ async def test_now_renews_itself_only_while_somebody_looks(house: House) -> None
 async def test_now_speaks_chinese(house: House) -> None:
     async with house.looking("runs/now") as page:
         await page.get_by_label("Language").select_option("zh")
-        await expect(page.get_by_role("main")).to_contain_text("每分钟令牌数")
+        await expect(page.get_by_role("main")).to_contain_text("每分钟 token 数")
         await expect(page.get_by_role("button", name="此刻")).to_be_visible()
 
 
