@@ -44,7 +44,7 @@ async def test_a_connection_cut_after_the_effect_gives_exactly_one_marked_repeat
 ) -> None:
     shared.telegram.fail("sendMessage", chat=chat, drop="after", times=1)
     shared.telegram.say(chat, "say:twice")
-    await shared.answered(chat, 2)
+    await shared.said(chat, "twice", f"twice\n\n{REPEAT_LINE}")
     shared.telegram.say(chat, "say:next")
     await shared.said(chat, "twice", f"twice\n\n{REPEAT_LINE}", "next")
 
