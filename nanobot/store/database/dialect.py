@@ -130,10 +130,7 @@ def _insert_ignore(
 
 
 def insert_ignore(
-    connection: Connection,
-    table: sa.Table,
-    values: Values,
-    returned: sa.Column[Any] | None = None,
+    connection: Connection, table: sa.Table, values: Values, returned: sa.Column[Any] | None = None
 ) -> Any:
     """Insert a row, or do nothing if it already exists. Returns the column `returned` of the
     inserted row.

@@ -133,10 +133,7 @@ class _Verdict(NamedTuple):
 
 
 def _admit_one(
-    unit: Unit,
-    admission: Admission,
-    limits: _Limits,
-    current: PreparedResult,
+    unit: Unit, admission: Admission, limits: _Limits, current: PreparedResult
 ) -> Admitted:
     message = plausible(admission.message, unit.now)
     admission = msgspec.structs.replace(admission, message=message)
@@ -182,11 +179,7 @@ def _admit_one(
 
 
 def _verdict(
-    connection: Connection,
-    admission: Admission,
-    asked: _Asked,
-    limits: _Limits,
-    account: int,
+    connection: Connection, admission: Admission, asked: _Asked, limits: _Limits, account: int
 ) -> _Verdict:
     original, stands_for = admission.message.edit_of, ""
     if original is not None:
@@ -240,13 +233,7 @@ def _hold(connection: Connection, admission: Admission, busy: Busy) -> float:
     return busy.group_seconds if admission.message.group_id is not None else 0.0
 
 
-def _ended(
-    unit: Unit,
-    admission: Admission,
-    busy: Busy,
-    *,
-    waits: bool,
-) -> Run | None:
+def _ended(unit: Unit, admission: Admission, busy: Busy, *, waits: bool) -> Run | None:
     """The run that this message ends, by an order to stop or by an interrupt."""
     if admission.stop is not None:
         return runs.stop(unit, admission)

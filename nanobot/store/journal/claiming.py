@@ -125,11 +125,7 @@ def claim(unit: Unit, hold: Hold, key: str, run_id: str, zone: str) -> Claim | N
 
 
 def claimed(
-    connection: Connection,
-    lane: Lane,
-    run: Run,
-    session: Any,
-    own: tuple[Entry, ...] | None = None,
+    connection: Connection, lane: Lane, run: Run, session: Any, own: tuple[Entry, ...] | None = None
 ) -> Claim:
     """The claim of a lane, with the session's row from before and, of a new run, its entries. Ends
     the changes of the transaction."""
@@ -190,12 +186,7 @@ def own_id(connection: Connection, message: InboundMessage, run_id: str) -> str:
 
 
 def begin(
-    unit: Unit,
-    lane: Lane,
-    run_id: str,
-    taken: Sequence[inbox.Pending],
-    zone: str,
-    head: Any,
+    unit: Unit, lane: Lane, run_id: str, taken: Sequence[inbox.Pending], zone: str, head: Any
 ) -> tuple[Run, tuple[Entry, ...]]:
     """Create the run of messages that it has taken, in a lane of ours; returns its entries, too."""
     first = taken[0]

@@ -34,11 +34,7 @@ def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:
     return [BegunCommand(row.id, _message.decode(row.body)) for row in rows]
 
 
-def performed(
-    unit: Unit,
-    inbound_id: int,
-    answer: OutboundMessage | None,
-) -> bool:
+def performed(unit: Unit, inbound_id: int, answer: OutboundMessage | None) -> bool:
     settled = unit.execute(
         sa.update(_i)
         .where(_i.c.id == inbound_id, _i.c.state == "performing")

@@ -159,12 +159,7 @@ def hold(turn: Sequence[Pending], now: float) -> float:
 
 
 def insert(
-    unit: Unit,
-    admission: Admission,
-    *,
-    waits: bool,
-    held: float,
-    account: int = 0,
+    unit: Unit, admission: Admission, *, waits: bool, held: float, account: int = 0
 ) -> int | None:
     """Insert the message; returns its id, or None if it is known."""
     row = row_of(admission, unit.now, waits=waits, held=held, account=account)

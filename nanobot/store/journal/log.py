@@ -105,11 +105,7 @@ def _fenced(lane: Lane) -> Fenced:
 
 
 def append(
-    unit: Unit,
-    lane: Lane,
-    run_id: str,
-    bodies: Sequence[log.Body],
-    head: Any = None,
+    unit: Unit, lane: Lane, run_id: str, bodies: Sequence[log.Body], head: Any = None
 ) -> tuple[log.Entry, ...]:
     """Append to the session's chain (pass its `head` if known). Raises Fenced when the lane has
     another owner.

@@ -98,12 +98,7 @@ _OF_MESSAGE = (_p.c.outbound_id == sa.bindparam("o"), _p.c.idx >= sa.bindparam("
 _PARTS_GONE = Prepared(sa.delete(_p).where(*_OF_MESSAGE))
 
 
-def owe(
-    unit: Unit,
-    session_key: str,
-    run_id: str,
-    messages: Sequence[OutboundMessage],
-) -> None:
+def owe(unit: Unit, session_key: str, run_id: str, messages: Sequence[OutboundMessage]) -> None:
     """Create the rows, once per key. The row of a preview that is shown becomes the message's."""
     for message in messages:
         now = unit.now
@@ -187,12 +182,7 @@ def _as_row(row: sa.Row[*tuple[Any, ...]], parts: tuple[PartRow, ...]) -> Outbou
 
 
 def begin_send(
-    unit: Unit,
-    row: OutboundRow,
-    parts: Sequence[OutboundPart],
-    idx: int,
-    *,
-    duplicate: bool,
+    unit: Unit, row: OutboundRow, parts: Sequence[OutboundPart], idx: int, *, duplicate: bool
 ) -> None:
     unit.writer.chats.fence(unit, row.message.address)
     refusal = Fenced(f"message {row.id} is no longer unsent")
@@ -221,12 +211,7 @@ def keep_parts(
 
 
 def receipt(
-    unit: Unit,
-    row: OutboundRow,
-    idx: int,
-    message_id: str,
-    *,
-    begin: int | None,
+    unit: Unit, row: OutboundRow, idx: int, message_id: str, *, begin: int | None
 ) -> OutboundRow | None:
     unit.writer.chats.fence(unit, row.message.address)
     state = "preview" if row.state == "preview" else "sent"
@@ -247,13 +232,7 @@ def receipt(
     return next_outbound(unit, row.message.address)
 
 
-def defer(
-    unit: Unit,
-    row: OutboundRow,
-    idx: int,
-    not_before: float,
-    error: str,
-) -> None:
+def defer(unit: Unit, row: OutboundRow, idx: int, not_before: float, error: str) -> None:
     unit.writer.chats.fence(unit, row.message.address)
     if row.state == "preview":
         _PARTS_GONE.execute(unit, o=row.id, n=0)
@@ -264,13 +243,7 @@ def defer(
     _LATER.execute(unit, o=row.id, at=not_before, e=error)
 
 
-def bury(
-    unit: Unit,
-    row: OutboundRow,
-    error: str,
-    *,
-    scope: BuryScope,
-) -> int:
+def bury(unit: Unit, row: OutboundRow, error: str, *, scope: BuryScope) -> int:
     address = row.message.address
     unit.writer.chats.fence(unit, address)
     query = sa.select(_o.c.id, _o.c.session_key, _o.c.run_id, _o.c.body).where(schema.OUTBOUND_OPEN)

@@ -23,10 +23,7 @@ STOPPED_LINE = "[stopped]"
 
 
 def preview(
-    unit: Unit,
-    run_id: str,
-    message: OutboundMessage,
-    part: OutboundPart,
+    unit: Unit, run_id: str, message: OutboundMessage, part: OutboundPart
 ) -> OutboundRow | None:
     unit.writer.chats.fence(unit, message.address)
     # Locked, so that a concurrent end of the run sees our row.

@@ -129,11 +129,7 @@ def insert(connection: Connection, run: Run, parent: str | None) -> None:
 
 
 def start_model(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    bodies: Sequence[Body],
-    prompt: PromptSnapshot | None,
+    unit: Unit, lane: Lane, run: Run, bodies: Sequence[Body], prompt: PromptSnapshot | None
 ) -> tuple[Entry, ...]:
     call = bodies[-1]
     locked = log.HEAD.execute(unit, k=lane.session_key)
@@ -167,11 +163,7 @@ def start_tool(unit: Unit, lane: Lane, run: Run, body: Body) -> tuple[Entry, ...
 
 
 def record_result(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    bodies: Sequence[Body],
-    effects: Effects = (),
+    unit: Unit, lane: Lane, run: Run, bodies: Sequence[Body], effects: Effects = ()
 ) -> tuple[Entry, ...]:
     entries = _record(unit, lane, run, bodies)
     progressed(unit, run)
@@ -196,11 +188,7 @@ def finish(unit: Unit, lane: Lane, run: Run, ending: Ending) -> bool:
 
 
 def finish_sending(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    ending: Ending,
-    parts: Sequence[OutboundPart],
+    unit: Unit, lane: Lane, run: Run, ending: Ending, parts: Sequence[OutboundPart]
 ) -> Finished:
     (message,) = ending.outbound
     sending = Sending(unit, run, message, parts)
@@ -208,11 +196,7 @@ def finish_sending(
 
 
 def _finished(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    ending: Ending,
-    sending: Sending | None = None,
+    unit: Unit, lane: Lane, run: Run, ending: Ending, sending: Sending | None = None
 ) -> Finished:
     _end(unit, lane, run, ending, sending)
     lanes.free(unit, lane)
@@ -221,13 +205,7 @@ def _finished(
     return Finished(more, None if sending is None else sending.row())
 
 
-def _end(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    ending: Ending,
-    sending: Sending | None = None,
-) -> None:
+def _end(unit: Unit, lane: Lane, run: Run, ending: Ending, sending: Sending | None = None) -> None:
     locked = log.HEAD.execute(unit, k=lane.session_key)
     calls = unit.writer.ledger.open_calls(unit, run)
     head = unit.writer.held.head(lane) or log.fence(unit, lane, locked)

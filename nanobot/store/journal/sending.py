@@ -36,11 +36,7 @@ class Sending:
     those that follow: PostgreSQL then needs no further round trip for them."""
 
     def __init__(
-        self,
-        unit: Unit,
-        run: Run,
-        message: OutboundMessage,
-        parts: Sequence[OutboundPart],
+        self, unit: Unit, run: Run, message: OutboundMessage, parts: Sequence[OutboundPart]
     ) -> None:
         self._unit = unit
         self._run = run

@@ -94,13 +94,7 @@ def as_approval(row: Any) -> Approval:
     return msgspec.structs.replace(approval, id=identity, state=state)
 
 
-def resume(
-    unit: Unit,
-    lane: Lane,
-    run: Run,
-    done: Approval,
-    result: str,
-) -> None:
+def resume(unit: Unit, lane: Lane, run: Run, done: Approval, result: str) -> None:
     """Log how the wait of a run ended, with the `result` of a call that is not made."""
     bodies: list[Body] = [DecisionEntry(id=done.id, verdict=done.state, by=done.decided_by)]
     if done.state != "approved":

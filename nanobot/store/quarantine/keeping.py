@@ -21,12 +21,7 @@ back.
 """
 
 
-def put_aside(
-    unit: Unit,
-    table: sa.Table,
-    row: RawRow,
-    found: Sequence[Flaw],
-) -> bool:
+def put_aside(unit: Unit, table: sa.Table, row: RawRow, found: Sequence[Flaw]) -> bool:
     """Move an unreadable row out of its table. Returns False if the row is left where it is."""
     left = [f for f in found if not _read_all_the_same(table, row, f.column)]
     if table.name in NEVER_MOVED or not left:

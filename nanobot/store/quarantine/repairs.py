@@ -22,12 +22,7 @@ from nanobot.store.unit import Unit
 _s, _e = schema.sessions, schema.entries
 
 
-def repair(
-    unit: Unit,
-    table: sa.Table,
-    row: RawRow,
-    columns: Collection[str],
-) -> bool:
+def repair(unit: Unit, table: sa.Table, row: RawRow, columns: Collection[str]) -> bool:
     """Put default values into these columns of the row, if its table is one whose rows stay."""
     key = raw.key_of(table, row)
     if any(column in key for column in columns):
