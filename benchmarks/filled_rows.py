@@ -22,7 +22,7 @@ from nanobot.messages import (
 from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.providers.base import ModelProfile
 from nanobot.session.approvals import Approval, digest
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.runs import RunUsage
 
 Row: TypeAlias = dict[str, Any]

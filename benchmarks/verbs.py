@@ -45,7 +45,7 @@ from nanobot.session.entries import (
     ToolStartedEntry,
 )
 from nanobot.session.inbox import Admission
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.scopes import OWNER
 from nanobot.session.states import RunState

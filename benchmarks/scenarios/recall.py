@@ -16,7 +16,7 @@ from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.search import Search, merged
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.providers.embedding import Embedder
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database

@@ -15,8 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.bus.peers import Peers
-from nanobot.bus.turns import Turn
-from nanobot.bus.wake_ups import Due, WakeUps
+from nanobot.bus.wake_ups import Due, Turn, WakeUps
 from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, OutboundMessage, Role, RunEvent
 from nanobot.session.inbox import Admission, Admitted, Busy

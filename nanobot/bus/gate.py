@@ -14,11 +14,9 @@ from nanobot.text import Sentence
 
 Listening: TypeAlias = Literal["mention", "all", "off"]
 
-
 _BEHIND = " \t\n,:;"
-
-
 """Characters allowed between the prefix and the text."""
+_EVERYONE = "*"
 
 
 class Room(Protocol):
@@ -72,9 +70,6 @@ class GroupMode(msgspec.Struct, frozen=True, kw_only=True):
         if rest and rest[0] not in _BEHIND and self.prefix[-1].isalnum():
             return None
         return rest.lstrip(_BEHIND)
-
-
-_EVERYONE = "*"
 
 
 class Strangers(Protocol):

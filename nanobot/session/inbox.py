@@ -75,8 +75,6 @@ class Admitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FETCHING_SECONDS = 300.0
-
-
 """Maximum time that a message waits for its files."""
 
 

@@ -5,8 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from nanobot.session.provenance import Provenance
+import msgspec
+
+from nanobot import labels
+from nanobot.labels import Label, Privacy
 from nanobot.session.store_write import StoreWrite
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a memory comes from: a run and the range of log entries it was drawn from, or only the
+    file if a person wrote it there. `tainted`: untrusted content contributed to it.
+    """
+
+    session_key: str = ""
+    run_id: str = ""
+    first_seq: int | None = None
+    last_seq: int | None = None
+    file: str = ""
+    tainted: bool = False
+    label: str = ""
+
+    @property
+    def spoken(self) -> Label:
+        """The label of the remembered text; at least the label of a person's words."""
+        return labels.read(self.label, tainted=self.tainted).join(labels.of(privacy=Privacy.PERSON))
 
 
 class LastingFacts(Protocol):

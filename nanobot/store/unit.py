@@ -27,68 +27,47 @@ _NOW = Prepared(sa.select(SERVER_CLOCK))
 
 
 class CallLedger(Protocol):
-    """Keeps account of model calls, in the transactions of the verbs, under the session's lock."""
+    """Keeps account of model calls, in the transactions of the verbs, under the session's lock.
+
+    The methods here, as those of the ports below, do what happens where no plugin has one."""
 
     def reserve(self, unit: Unit, run: Run, call: ModelCallEntry) -> ModelCallEntry:
         """The call with its allowance: its longest answer fits every budget. Raises OverBudget."""
-        ...
+        return call
 
     def aside(self, unit: Unit, lane: Lane | None, run: Run, call: AuxiliaryCall) -> Reservation:
         """A call alongside those of a run, with its allowance. Without a lane, it is outside any
         conversation, and no row of the run has to exist. Raises OverBudget, Fenced.
         """
-        ...
+        return NoReservation(call.max_tokens)
 
     def retry(self, unit: Unit, lane: Lane | None, run: Run, discarded: Usage) -> None:
         """Allow one more request of the run's open call. The previous request failed after it had
         produced what is in `discarded`. Raises OverBudget, Fenced.
         """
-        ...
+        return
 
     def settle(self, unit: Unit, run: Run, bodies: Sequence[Body]) -> None:
         """Settle the calls that these entries end."""
-        ...
+        return
 
     def fold(self, unit: Unit) -> None:
         """Sum up the counted amounts, if several processes count; called from time to time."""
-        ...
+        return
 
     def open_calls(self, unit: Unit, run: Run) -> PreparedResult:
         """The run's open calls, to pass to `close` later."""
-        ...
+        return PreparedResult([], 0)
 
     def close(self, unit: Unit, run: Run, ending: Ending, calls: PreparedResult | None) -> Ending:
         """Settle all open calls of the run (None: look them up). Returns the answer, with a warning
         added if necessary.
         """
-        ...
-
-
-class NoLedger:
-    """Counts and limits nothing."""
-
-    def reserve(self, _unit: Unit, _run: Run, call: ModelCallEntry) -> ModelCallEntry:
-        return call
-
-    def aside(self, _unit: Unit, _lane: Lane | None, _run: Run, call: AuxiliaryCall) -> Reservation:
-        return NoReservation(call.max_tokens)
-
-    def retry(self, unit: Unit, lane: Lane | None, run: Run, discarded: Usage) -> None:
-        """See CallLedger."""
-
-    def settle(self, unit: Unit, run: Run, bodies: Sequence[Body]) -> None:
-        """See CallLedger."""
-
-    def fold(self, unit: Unit) -> None:
-        """See CallLedger."""
-
-    def open_calls(self, _unit: Unit, _run: Run) -> PreparedResult:
-        return PreparedResult([], 0)
-
-    def close(
-        self, _unit: Unit, _run: Run, ending: Ending, _calls: PreparedResult | None
-    ) -> Ending:
         return ending
+
+
+class NoLedger(CallLedger):
+    """Counts and limits nothing."""
 
 
 class NotificationLimiter(Protocol):
@@ -96,23 +75,17 @@ class NotificationLimiter(Protocol):
 
     def posted(self, unit: Unit, message: OutboundMessage) -> None:
         """This unrequested message was just put into the outbox."""
-        ...
+        return
 
     def release(self, unit: Unit, after: Address | None) -> tuple[list[Address], Address | None]:
         """Send some held-back messages, as far as limits allow, from the given chat on. Returns the
         chats they go to, and where to continue (None: that was all).
         """
-        ...
-
-
-class NoLimiter:
-    """Holds nothing back, and releases nothing."""
-
-    def posted(self, unit: Unit, message: OutboundMessage) -> None:
-        """See NotificationLimiter."""
-
-    def release(self, _unit: Unit, _after: Address | None) -> tuple[list[Address], Address | None]:
         return [], None
+
+
+class NoLimiter(NotificationLimiter):
+    """Holds nothing back, and releases nothing."""
 
 
 class TaskEnds(Protocol):
@@ -120,28 +93,19 @@ class TaskEnds(Protocol):
 
     def waits(self, unit: Unit, run: Run) -> float:
         """Seconds until a run may begin, or go on."""
-        ...
-
-    def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
-        """End the live runs started from a session (by that sender), and all runs they started."""
-        ...
-
-    def report(self, unit: Unit, run: Run, ending: Ending) -> None:
-        """Tell the parent that the run ends like this."""
-        ...
-
-
-class NoTaskEnds:
-    """Background runs wait: nothing could report how they end."""
-
-    def waits(self, _unit: Unit, run: Run) -> float:
         return 60.0 if run.session_key == TASKS.of(run.id) else 0.0
 
     def stop_below(self, unit: Unit, session_key: str, sender_id: str | None, by: str) -> None:
-        """See TaskEnds."""
+        """End the live runs started from a session (by that sender), and all runs they started."""
+        return
 
     def report(self, unit: Unit, run: Run, ending: Ending) -> None:
-        """See TaskEnds."""
+        """Tell the parent that the run ends like this."""
+        return
+
+
+class NoTaskEnds(TaskEnds):
+    """Background runs wait: nothing could report how they end."""
 
 
 class HumanWaits(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.bus.turns import Turn, Turns, chosen
+from nanobot.bus.wake_ups import Turn, Turns, chosen
 
 TURNS = st.sampled_from(Turn)
 PUTS = st.lists(st.tuples(st.integers(0, 20).map(str), TURNS), max_size=60)

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from nanobot.session.states import RunState
 from nanobot.store.database import schema
-from nanobot.store.quarantine.readable import words_of
 from tests.poison.judging import Case
 from tests.poison.world import VICTIM, Served
 
@@ -126,7 +125,7 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
         for column in table.columns
     }
     for name, value in values.items():
-        choices = words_of(table.c[name])
+        choices = table.c[name].info.get("words")
         if choices is not None and value not in choices:
             values[name] = max(choices)
     if table.name == "moved_chats":  # the others' rows are to be sent
@@ -193,7 +192,7 @@ def _states(connection: sqlite3.Connection, table: sa.Table, name: str) -> None:
     """A row in each state, of the last row that there is."""
     rows = _read(connection, table, _is_victims(table))
     there = {row[name] for row in rows}
-    for number, state in enumerate(sorted(words_of(table.c[name]) or ())):
+    for number, state in enumerate(sorted(table.c[name].info.get("words") or ())):
         if state not in there:
             _insert(connection, table, _like(table, rows[-1], number) | {name: state})
 

@@ -33,7 +33,7 @@ from nanobot.plugins.web_access.store import AccessToken
 from nanobot.providers.base import Usage
 from nanobot.session.entries import FeedbackEntry, RememberEntry
 from nanobot.session.inbox import Busy
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.runs import Claim, NewRun
 from nanobot.session.states import RunState
 from nanobot.store.database.database import Work

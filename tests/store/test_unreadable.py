@@ -39,7 +39,6 @@ from nanobot.store.database import migrate, schema
 from nanobot.store.database.database import Database
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
-from nanobot.store.quarantine.readable import words_of
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
@@ -83,7 +82,7 @@ BODIES: Mapping[str, bytes] = {
 
 def test_columns_that_hold_one_of_some_words_say_which() -> None:
     called_so = {at for at in COLUMNS if at[1] in ("state", "status", "kind", "role", "origin")}
-    wordy = {at for at in called_so if words_of(schema.metadata().tables[at[0]].c[at[1]])}
+    wordy = {at for at in called_so if "words" in schema.metadata().tables[at[0]].c[at[1]].info}
     assert called_so - wordy == {("tainted_files", "kind")}
 
 
@@ -209,7 +208,7 @@ def _opened(path: Path) -> SqliteDatabase:
 
 def _value(column: sa.Column[Any], plan_body: bytes) -> object:
     at = (column.table.name, column.name)
-    words = words_of(column)
+    words = column.info.get("words")
     if words is not None:
         return min(words)
     if column.nullable:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from nanobot.bus.core import Bus
-from nanobot.bus.turns import Turn
+from nanobot.bus.wake_ups import Turn
 from nanobot.errors import Fenced, UsageError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role, session_key
 from nanobot.plugins.common.jobs.service import JOB_STORE, Jobs

@@ -13,7 +13,7 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.plugins.memory.files import curated
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.port import State
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.session.store_write import StoreWrite
 

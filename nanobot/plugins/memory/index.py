@@ -27,7 +27,7 @@ from nanobot.plugins.memory.vectors import Vectorizer
 from nanobot.ports import Clock
 from nanobot.providers.embedding import Embedder
 from nanobot.search.terms import terms_of
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.supervision import supervised
 

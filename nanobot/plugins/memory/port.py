@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot import labels
 from nanobot.labels import NOTHING, Label, Privacy
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 
 MAX_TEXT = 4_000
 """Maximum characters of one memory; longer texts belong in a file."""

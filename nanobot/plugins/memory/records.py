@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 
 _BATCH = 50
 

@@ -34,7 +34,7 @@ from nanobot.session.entries import (
     UserEntry,
 )
 from nanobot.session.labelling import label_of
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean

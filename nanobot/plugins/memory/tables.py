@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.store.database.tables import Id, metadata, next_id, words
 
 # The full text of memories. The database keeps it in sync with triggers. A memory's text never

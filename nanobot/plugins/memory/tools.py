@@ -17,7 +17,7 @@ from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.port import MAX_TEXT, MemoryHit, SavedMemory, State
 from nanobot.plugins.memory.settings import MemorySettings
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput

@@ -22,8 +22,7 @@ from nanobot.ports import Clock
 from nanobot.providers.base import LLMProvider, ModelProfile
 from nanobot.session.entries import AuxiliaryFailedEntry, SummaryEntry, UserEntry
 from nanobot.session.keys import is_fork
-from nanobot.session.lasting import LastingFacts
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import LastingFacts, Provenance
 from nanobot.session.scopes import scope_of
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import clean

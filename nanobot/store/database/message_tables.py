@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any, TypeAlias, get_args
+
+import msgspec
 import sqlalchemy as sa
 
-from nanobot.store.database.tables import Id, metadata, next_id, partial
+from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.session import approvals as waits
+from nanobot.session import entries as log
+from nanobot.session.chain import GENESIS
+from nanobot.session.runs import PromptSnapshot, RunUsage
+from nanobot.session.states import RunKind, RunState
+from nanobot.store.database.tables import Id, decoded, metadata, next_id, partial, words
+
+Files: TypeAlias = Attachment | Annotated[list[Attachment], msgspec.Meta(min_length=1)]
+"""The files of a part: a single one as a value, several as a list."""
 
 # Partial indexes: SQLite uses one only for a query with exactly the same literal condition.
 INBOUND_OPEN = sa.text("inbound.state != 'settled'")
@@ -23,6 +35,16 @@ INBOUND_SPOKEN = sa.text("inbound.origin = 'user'")
 INBOUND_OWNERS = sa.text("inbound.origin = 'user' AND inbound.role = 'owner'")
 RUN_OF_PERSON = sa.text("runs.origin = 'user'")
 OUTBOUND_FOR_CHAT = sa.text("outbound.state NOT IN ('preview', 'direct')")
+
+_PART_STATES = ("pending", "sending", "sent", "preview")
+
+
+def _hash(value: bytes) -> None:
+    if len(value) != len(GENESIS):
+        raise ValueError(f"a hash has {len(GENESIS)} bytes and this has {len(value)}")
+
+
+_HASH: dict[str, Any] = {"decode": _hash}
 
 channels = sa.Table(
     "channels",
@@ -55,7 +77,7 @@ sessions = sa.Table(
     sa.Column("updated_at", sa.Double, nullable=False),
     sa.Column("last_read_at", sa.Double),
     sa.Column("head_seq", Id, nullable=False, server_default="0"),
-    sa.Column("head_hash", sa.LargeBinary, nullable=False),
+    sa.Column("head_hash", sa.LargeBinary, nullable=False, info=_HASH),
     sa.Column("window_from", Id, nullable=False, server_default="1"),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_variant", sa.Text),
@@ -75,13 +97,15 @@ entries = sa.Table(
     sa.Column("session_key", sa.Text, primary_key=True),
     sa.Column("seq", Id, primary_key=True, autoincrement=False),
     sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, info=words(*log.kinds())),
+    # It is part of the chain and only displayed.
+    sa.Column("at", sa.Double, nullable=False, info={"any_time": True}),
     sa.Column("salt", sa.LargeBinary),
-    sa.Column("payload", sa.LargeBinary),
-    sa.Column("digest", sa.LargeBinary, nullable=False),
-    sa.Column("hash", sa.LargeBinary, nullable=False),
+    sa.Column("payload", sa.LargeBinary, info={"decode": log.decode}),
+    sa.Column("digest", sa.LargeBinary, nullable=False, info=_HASH),
+    sa.Column("hash", sa.LargeBinary, nullable=False, info=_HASH),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 # Feedback on answers is rare, and looked up by run.
@@ -92,7 +116,8 @@ prompts = sa.Table(
     "prompts",
     metadata,
     sa.Column("digest", sa.Text, primary_key=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False, info=decoded(PromptSnapshot)),
+    info={"large": True},
 )
 
 # Which sessions used a prompt: the prompt is removed with the last of them.
@@ -102,6 +127,7 @@ prompt_uses = sa.Table(
     sa.Column("session_key", sa.Text, primary_key=True),
     sa.Column("digest", sa.Text, primary_key=True, index=True),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 inbound = sa.Table(
@@ -113,9 +139,14 @@ inbound = sa.Table(
     sa.Column("chat_id", sa.Text, nullable=False),
     sa.Column("dedupe_key", sa.Text, nullable=False),
     sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("origin", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False, info=words(*Role)),
+    sa.Column("origin", sa.Text, nullable=False, info=words(*Origin)),
+    sa.Column(
+        "state",
+        sa.Text,
+        nullable=False,
+        info=words("pending", "performing", "taken", "settled"),
+    ),
     # The account of the channel that received it: each account numbers its messages independently.
     sa.Column("account", sa.Integer, nullable=False, server_default="0"),
     sa.Column("run_id", sa.Text),
@@ -125,8 +156,9 @@ inbound = sa.Table(
     # Its files are being fetched: it cannot be claimed before they have arrived, or are known to be
     # unavailable.
     sa.Column("awaiting_files", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False, info=decoded(InboundMessage)),
     sa.UniqueConstraint("channel", "chat_id", "dedupe_key", "account", name="inbound_once"),
+    info={"in_use": INBOUND_OPEN},
 )
 partial("inbound_open", INBOUND_OPEN, inbound.c.session_key, inbound.c.id)
 partial("inbound_spoken", INBOUND_SPOKEN, inbound.c.channel, inbound.c.chat_id, inbound.c.id)
@@ -137,27 +169,28 @@ runs = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("session_key", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, info=words(*RunKind)),
+    sa.Column("state", sa.Text, nullable=False, info=words(*RunState)),
     sa.Column("parent", sa.Text),
     # The conversation that is told how a background run ended.
     sa.Column("parent_session", sa.Text),
-    sa.Column("origin", sa.Text, nullable=False),
+    sa.Column("origin", sa.Text, nullable=False, info=words(*Origin)),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
     sa.Column("thread_id", sa.Text),
     sa.Column("sender_id", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False, info=words(*Role)),
     sa.Column("reply_to", sa.Text),
     sa.Column("first_seq", Id, nullable=False),
     # The number of crashes without progress (a reply or a tool result) since the last progress.
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("progress", sa.Integer, nullable=False),
-    sa.Column("usage", sa.LargeBinary),
+    sa.Column("usage", sa.LargeBinary, info=decoded(RunUsage)),
     sa.Column("error", sa.Text),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("ended_at", sa.Double),
     sqlite_with_rowid=False,
+    info={"in_use": RUN_LIVE},
 )
 partial("runs_live", RUN_LIVE, runs.c.session_key)
 partial("runs_unsuccessful", RUN_UNSUCCESSFUL, runs.c.state, runs.c.id)
@@ -175,8 +208,13 @@ outbound = sa.Table(
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("chat_id", sa.Text, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False, info=decoded(OutboundMessage)),
+    sa.Column(
+        "state",
+        sa.Text,
+        nullable=False,
+        info=words(*_PART_STATES, "dead", "held", "direct", "digested", "dropped"),
+    ),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("not_before", sa.Double, nullable=False, server_default="0"),
     sa.Column("maybe_duplicate", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -184,6 +222,7 @@ outbound = sa.Table(
     sa.Column("error", sa.Text),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("settled_at", sa.Double),
+    info={"in_use": OUTBOUND_OPEN},
 )
 partial("outbound_open", OUTBOUND_OPEN, outbound.c.channel, outbound.c.chat_id, outbound.c.id)
 partial("outbound_dead", OUTBOUND_DEAD, outbound.c.id)
@@ -198,12 +237,13 @@ outbound_parts = sa.Table(
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, info=words(*_PART_STATES)),
     sa.Column("receipt", sa.Text),
-    sa.Column("file", sa.LargeBinary),
+    sa.Column("file", sa.LargeBinary, info=decoded(Files)),
     # When the first send with an unknown outcome began.
     sa.Column("began_at", sa.Double),
     sqlite_with_rowid=False,
+    info={"large": True},
 )
 
 # Chats that continue under another id on their platform. They keep `chat_id`, the id by which they
@@ -236,7 +276,8 @@ approvals = sa.Table(
     next_id("approvals"),
     sa.Column("session_key", sa.Text, nullable=False, index=True),
     sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, info=words(*get_args(waits.State))),
+    sa.Column("body", sa.LargeBinary, nullable=False, info=decoded(waits.Approval)),
+    info={"in_use": APPROVAL_OPEN},
 )
 partial("approvals_open", APPROVAL_OPEN, approvals.c.run_id)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import get_args
 
 import sqlalchemy as sa
 
 from nanobot.seam.installed import installed
+from nanobot.session.quarantine import QuarantineState
 from nanobot.store.database import tables
 from nanobot.store.database.message_tables import *
-from nanobot.store.database.tables import next_id
+from nanobot.store.database.tables import next_id, words
 
 MIN_READER = 1
 """Older programs, which know a smaller number, must not open the store."""
@@ -38,11 +40,14 @@ meta = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
+ERASED = ("session", "quotes", "blob", "plugin", "words", "log_words", "scrub", "archived")
+"""Kinds of erasures; see repositories.erasures."""
+
 # Deletions in progress, so that a crash does not leave one half done.
 erasures = sa.Table(
     "erasures",
     tables.metadata,
-    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True, info=words(*ERASED)),
     sa.Column("name", sa.Text, primary_key=True),
     sqlite_with_rowid=False,
 )
@@ -62,7 +67,7 @@ quarantine = sa.Table(
     sa.Column("of_column", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, info=words(*get_args(QuarantineState))),
     sa.Column("told", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("at", sa.Double, nullable=False),
     sa.Index("quarantine_of_table", "of_table", "id"),

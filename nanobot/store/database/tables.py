@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 
@@ -14,10 +15,11 @@ metadata = sa.MetaData()
 
 What their `info` says is for the search of unreadable rows. Of a column: `words`, those that it may
 contain; `decode`, which raises for bytes that it must not contain; `lease`, that it is the end of
-one; `listed`, that its row stays and is listed if these bytes are unreadable; `default`, a function
-of the time that gives the value to replace an unreadable one. Of a table: `in_use`, the condition
-of its rows that something waits for, which has an index; `large`, that only a thorough search reads
-it; `of_background_runs`, that the run `run_id` cannot be used without its row.
+one; `any_time`, that it may be a time long past or far ahead; `listed`, that its row stays and is
+listed if these bytes are unreadable; `default`, a function of the time that gives the value to
+replace an unreadable one. Of a table: `in_use`, the condition of its rows that something waits for,
+which has an index; `large`, that only a thorough search reads it; `of_background_runs`, that the
+run `run_id` cannot be used without its row.
 """
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -26,6 +28,11 @@ Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 def words(*names: str) -> dict[str, frozenset[str]]:
     """The `info` of a column that contains one of these words."""
     return {"words": frozenset(names)}
+
+
+def decoded(kind: Any) -> dict[str, Any]:
+    """The `info` of a column that contains JSON of this type."""
+    return {"decode": msgspec.json.Decoder(kind).decode}
 
 
 class NextId(sa.ColumnElement[int]):

@@ -4,7 +4,7 @@ follow-up."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -19,9 +19,10 @@ from nanobot.store.database.dialect import alone, insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
 from nanobot.store.held_lanes import Hold
-from nanobot.store.journal import accounts, chats, inbox, log, outbox, runs, titles, versions
+from nanobot.store.journal import accounts, chats, inbox, log, outbox, runs, versions
 from nanobot.store.journal.starting import LaneAtHand, Start
 from nanobot.store.unit import Unit
+from nanobot.text import title_of
 
 _c = schema.channels
 _i = schema.inbound
@@ -37,6 +38,11 @@ _SEEN = Prepared(sa.select(_i.c.id).where(_THAT, _NUMBERED))
 _SEEN_OF_PERSON = Prepared(sa.select(_i.c.id).where(_THAT, _i.c.account == accounts.CURRENT))
 _SHARED = Prepared(
     sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
+)
+_TITLE = Prepared(
+    sa.update(_s)
+    .where(_s.c.key == sa.bindparam("k"), _s.c.title == "")
+    .values(title=sa.bindparam("title"))
 )
 _CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
 
@@ -148,7 +154,7 @@ def _admit_one(
     admission, account = accounts.of(admission, current.scalar() or 0)
     if message.origin is Origin.USER and asked.refusal.first() is not None:
         chats.reached(unit, message.address)
-    titles.begin(unit, admission, asked.session.first())
+    _begin_session(unit, admission, asked.session.first())
     if message.group:
         _SHARED.execute(unit, k=admission.session_key)
     verdict = _verdict(unit, admission, asked, limits, account)
@@ -176,6 +182,17 @@ def _admit_one(
         stopped=_ended(unit, admission, limits.busy, waits=verdict.waits),
         held=verdict.held,
     )
+
+
+def _begin_session(unit: Unit, admission: Admission, session: Any) -> None:
+    """Create the session of a message if necessary (`session` is its row, if it existed). The
+    message gives it a title if it can; a command cannot."""
+    spoken = admission.for_run and not admission.message.command
+    text = admission.message.text if spoken else ""
+    if session is None:
+        log.ensure_session(unit, admission.session_key, text)
+    elif text and not session.title:
+        _TITLE.execute(unit, k=admission.session_key, title=title_of(text))
 
 
 def _verdict(

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Attachment, InboundMessage, Origin, Role
+from nanobot import labels
+from nanobot.labels import NOTHING, UNKNOWN, Label
+from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Admission, Unfetched
 from nanobot.session.labelling import of_message
@@ -19,14 +21,19 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.prepared import Prepared, Values
 from nanobot.store.database.results import PreparedResult
-from nanobot.store.journal.quotes import quoted
 from nanobot.store.unit import Unit
 
 _i = schema.inbound
+_o = schema.outbound
+_p = schema.outbound_parts
 _decoder = msgspec.json.Decoder(InboundMessage)
+_answer = msgspec.json.Decoder(OutboundMessage)
 
 MOST_HELD_SECONDS = 10.0
 """Maximum time that a burst is held back after its first message was due."""
+
+_QUOTABLE = 2_000
+"""Quotes are looked up among this many messages, the latest of all chats."""
 
 NEXT = Prepared(
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
@@ -228,7 +235,7 @@ def as_entry(
     """A message as an entry. If it quotes an answer it also gets that answer's label, because /new
     may have removed the answer from view."""
     message = pending.message
-    label = of_message(message, pending.role).join(quoted(connection, message))
+    label = of_message(message, pending.role).join(_quoted(connection, message))
     return UserEntry(
         text=message.text,
         address=message.address,
@@ -252,6 +259,29 @@ def as_entry(
         options=message.options,
         kept=message.kept,
     )
+
+
+def _quoted(connection: Connection, message: InboundMessage) -> Label:
+    """The label of the answer that a message quotes, if it is one of the latest here."""
+    if not message.quote or not message.reply_to:
+        return NOTHING
+    newest = sa.select(sa.func.max(_o.c.id)).scalar_subquery()
+    query = (
+        sa.select(_o.c.body)
+        .join(_p, _p.c.outbound_id == _o.c.id)
+        .where(_o.c.id > newest - _QUOTABLE, schema.OUTBOUND_FOR_CHAT)
+        .where(_o.c.channel == message.address.channel, _o.c.chat_id == message.address.chat_id)
+        .where(_p.c.receipt == message.reply_to)
+    )
+    body = connection.scalar(query.limit(1))
+    if body is None:
+        return NOTHING
+    try:
+        answer = _answer.decode(body)
+    except msgspec.DecodeError:  # its content is unknown
+        return UNKNOWN
+    label = labels.read(answer.label, tainted=answer.tainted)
+    return label if label.tainted else NOTHING
 
 
 def unfetched(connection: Connection, channel: str) -> list[Unfetched]:

@@ -10,11 +10,10 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import Fenced
-from nanobot.messages import WEB, Address, OutboundKind, OutboundMessage
+from nanobot.messages import WEB, Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session.entries import PostEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
-from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_or_set, nothing_follows
@@ -26,6 +25,7 @@ _o = schema.outbound
 _p = schema.outbound_parts
 _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
+_files: msgspec.json.Decoder[schema.Files] = msgspec.json.Decoder(schema.Files)
 
 _PLAIN = (
     *("id", "session_key", "run_id", "state", "attempts", "not_before"),
@@ -166,7 +166,7 @@ def find(connection: Connection, key: str) -> OutboundRow | None:
 
 
 def _parts(connection: Connection, outbound_id: int) -> tuple[PartRow, ...]:
-    return tuple(map(part_rows.as_part, _PARTS.execute(connection, o=outbound_id)))
+    return tuple(map(_as_part, _PARTS.execute(connection, o=outbound_id)))
 
 
 def with_parts(connection: Connection, row: sa.Row[*tuple[Any, ...]]) -> OutboundRow:
@@ -206,8 +206,7 @@ def keep_parts(
 ) -> None:
     """Store the parts of a message from `idx` on, the first with this state and time. They replace
     the message that is shown there."""
-    values = part_rows.values(outbound_id, parts, first, standing, idx)
-    _PART_INSERT.many(connection, values)
+    _PART_INSERT.many(connection, part_values(outbound_id, parts, first, standing, idx))
 
 
 def receipt(
@@ -265,3 +264,51 @@ def bury(unit: Unit, row: OutboundRow, error: str, *, scope: BuryScope) -> int:
             lane = log.lane_of(unit, session_key)
             log.append(unit, lane, run_id, [UndeliveredEntry(text=text)])
     return dead
+
+
+def _as_part(row: sa.Row[*tuple[Any, ...]]) -> PartRow:
+    """A row as the type of the port."""
+    files = () if row.file is None else _as_files(row.file)
+    part = OutboundPart(
+        text=row.text,
+        payload=bytes(row.payload),
+        key=row.key,
+        file=files[0] if files else None,
+        others=files[1:],
+    )
+    began_at = row.began_at or 0.0
+    return PartRow(idx=row.idx, part=part, state=row.state, receipt=row.receipt, began_at=began_at)
+
+
+def part_values(
+    outbound_id: int,
+    parts: Sequence[OutboundPart],
+    first: tuple[str, float],
+    standing: str | None,
+    idx: int,
+) -> list[dict[str, Any]]:
+    """The rows of a message's parts from `idx` on; the first of them in that state since then."""
+    return [
+        {
+            "outbound_id": outbound_id,
+            "idx": number,
+            "text": part.text,
+            "payload": part.payload,
+            "key": part.key,
+            "state": "pending" if number > idx else first[0],
+            "began_at": None if number > idx else first[1],
+            "receipt": None if number else standing,
+            "file": None if part.file is None else _of_files(part.file, part.others),
+        }
+        for number, part in enumerate(parts[idx:], idx)
+    ]
+
+
+def _of_files(file: Attachment, others: tuple[Attachment, ...]) -> bytes:
+    """A single file as a value, several as a list."""
+    return msgspec.json.encode([file, *others] if others else file)
+
+
+def _as_files(kept: bytes) -> tuple[Attachment, ...]:
+    files = _files.decode(kept)
+    return (files,) if isinstance(files, Attachment) else tuple(files)

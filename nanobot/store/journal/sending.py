@@ -10,7 +10,6 @@ from nanobot.messages import OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Run
-from nanobot.store import part_rows
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
@@ -60,7 +59,7 @@ class Sending:
         unit, message, now = self._unit, self._message, self._unit.now
         row = outbox.values(message, self._run.session_key, self._run.id, now)
         _INSERT.execute(unit, {**row, "state": "sending", "attempts": 1})
-        for part in part_rows.values(0, self._parts, ("sending", now), None, 0):
+        for part in outbox.part_values(0, self._parts, ("sending", now), None, 0):
             del part["outbound_id"]
             _PART.execute(unit, {**part, "of": message.key})
         self._began, self._identity = now, _BY_KEY.execute(unit, of=message.key)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
@@ -34,6 +32,8 @@ class Raw(msgspec.Struct, frozen=True, array_like=True):
 
 
 RawRow: TypeAlias = Mapping[str, Raw]
+Condition: TypeAlias = sa.TextClause | sa.ColumnClause[bool]
+"""One of the tables, or what `where` returns."""
 
 
 class KeptRow(msgspec.Struct, frozen=True):
@@ -58,12 +58,12 @@ def place_of(order: Iterable[sa.Column[Any]], row: RawRow) -> dict[str, Raw]:
     return {str(column.name): row[column.name] for column in order}
 
 
-def shown_key(key: Mapping[str, Raw]) -> str:
+def shown_key(key: RawRow) -> str:
     """A key as text, for people and for lists."""
     return " ".join(value.shown() for value in key.values())
 
 
-def where(connection: Connection, values: Mapping[str, Raw]) -> sa.ColumnElement[bool]:
+def where(connection: Connection, values: RawRow) -> sa.ColumnClause[bool]:
     """The rows with exactly these values."""
     literal = FORMS[connection.dialect.name].literal
     each = (
@@ -76,96 +76,70 @@ def where(connection: Connection, values: Mapping[str, Raw]) -> sa.ColumnElement
 def read(
     connection: Connection,
     table: sa.Table,
-    *conditions: sa.ColumnElement[bool] | sa.TextClause,
+    *conditions: Condition,
     order: Sequence[sa.Column[Any]] = (),
-    after: Mapping[str, Raw] | None = None,
+    after: RawRow | None = None,
     limit: int = -1,
 ) -> list[RawRow]:
     """Rows in the order of these columns, or of their keys, starting after the place `after`."""
     names = columns_of(table)
     value = FORMS[connection.dialect.name].value
-    columns = [column for name in names for column in value(table, name)]
-    query = _ordered(connection, table, columns, conditions, order, after, limit)
-    found = connection.execute(query).all()
+    columns = [value(table, name) for name in names]
+    found = _selected(connection, table, columns, conditions, order, after, limit)
     return [dict(zip(names, _values(row), strict=True)) for row in found]
 
 
 def read_plain(
     connection: Connection,
     table: sa.Table,
-    *conditions: sa.TextClause,
+    *conditions: Condition,
     order: Sequence[sa.Column[Any]] = (),
-    after: Mapping[str, Raw] | None = None,
+    after: RawRow | None = None,
     limit: int = -1,
-) -> Sequence[Sequence[Any]]:
+) -> Sequence[sa.Row[Any]]:
     """Like `read`, but with the ordinary type checks, which is much faster. Raises RowUnreadable,
     and DBAPIError.
     """
+    columns = [f'"{name}"' for name in columns_of(table)]
+    rows = _selected(connection, table, columns, conditions, order, after, limit)
     if connection.dialect.name == "sqlite":
-        return _read_plain_sqlite(connection, table, conditions, order, after, limit)
-    query = _ordered(connection, table, list(table.columns), conditions, order, after, limit)
-    return connection.execute(query).all()
-
-
-def _read_plain_sqlite(
-    connection: Connection,
-    table: sa.Table,
-    conditions: Sequence[sa.TextClause],
-    order: Sequence[sa.Column[Any]],
-    after: Mapping[str, Raw] | None,
-    limit: int,
-) -> Sequence[Sequence[Any]]:
-    """A start reads a page of each table: to compile a statement takes longer than to run it."""
-    key = ", ".join(f'"{column.name}"' for column in order or table.primary_key)
-    where = [condition.text for condition in conditions]
-    if after is not None:
-        where.append(f"({key}) > ({', '.join(_literal(raw) for raw in after.values())})")
-    columns = ", ".join(f'"{column.name}"' for column in table.columns)
-    sql = f'SELECT {columns} FROM "{table.name}"'  # noqa: S608 - names of ours
-    sql += f" WHERE {' AND '.join(f'({each})' for each in where)}" if where else ""
-    sql += f" ORDER BY {key} LIMIT {limit}"
-    driver: Any = connection.connection.dbapi_connection
-    try:
-        rows: list[tuple[Any, ...]] = driver.execute(sql).fetchall()
-    except sqlite3.Error as error:
-        raise DBAPIError(sql, None, error) from error
-    RowCheck([column.type for column in table.columns]).all(rows)
+        RowCheck([column.type for column in table.columns]).all(rows)
     return rows
 
 
-def plain_place(
-    table: sa.Table, order: Iterable[sa.Column[Any]], row: Sequence[Any]
-) -> dict[str, Raw]:
+def plain_place(order: Iterable[sa.Column[Any]], row: sa.Row[Any]) -> dict[str, Raw]:
     """`place_of` a row of `read_plain`."""
-    values = dict(zip(columns_of(table), row, strict=True))
+    return {str(column.name): of(row._mapping[column.name]) for column in order}  # noqa: SLF001
+
+
+def of(value: object) -> Raw:
+    """A value of a key, as the driver gives it."""
     kinds: dict[type, Kind] = {int: "integer", float: "real", str: "text", bytes: "blob"}
-    return {
-        str(column.name): _raw(kinds[type(values[column.name])], _as_bytes(values[column.name]))
-        for column in order
-    }
+    kind = kinds[type(value)]
+    return _raw(kind, value.encode() if isinstance(value, str) else value)
 
 
-def _as_bytes(value: Any) -> Any:
-    return value.encode() if isinstance(value, str) else value
-
-
-def _ordered(  # noqa: PLR0913 - the parts of a query
+def _selected(  # noqa: PLR0913 - the parts of a query
     connection: Connection,
     table: sa.Table,
-    columns: Sequence[Any],
-    conditions: Sequence[sa.ColumnElement[bool] | sa.TextClause],
+    columns: Sequence[str],
+    conditions: Sequence[Condition],
     order: Sequence[sa.Column[Any]],
-    after: Mapping[str, Raw] | None,
+    after: RawRow | None,
     limit: int,
-) -> sa.Select[Any]:
-    key = [f'"{table.name}"."{column.name}"' for column in order or table.primary_key]
-    query = sa.select(*columns).select_from(table).where(*conditions)
-    query = query.order_by(*(sa.literal_column(name) for name in key))
+) -> Sequence[sa.Row[Any]]:
+    """A start reads a page of each table: to compile a statement takes longer than to run it."""
+    key = ", ".join(f'"{table.name}"."{column.name}"' for column in order or table.primary_key)
+    where = [each.text if isinstance(each, sa.TextClause) else each.name for each in conditions]
     if after is not None:
         literal = FORMS[connection.dialect.name].literal
-        behind = ", ".join(map(literal, after.values()))
-        query = query.where(sa.literal_column(f"({', '.join(key)}) > ({behind})", sa.Boolean))
-    return query if limit < 0 else query.limit(limit)
+        where.append(f"({key}) > ({', '.join(map(literal, after.values()))})")
+    sql = f'SELECT {", ".join(columns)} FROM "{table.name}"'  # noqa: S608 - names of ours
+    sql += f" WHERE {' AND '.join(f'({each})' for each in where)}" if where else ""
+    sql += f" ORDER BY {key}" + (f" LIMIT {limit}" if limit >= 0 else "")
+    if connection.dialect.paramstyle == "pyformat":
+        sql = sql.replace("%", "%%")
+    return connection.exec_driver_sql(sql).all()
 
 
 def encode(rows: Sequence[KeptRow]) -> bytes:
@@ -186,10 +160,9 @@ def _raw(kind: Any, value: Any) -> Raw:
     return Raw(kind, str(value).encode())
 
 
-def _value(table: sa.Table, name: str) -> tuple[Any, Any]:
+def _value(table: sa.Table, name: str) -> str:
     at = f'"{table.name}"."{name}"'
-    value = f"CASE typeof({at}) WHEN 'text' THEN CAST({at} AS BLOB) ELSE {at} END"
-    return sa.literal_column(f"typeof({at})"), sa.literal_column(value)
+    return f"typeof({at}), CASE typeof({at}) WHEN 'text' THEN CAST({at} AS BLOB) ELSE {at} END"
 
 
 def _literal(raw: Raw) -> str:
@@ -204,9 +177,9 @@ def _literal(raw: Raw) -> str:
 
 
 class Form(NamedTuple):
-    """How a database gives the stored kind and value of a column, and takes a value as SQL."""
+    """How a database gives the stored kind and value of a column, and takes a value, as SQL."""
 
-    value: Callable[[sa.Table, str], tuple[Any, Any]]
+    value: Callable[[sa.Table, str], str]
     literal: Callable[[Raw], str]
 
 

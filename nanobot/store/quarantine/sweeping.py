@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.quarantine import keeping, raw
-from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.quarantine.raw import RawRow
 from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
 from nanobot.store.unit import StoreContext, Unit
 
@@ -24,18 +24,6 @@ Pause: TypeAlias = Callable[[], Awaitable[None]]
 _PAGE = 200
 """Rows read in one transaction, so that other units get a turn."""
 
-_NOW: Mapping[str, sa.TextClause] = {
-    "runs": schema.RUN_LIVE,
-    "inbound": schema.INBOUND_OPEN,
-    "approvals": schema.APPROVAL_OPEN,
-    "outbound": schema.OUTBOUND_OPEN,
-}
-"""The part of a table that is in use, if that is the smaller part. Each has an index with this
-condition. Tables of plugins say theirs, as `in_use`.
-"""
-_LARGE = frozenset({"entries", "prompts", "prompt_uses", "outbound_parts"})
-"""Tables that are skipped by a search of the rows in use, beside those of plugins that are `large`.
-"""
 _SESSIONS_WAITED_FOR = sa.text(
     "sessions.key IN (SELECT session_key FROM inbound WHERE inbound.state != 'settled' UNION "
     "SELECT session_key FROM runs WHERE runs.state NOT IN ('completed', 'failed', 'aborted'))"
@@ -71,7 +59,7 @@ class Sweeper:
         """
         count = 0
         for table in self._tables:
-            if (where := _in_use(table)) is not None:
+            if (where := table.info.get("in_use")) is not None:
                 count += await self._swept(table, where)
         for table in self._tables:
             keys = list(table.primary_key)
@@ -85,8 +73,7 @@ class Sweeper:
         """The small tables, which grow with chats, people and jobs. `pause`: after each page."""
         count = 0
         for table in self._tables:
-            large = table.name in _LARGE or "large" in table.info
-            if not large and _in_use(table) is None:
+            if not table.info.keys() & {"large", "in_use"}:
                 count += await self._swept(table, pause=pause)
         return count
 
@@ -112,16 +99,16 @@ class Sweeper:
                 await pause()
 
     def _step(
-        self, table: sa.Table, where: tuple[sa.TextClause, ...], after: Mapping[str, Raw] | None
-    ) -> Callable[[Connection], tuple[int, Mapping[str, Raw] | None]]:
+        self, table: sa.Table, where: tuple[sa.TextClause, ...], after: RawRow | None
+    ) -> Callable[[Connection], tuple[int, RawRow | None]]:
         order = _order(table, where)
 
-        def step(connection: Connection) -> tuple[int, Mapping[str, Raw] | None]:
+        def step(connection: Connection) -> tuple[int, RawRow | None]:
             unit = Unit(connection, self._writer)
             plain = self._plain(unit, table, where, order, after)
             if plain is not None:
                 full = len(plain) == _PAGE
-                return 0, raw.plain_place(table, order, plain[-1]) if full else None
+                return 0, raw.plain_place(order, plain[-1]) if full else None
             rows = raw.read(unit, table, *where, order=order, after=after, limit=_PAGE)
             count = sum(self._judged(unit, table, row) for row in rows)
             return count, raw.place_of(order, rows[-1]) if len(rows) == _PAGE else None
@@ -134,8 +121,8 @@ class Sweeper:
         table: sa.Table,
         where: tuple[sa.TextClause, ...],
         order: Sequence[sa.Column[Any]],
-        after: Mapping[str, Raw] | None,
-    ) -> Sequence[Sequence[Any]] | None:
+        after: RawRow | None,
+    ) -> Sequence[sa.Row[Any]] | None:
         """A page of a table if all its rows are readable; None: read it row by row."""
         check = self._checks.setdefault(table.name, PlainCheck(table))
         now = unit.now
@@ -150,12 +137,10 @@ class Sweeper:
         return bool(found) and self._put_aside(unit, table, row, found)
 
     def _named(self, unit: Unit, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
-        columns = list(table.primary_key)
-        conditions: list[sa.ColumnElement[bool]] = [
-            column == value for column, value in zip(columns, key, strict=True)
-        ]
+        names = [str(column.name) for column in table.primary_key]
+        place = dict(zip(names, map(raw.of, key), strict=True))
         count = 0
-        for row in raw.read(unit, table, *conditions):
+        for row in raw.read(unit, table, raw.where(unit, place)):
             found = flaws(table, row, unit.now)
             found = found or [Flaw(_content(table), reason)]
             count += self._put_aside(unit, table, row, found)
@@ -171,10 +156,6 @@ class Sweeper:
             unit.exec_driver_sql("ROLLBACK TO SAVEPOINT aside")
         unit.exec_driver_sql("RELEASE SAVEPOINT aside")
         return moved
-
-
-def _in_use(table: sa.Table) -> sa.TextClause | None:
-    return table.info.get("in_use", _NOW.get(table.name))
 
 
 def _order(table: sa.Table, where: Sequence[sa.TextClause]) -> Sequence[sa.Column[Any]]:

@@ -14,8 +14,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
 
 _x = schema.erasures
-SESSION, QUOTES, BLOB, PLUGIN = "session", "quotes", "blob", "plugin"
-WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
+SESSION, QUOTES, BLOB, PLUGIN, WORDS, LOG_WORDS, LOGGED, ARCHIVED = schema.ERASED
 """Kinds of `erasures`: a session; the quotes of an entry; a file that may have no other reference;
 what a plugin keeps of a session, if its hook failed; the full-text indexes of memories and of
 conversations; old pages in SQLite's write-ahead log; and the archive of a session.

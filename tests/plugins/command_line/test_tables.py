@@ -17,7 +17,7 @@ from nanobot.plugins.common.views.views import SessionView
 from nanobot.plugins.common.widths import columns
 from nanobot.plugins.memory.port import MemoryView
 from nanobot.plugins.runs.views import ToolCallView
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from tests.texts.faces import operations
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=200)

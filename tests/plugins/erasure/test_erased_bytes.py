@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from nanobot.plugins.maintenance.store import maintenance
 from nanobot.plugins.memory.records import Draft
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase

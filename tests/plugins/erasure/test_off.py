@@ -21,7 +21,7 @@ from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.providers.one_provider import OneProvider
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.store.database import schema
 from nanobot.store.opening import Store
 from nanobot.store.repositories import erasures

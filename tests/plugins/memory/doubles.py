@@ -10,7 +10,7 @@ from nanobot.errors import NanobotError
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.recall import AskingRecall, AutoRecall, Recall
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.testing.gateway import FakeGateway
 
 

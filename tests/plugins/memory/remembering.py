@@ -10,7 +10,7 @@ from nanobot.errors import ModelError
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory, MemoryOptions
 from nanobot.providers.embedding import Embedder
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from tests.store.home import Home
 
 EVE, BOB = "people/telegram/666", "people/telegram/7"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import NanobotError, UnknownId
 from nanobot.plugins.memory.items import corrected, digest_of, items, normal
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from tests.plugins.memory.remembering import EVE, NOBODY, found, memory
 from tests.store.home import Home

@@ -16,7 +16,7 @@ from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER, scope_of
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock

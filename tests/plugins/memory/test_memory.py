@@ -11,7 +11,7 @@ from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.items import digest_of
 from nanobot.plugins.memory.port import MAX_TEXT, SavedMemory
 from nanobot.plugins.memory.records import Draft
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from tests.plugins.memory.remembering import BOB, EVE, NOBODY, WordEmbedder, found, memory
 from tests.store.home import Home, in_file, in_memory, on_sqlite

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway

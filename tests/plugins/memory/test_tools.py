@@ -16,7 +16,7 @@ from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.settings import MemorySettings
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.plugins.memory.tools import memory_tools
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.scopes import OWNER
 from nanobot.store.unit import StoreContext
 from nanobot.testing.gateway import MemoryHome, Process

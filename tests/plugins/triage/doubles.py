@@ -13,7 +13,7 @@ from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.runs.background_runs import TaskRequest
 from nanobot.plugins.triage.settings import DecisionSettings
 from nanobot.plugins.triage.triage import Triage, TriageContext
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.session.store_write import StoreWrite
 from nanobot.testing.gateway import FakeGateway
 from tests.stored import runs_of

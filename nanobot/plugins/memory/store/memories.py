@@ -14,7 +14,7 @@ from nanobot.plugins.memory import tables
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
 from nanobot.plugins.memory.store.memory_words import WordIndex
-from nanobot.session.provenance import Provenance
+from nanobot.session.lasting import Provenance
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone

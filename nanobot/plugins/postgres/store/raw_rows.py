@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from nanobot.store.quarantine.raw import FORMS, Form, Raw
 
 
-def _value(table: sa.Table, name: str) -> tuple[Any, Any]:
+def _value(table: sa.Table, name: str) -> str:
     column, at = table.c[name], f'"{table.name}"."{name}"'
     if isinstance(column.type, sa.LargeBinary):
-        return sa.literal_column("'blob'"), sa.literal_column(at)
+        return f"'blob', {at}"
     if isinstance(column.type, sa.Boolean):
-        return sa.literal_column("'integer'"), sa.literal_column(f"CAST({at} AS integer)")
+        return f"'integer', CAST({at} AS integer)"
     kind = "text"
     if isinstance(column.type, sa.Integer | sa.Float):
         kind = "integer" if isinstance(column.type, sa.Integer) else "real"
-    return sa.literal_column(f"'{kind}'"), sa.literal_column(f"CAST({at} AS text)")
+    return f"'{kind}', CAST({at} AS text)"
 
 
 def _literal(raw: Raw) -> str:

@@ -15,7 +15,7 @@ from nanobot.session.states import RunState
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import inbox, log, outbox, runs
-from nanobot.store.repositories.descendants import below
+from nanobot.store.repositories.records import below
 from nanobot.store.unit import Unit
 from nanobot.text import title_of
 
