@@ -1,51 +1,5 @@
-"""Every error nanobot raises on purpose, as one tree.
-
-NanobotError
-|-- UsageError              wrong use of a command or of the library             exit 2
-|   |-- RunConflict         a run with that id exists and has other input
-|   |-- NotAllowed          the role does not allow the operation
-|   `-- UnknownId           there is no such id                                  exit 1
-|-- RunFailed               a run ended without an answer; `reason` names why  exit 1
-|-- NotServed               no process serves this home                          exit 1
-|-- Disconnected            the process is gone; repeat the request              exit 1
-|-- BlobMissing             the content of a file is gone, or damaged            exit 1
-|-- ConfigError             the configuration is wrong; names key and remedy     exit 3
-|-- PluginBroken            a plugin of another package cannot be used           exit 1
-|-- StoreError              the home or the database cannot be used              exit 4
-|   |-- StoreLocked         another process holds this home (pid, command)
-|   |-- StoreTooNew         written by a newer version
-|   |-- StoreCorrupt        the integrity check failed
-|   |   `-- RowUnreadable   one row cannot be read; all others can
-|   |-- StoreForeign        its tables are not those of its revision
-|   |-- StoreUnwritable     disk full, read-only, no permission
-|   `-- Fenced              the lane has another owner now: stop all work for it
-|-- OverBudget              a budget allows no further model call                exit 1
-|-- ModelError              a model call failed after every retry                exit 5
-|   |-- ModelUnreachable    no connection, or 5xx after every retry
-|   |-- ModelRefused        401, 403, 404, quota: retrying will not help
-|   |-- ModelRateLimited    429 after every retry (carries retry_after)
-|   |-- ContextOverflow     the prompt does not fit the model
-|   |-- ModelProtocolError  the answer was not what the protocol promises
-|   `-- ModelMissing        the embedded model is not installed
-|-- ToolError               a tool call failed; its text goes to the model
-|   |-- ToolArgumentsError  the arguments do not match the schema
-|   |-- ToolDenied          this sender may not use this tool
-|   |-- ToolUnknown         no tool of that name
-|   `-- ToolTimeout         it took longer than allowed
-`-- ChannelError            a chat platform refused or failed
-    |-- BadCredentials      the token is refused: stop this channel, keep the others
-    |-- ChannelDown         the platform cannot be reached now: try again later
-    `-- DeliveryError       one part could not be sent
-        |-- NotSent         nothing was applied; try again (carries retry_after)
-        |-- Refused         the platform refuses this message
-        |   `-- FormRefused   its format; its adapter renders an older format now
-        |-- ChatGone        the platform refuses this chat (blocked, deleted)
-        |-- ThreadGone      the platform refuses this thread (closed, deleted), not its chat
-        |-- ChatMoved       the chat has another id now (carries it)
-        |-- NobodyThere     no client is attached to this chat; waits, costs no attempt
-        |-- OutcomeUnknown  the request was sent, no reply came: it may have been applied
-        `-- Uncertain       the platform cannot tell whether a part was applied
-"""
+"""Every error nanobot raises on purpose, as one tree: each says what it means, and with which exit
+code the command line ends."""
 
 from __future__ import annotations
 
@@ -54,7 +8,7 @@ from typing import Any, Literal
 
 
 class NanobotError(Exception):
-    """Root of the tree. `exit_code` is the exit code of the command line."""
+    """Root of the tree."""
 
     exit_code = 1
 

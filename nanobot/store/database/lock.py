@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
@@ -19,7 +19,7 @@ class _Holder(msgspec.Struct):
     command: str
 
 
-class HomeLock:
+class HomeLock(AbstractContextManager["HomeLock"]):
     """The lock on a home's database, a file next to it. Raises StoreLocked, which names the holder,
     and StoreUnwritable if the lock cannot be acquired.
 
@@ -74,13 +74,5 @@ class HomeLock:
         finally:
             os.close(self._fd)
 
-    def __enter__(self) -> HomeLock:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

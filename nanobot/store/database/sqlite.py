@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -24,9 +24,9 @@ from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.strict_types import COMPILED, STRICT
-from nanobot.store.database.timings import Timings
 
 T = TypeVar("T")
+Told: TypeAlias = Callable[[float], None]
 
 PAGE_SIZE = 512
 """Of new files. A turn changes little in each of 60 pages, so small ones halve what it writes."""
@@ -35,6 +35,25 @@ _WAL_PAGES = 16_000
 _BUSY_MS = 5_000
 _BATCH = 64
 _FULL, _NORMAL = "FULL", "NORMAL"
+
+
+def _nobody(_seconds: float) -> None:
+    """The default, which ignores the time."""
+
+
+class Timings:
+    """Callbacks that receive seconds. `transaction`: from submitting a unit of work to its result,
+    on the event loop. `synced`: a COMMIT that waits for the disk, on the writer thread, where it
+    delays all other units (SQLite only).
+    """
+
+    def __init__(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Remove the callbacks."""
+        self.transaction: Told = _nobody
+        self.synced: Told = _nobody
 
 
 class _Unit:

@@ -18,8 +18,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
 from nanobot.store.database.database import Database, Work
-from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.database.timings import Timings
+from nanobot.store.database.sqlite import SqliteDatabase, Timings
 from nanobot.store.quarantine.raw import table_of
 from nanobot.store.quarantine.sweeping import Pause, Sweeper
 from nanobot.store.unit import StoreContext, Unit

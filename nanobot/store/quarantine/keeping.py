@@ -1,4 +1,5 @@
-"""Moves rows into quarantine. The plugin `quarantine` shows them and puts them back."""
+"""Moves rows into quarantine, with those that cannot be used without them: half of a message or a
+run would be misused. The plugin `quarantine` shows them and puts them back."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from loguru import logger
 
+from nanobot.session.keys import TASKS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.quarantine import groups, raw, repairs
-from nanobot.store.quarantine.raw import KeptRow, RawRow
+from nanobot.store.quarantine import raw, repairs
+from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw
 from nanobot.store.unit import Unit
 
@@ -19,6 +21,10 @@ NEVER_MOVED = frozenset({"meta", "quarantine"})
 """Tables whose rows are left where they are: without them no store could be opened and no row put
 back.
 """
+
+
+_ENDED = frozenset({b"completed", b"failed", b"aborted"})
+_APPROVAL_CLOSED = frozenset({b"approved", b"denied", b"answered", b"expired", b"void"})
 
 
 def put_aside(unit: Unit, table: sa.Table, row: RawRow, found: Sequence[Flaw]) -> bool:
@@ -32,14 +38,14 @@ def put_aside(unit: Unit, table: sa.Table, row: RawRow, found: Sequence[Flaw]) -
     if repaired and table is schema.entries and "payload" in names:
         group += _its_run(unit, row)
     elif not repaired:
-        group = groups.together(unit, table, row)
+        group = _together(unit, table, row)
     gone = group[1:] if repaired else group
     for kept in gone:
         _remove(unit, kept)
     values = {
         "of_table": table.name,
         "row_key": _plain(raw.shown_key(raw.key_of(table, row))),
-        "session_key": _plain(groups.session_of(group)),
+        "session_key": _plain(_session_of(group)),
         "of_column": ", ".join(names),
         "reason": _plain(left[0].reason),
         "content": raw.encode(group),
@@ -63,7 +69,7 @@ def _read_all_the_same(table: sa.Table, row: RawRow, column: str) -> bool:
 
 def _its_run(connection: Connection, entry: RawRow) -> list[KeptRow]:
     """The live run of an entry: with a gap in its own log it might repeat an action."""
-    of_session = groups.live_run(connection, {"session_key": entry["session_key"]})
+    of_session = _live_run(connection, {"session_key": entry["session_key"]})
     seq = int(entry["seq"].data)
     run = next((kept for kept in of_session if kept.table == "runs"), None)
     begins = run is not None and run.columns["first_seq"]
@@ -79,3 +85,70 @@ def _remove(connection: Connection, kept: KeptRow) -> None:
 def _plain(text: str) -> str:
     """A value for a text column, whatever the row contains."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:500]
+
+
+def _together(connection: Connection, table: sa.Table, row: RawRow) -> list[KeptRow]:
+    """The row first, then those that cannot be used without it."""
+    group = [KeptRow(str(table.name), dict(row))]
+    if table is schema.outbound:
+        group += _of(connection, schema.outbound_parts, {"outbound_id": row["id"]})
+    elif table is schema.outbound_parts:
+        group += _of(connection, schema.outbound, {"id": row["outbound_id"]})
+        group += _of(connection, schema.outbound_parts, {"outbound_id": row["outbound_id"]})
+    elif table is schema.runs and _is_live(row):
+        group += _below(connection, row["id"])
+    elif (table is schema.approvals and _is_open(row)) or "of_background_runs" in table.info:
+        group += _live_run(connection, {"id": row["run_id"]})
+    return _once(group)
+
+
+def _live_run(connection: Connection, values: RawRow) -> list[KeptRow]:
+    """The live run with these values, with its pending approvals and the messages it answers."""
+    runs = [run for run in _of(connection, schema.runs, values) if _is_live(run.columns)]
+    below = [more for run in runs for more in _below(connection, run.columns["id"])]
+    return [*runs, *below]
+
+
+def _session_of(group: list[KeptRow]) -> str:
+    """The conversation that rows belong to; "": none, if it cannot be determined."""
+    for kept in group:
+        row = kept.columns
+        if kept.table == "sessions":
+            return row["key"].shown()
+        if "session_key" in row and row["session_key"].kind == "text":
+            return row["session_key"].shown()
+        if "of_background_runs" in schema.metadata().tables[kept.table].info:
+            return TASKS.of(row["run_id"].shown())
+    first = group[0].columns
+    return f"{first['channel'].shown()}:{first['chat_id'].shown()}" if "chat_id" in first else ""
+
+
+def _is_live(run: RawRow) -> bool:
+    """Whether a run is unfinished, if that can be determined."""
+    return run["state"].data not in _ENDED
+
+
+def _is_open(approval: RawRow) -> bool:
+    return approval["state"].data not in _APPROVAL_CLOSED
+
+
+def _below(connection: Connection, run_id: Raw) -> list[KeptRow]:
+    """The open approvals of a run, and the messages that it answers."""
+    mine = {"run_id": run_id}
+    asked = [row for row in _of(connection, schema.approvals, mine) if _is_open(row.columns)]
+    taken = raw.read(connection, schema.inbound, schema.INBOUND_OPEN, raw.where(connection, mine))
+    return [*asked, *(KeptRow("inbound", dict(row)) for row in taken)]
+
+
+def _of(connection: Connection, table: sa.Table, values: RawRow) -> list[KeptRow]:
+    found = raw.read(connection, table, raw.where(connection, values))
+    return [KeptRow(str(table.name), dict(row)) for row in found]
+
+
+def _once(group: list[KeptRow]) -> list[KeptRow]:
+    """Each row once, in order."""
+    seen: dict[object, KeptRow] = {}
+    for kept in group:
+        key = raw.key_of(schema.metadata().tables[kept.table], kept.columns)
+        seen.setdefault((kept.table, *key.values()), kept)
+    return list(seen.values())
