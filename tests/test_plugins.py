@@ -20,6 +20,7 @@ from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import ConfigError, PluginBroken
 from nanobot.plugins.common.runs.run_type_names import RunType as RunTypeName
 from nanobot.plugins.common.runs.run_types import RunType, TaskContext, installed
+from nanobot.plugins.setup.doctor.plugins import survey
 from nanobot.seam.entry_points import CHANNELS, RUN_TYPES, TOOLS, Plugins
 from nanobot.session.run_types import TaskResult
 from nanobot.testing import gateway
@@ -325,5 +326,5 @@ def test_a_name_that_is_taken_stays_with_the_first() -> None:
 
 def test_a_survey_of_channels_loads_them_and_opens_none() -> None:
     plugins = channels(pigeons="opens_never", owls="NUMBER", crows="missing")
-    plugins.survey(CHANNELS, "a channel", own=False)
+    survey(plugins, CHANNELS, "a channel", own=False)
     assert [entry.name for entry in plugins.left_out] == ["crows", "owls"]

@@ -9,6 +9,7 @@ from nanobot.cli.output import say, warn, without_colours
 from nanobot.errors import UsageError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
+from nanobot.seam.entry_points import some_of
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import installed, provided
 
@@ -65,8 +66,8 @@ def _listed() -> Iterator[str]:
     yield "gateway: serve the chats until stopped"
     for operation in _operations():
         yield f"{operation.command}: {operation.help}"
-    if names := ", ".join(left_out()):
-        yield f"Not loaded: the plugins {names}. `nanobot plugins` says why."
+    if names := left_out():
+        yield f"Not loaded: the plugins {some_of(names)}. `nanobot plugins` says why."
 
 
 def _operations() -> list[Operation]:
@@ -80,7 +81,7 @@ def refusal(words: Sequence[str], hints: Sequence[str], left_out: Sequence[str])
     lines = [f"No such command '{what}'.", *hints]
     if left_out:
         lines.append(
-            f"A plugin that could not be loaded may bring it: {', '.join(left_out)}. "
+            f"A plugin that could not be loaded may bring it: {some_of(left_out)}. "
             "`nanobot plugins` says why."
         )
     return [*lines, "All commands: nanobot --help"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PathDistribution, distributions
 from pathlib import Path
@@ -134,6 +133,8 @@ class BrokenPlugin(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     package: str
     why: str
+    missing: bool = False
+    """It is one of nanobot's own plugins, and not there."""
 
     def __str__(self) -> str:
         package = f" of the package {self.package}" if self.package else ""
@@ -171,6 +172,16 @@ class Plugins:
         first (none of these if `own` is False). `use` raises NanobotError for an unusable one."""
         points = [point for point in self.points(group) if own or not _is_own(point)]
         loaded = [self._used(point, use) for point in points]
+        missing = [each for each in loaded if isinstance(each, BrokenPlugin) and each.missing]
+        if len(missing) == 1:
+            missing[0].reported()
+        elif missing:
+            rarely_used_log().error(
+                "{} of nanobot's {} built-in plugins are not there ({}), and it works without "
+                "them; install {} again to get them back",
+                *(len(missing), len(BUILT_IN), some_of([each.name for each in missing])),
+                DISTRIBUTION,
+            )
         return [plugin for plugin in loaded if isinstance(plugin, LoadedPlugin)]
 
     def built_in(self, plugin: LoadedPlugin[Any]) -> bool:
@@ -206,24 +217,6 @@ class Plugins:
             raise refused[0]
         return what
 
-    def folder(self, group: str, name: str) -> Path | None:
-        """The folder of the package that this entry point names, without importing any of it; None
-        if it is in no package. Raises KeyError if the name is unknown."""
-        top, *below = self._named(group)[name].module.split(".")
-        found: list[str] = []
-        with boundary(f"the place of {top}"):
-            spec = importlib.util.find_spec(top)
-            found = list(spec.submodule_search_locations or ()) if spec is not None else []
-        places = [Path(place, *below) for place in found]
-        packages = [place if place.is_dir() else place.parent for place in places]
-        return next((package for package in packages if package.is_dir()), None)
-
-    def survey(self, group: str, opens: str, *, own: bool = True) -> None:
-        """Load every one of a group without calling it, so that `left_out` lists broken ones.
-        `opens`: what these functions open."""
-        self.names(group)
-        self.each(group, lambda plugin: check_opener(plugin.what, opens), own=own)
-
     def _named(self, group: str) -> dict[str, EntryPoint]:
         named: dict[str, EntryPoint] = {}
         for point in self.points(group):
@@ -243,7 +236,7 @@ class Plugins:
     def _used(
         self, point: EntryPoint, use: Callable[[LoadedPlugin[Any]], T]
     ) -> LoadedPlugin[T] | BrokenPlugin:
-        why = ""
+        why, missing = "", False
         with boundary(f"{point.name} of {point.group}") as caught:
             try:
                 package = _package(point)
@@ -257,9 +250,10 @@ class Plugins:
                 if not f"{point.module}.".startswith(f"{error.name}."):
                     raise
                 why = f"ModuleNotFoundError: {error}"  # it is not there: no trace says more
+                missing = point in built_in()
         if caught.error is not None:
             why = f"{type(caught.error).__name__}: {caught.error}"
-        return self._leave(point, why)
+        return self._leave(point, why, missing=missing)
 
     def _imported(self, point: EntryPoint, caught: Caught) -> Any:
         """The imported object, or None and the error in `caught`. Raises PluginBroken if the import
@@ -288,18 +282,24 @@ class Plugins:
         caught.error = failed[0] if failed else None
         return result[0] if result else None
 
-    def _leave(self, point: EntryPoint, why: str) -> BrokenPlugin:
-        short = " ".join(why.split())[:500]
-        left = BrokenPlugin(group=point.group, name=point.name, package=_package(point), why=short)
+    def _leave(self, point: EntryPoint, why: str, *, missing: bool = False) -> BrokenPlugin:
+        """Missing ones are reported together, by `each`."""
+        left = BrokenPlugin(
+            group=point.group,
+            name=point.name,
+            package=_package(point),
+            why=" ".join(why.split())[:500],
+            missing=missing,
+        )
         if left not in self.left_out:
-            self.left_out.append(left.reported())
+            self.left_out.append(left if missing else left.reported())
         return left
 
 
-def check_opener(what: Any, opens: str) -> None:
-    """Raises PluginBroken if it is not a function."""
-    if not callable(what):
-        raise PluginBroken(f"it gives a {type(what).__name__}, not a function that opens {opens}")
+def some_of(names: Sequence[str]) -> str:
+    """These names, or the first three and how many more there are."""
+    more = len(names) - 3
+    return ", ".join(names) if more < 1 else f"{', '.join(names[:3])} and {more} more"
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from tests.process.harness import World, open_world
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-c", "from nanobot.cli import main; main()")
 PATIENCE = 60.0
+MISSING = f"{len(BUILT_IN)} of nanobot's {len(BUILT_IN)} built-in plugins are not there ("
 
 
 @pytest.fixture
@@ -124,27 +125,47 @@ async def test_it_answers_survives_a_kill_and_says_what_is_not_there(
         assert beside == await run(world, bare, "plugins", "--json")
         listed = {e["name"]: e for e in json.loads(beside)}
         assert set(listed) >= set(BUILT_IN)
+        assert log.read_text().count(MISSING) == 2  # starts
         for name in BUILT_IN:
             assert listed[name]["state"] == "failed"
             assert "No module named 'nanobot.plugins'" in listed[name]["why"]
-            assert f"{name} (nanobot.plugins) is left out" in log.read_text()
         for words in (["agent", "-m", "hello"], ["say", "hello", "to", "me"]):
             refused = await refusal(world, bare, *words)
             assert f"No such command '{words[0]}" in refused
-            assert "A plugin that could not be loaded may bring it: " in refused
-            assert "terminal" in refused
+            assert refused.count(MISSING) == 1
+            assert "A plugin that could not be loaded may bring it: anthropic, " in refused
+            assert len(refused.splitlines()) == 4
         setup = (["doctor"], ["service", "install"], ["onboard", "--yes"], ["channels", "list"])
         for words in (*setup, ["status"], ["tools", "list"]):
             refused = await refusal(world, bare, *words)
             assert f"No such command '{words[0]}" in refused
             assert "may bring it: " in refused
-            assert "setup" in refused
         assert "voice" in log.read_text()
         assert "is not a known key" in log.read_text()
         assert "model calls are neither limited nor counted" in log.read_text()
     finally:
         if process.returncode is None:
             await stopped(process, log)
+
+
+async def test_a_single_plugin_that_is_missing_is_named(world: World, bare: Path) -> None:
+    plugins = bare / "nanobot" / "plugins"
+    shutil.copytree(
+        ROOT / "nanobot" / "plugins", plugins, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.rmtree(plugins / "voice")
+    _, out, errors = await ended(world, bare, "plugins", "list")
+    assert "memory" in out
+    (line,) = errors.splitlines()
+    assert "voice (nanobot.plugins) is left out: ModuleNotFoundError: " in line
+    shutil.rmtree(plugins / "top")
+    _, out, errors = await ended(world, bare, "plugins", "list")
+    assert "memory" in out
+    (line,) = errors.splitlines()
+    assert (
+        f"2 of nanobot's {len(BUILT_IN)} built-in plugins are not there (top, voice), and " in line
+    )
+    assert line.endswith("install nanobot-gateway again to get them back")
 
 
 RULES = """

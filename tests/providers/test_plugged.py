@@ -13,6 +13,7 @@ import pytest
 from nanobot.config import loader as config
 from nanobot.config.settings.agent import PriceSettings, ProviderSettings
 from nanobot.errors import ConfigError, ModelError, ModelProtocolError, ModelUnreachable
+from nanobot.plugins.setup.doctor.plugins import survey
 from nanobot.providers.base import (
     ChatMessage,
     Completion,
@@ -108,7 +109,7 @@ def test_a_survey_loads_them_and_opens_none() -> None:
         EntryPoint(name=name, value=f"{__name__}:{name}", group=PROVIDERS)
         for name in ("Parrot", "NUMBER", "missing", "leaving")
     )
-    plugins.survey(PROVIDERS, "a provider")
+    survey(plugins, PROVIDERS, "a provider")
     assert [plugin.name for plugin in plugins.left_out] == ["NUMBER", "missing"]
 
 

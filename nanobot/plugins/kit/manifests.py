@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 from loguru import logger
 
+from nanobot.boundary import boundary
 from nanobot.plugins.kit.scale import Manifest
 from nanobot.seam.entry_points import CHANNELS, Plugins
 
@@ -20,9 +23,8 @@ def manifest_of(kind: str, plugins: Plugins | None = None) -> Manifest | None:
     """The manifest of that type of channel; None if there is none or it cannot be read. The adapter
     is not imported."""
     plugins = plugins or Plugins()
-    if kind not in plugins.names(CHANNELS):
-        return None
-    folder = plugins.folder(CHANNELS, kind)
+    point = next((point for point in plugins.points(CHANNELS) if point.name == kind), None)
+    folder = None if point is None else _folder(point)
     if folder is None:
         return None
     try:
@@ -41,6 +43,19 @@ def grades_of(kinds: Iterable[str], plugins: Plugins | None = None) -> Mapping[s
         for kind, manifest in manifests.items()
         if manifest is not None and manifest.grade is not None
     }
+
+
+def _folder(point: EntryPoint) -> Path | None:
+    """The folder of the package that an entry point names, without importing any of it; None if it
+    is in no package."""
+    top, *below = point.module.split(".")
+    found: list[str] = []
+    with boundary(f"the place of {top}"):
+        spec = find_spec(top)
+        found = list(spec.submodule_search_locations or ()) if spec is not None else []
+    places = [Path(place, *below) for place in found]
+    packages = [place if place.is_dir() else place.parent for place in places]
+    return next((package for package in packages if package.is_dir()), None)
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from nanobot.messages import Address
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.ports import Setup, SetupField
-from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins, check_opener
+from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins
 from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
@@ -80,6 +80,12 @@ def channel_types(environ: Mapping[str, str]) -> list[ChannelTypeView]:
         )
         for kind in types
     ]
+
+
+def check_opener(what: Any, opens: str) -> None:
+    """Raises PluginBroken if it is not a function."""
+    if not callable(what):
+        raise PluginBroken(f"it gives a {type(what).__name__}, not a function that opens {opens}")
 
 
 def kinds() -> list[ChannelType]:

@@ -14,7 +14,14 @@ from nanobot.plugins.common.plugin_checks import checked
 from nanobot.plugins.common.runs.background_runs import UNENDED_TASKS
 from nanobot.plugins.common.runs.run_type_names import RunType
 from nanobot.plugins.common.runs.run_types import installed as run_types_of
-from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, BrokenPlugin, Plugins
+from nanobot.plugins.setup.new_channel import check_opener
+from nanobot.seam.entry_points import (
+    CHANNELS,
+    PROVIDERS,
+    TRIGGERS,
+    BrokenPlugin,
+    Plugins,
+)
 from nanobot.seam.installed import installed, provided
 from nanobot.store.servers import url_of
 from nanobot.tools.plugins import register_installed
@@ -37,11 +44,18 @@ def broken(plugins: Plugins | None = None) -> list[BrokenPlugin]:
     loader = plugins or Plugins()
     register_installed(ToolRegistry(), loader)
     run_types_of(loader, get_args(RunType))
-    loader.survey(CHANNELS, "a channel", own=False)
-    loader.survey(PROVIDERS, "a provider")
-    loader.survey(TRIGGERS, "a trigger")
+    survey(loader, CHANNELS, "a channel", own=False)
+    survey(loader, PROVIDERS, "a provider")
+    survey(loader, TRIGGERS, "a trigger")
     config_file()  # leaves out plugins without a usable table
     return [*loader.left_out, *installed().left_out]
+
+
+def survey(loader: Plugins, group: str, opens: str, *, own: bool = True) -> None:
+    """Load every one of a group without calling it, so that `left_out` lists broken ones.
+    `opens`: what these functions open."""
+    loader.names(group)
+    loader.each(group, lambda loaded: check_opener(loaded.what, opens), own=own)
 
 
 async def plugins(config: Config, *, rows: bool = False) -> AsyncIterator[Finding]:
