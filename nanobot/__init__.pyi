@@ -1,9 +1,5 @@
 # The public names of __init__.py, for type checkers; a test holds the two together.
 from nanobot.agent.library.subagents import SubagentManager as SubagentManager
-from nanobot.agent.service.run_input import RunInput as RunInput
-from nanobot.agent.service.run_input import RunLimits as RunLimits
-from nanobot.agent.service.run_input import RunResult as RunResult
-from nanobot.agent.service.run_input import ToolPolicy as ToolPolicy
 from nanobot.api import Agent as Agent
 from nanobot.bus.queue import MessageBus as MessageBus
 from nanobot.errors import RunFailed as RunFailed
@@ -14,6 +10,10 @@ from nanobot.messages import InboundMessage as InboundMessage
 from nanobot.messages import OutboundMessage as OutboundMessage
 from nanobot.messages import RunEvent as RunEvent
 from nanobot.messages import Sender as Sender
+from nanobot.plugins.common.runs.run_input import RunInput as RunInput
+from nanobot.plugins.common.runs.run_input import RunLimits as RunLimits
+from nanobot.plugins.common.runs.run_input import RunResult as RunResult
+from nanobot.plugins.common.runs.run_input import ToolPolicy as ToolPolicy
 from nanobot.plugins.library.agent_loop import AgentLoop as AgentLoop
 from nanobot.plugins.library.agent_loop import CancelToken as CancelToken
 from nanobot.plugins.library.context_builder import ContextBuilder as ContextBuilder

@@ -15,6 +15,8 @@ PROMISED = {
     "nanobot.agent.library.subagents": "nanobot.plugins.tasks.subagents",
     "nanobot.agent.loop": "nanobot.plugins.library.agent_loop",
     "nanobot.agent.recorded": "nanobot.plugins.common.runs.recorded",
+    "nanobot.agent.service.programs": "nanobot.plugins.common.runs.programs",
+    "nanobot.agent.service.run_input": "nanobot.plugins.common.runs.run_input",
     "nanobot.agent.service.run_service": "nanobot.plugins.common.runs.run_service",
     "nanobot.agent.tasks.types": "nanobot.plugins.common.runs.run_types",
     "nanobot.api": "nanobot.plugins.library.api",
@@ -61,6 +63,7 @@ OUTDATED = {
 # What has such paths beneath it, and no folder with modules.
 PACKAGES = {
     "nanobot.agent.library",
+    "nanobot.agent.service",
     "nanobot.agent.tasks",
     "nanobot.cron",
     "nanobot.server",

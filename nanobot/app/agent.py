@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from nanobot.agent.accompanying import accompanied
 from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.prompt import PromptAddition, PromptBuilder, PromptParts
 from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Before, Check, Runner
-from nanobot.agent.service.accompanying import accompanied
-from nanobot.agent.service.programs import NO_PROGRAMS, PROGRAMS, Programs
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.tool_calls import Retries, ToolExecutor
@@ -24,18 +23,14 @@ from nanobot.config.loader import AgentSettings, Config
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
-from nanobot.seam.installed import provided
 from nanobot.session.run_types import NO_TYPES, RunTypes
-from nanobot.session.views import Records
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.received import Received
 
 
 class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Dependencies of an agent."""
 
     bus: Bus
-    records: Records
     models: Models
     tools: ToolRegistry
     prompt: PromptBuilder
@@ -52,8 +47,6 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Makes summaries."""
     serves: Callable[[str], bool]
     """Whether a channel is served here, so that the agent can wait for its receipts."""
-    received: Received | None = None
-    """Stores pictures from programs."""
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
     asker: Asker | None = None
@@ -65,7 +58,6 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """An agent; it is idle until its worker runs."""
 
     worker: Worker
-    run_service: Programs
     model_calls: ModelCaller
     tool_calls: ToolExecutor
 
@@ -99,10 +91,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         accompanied(dependencies.propagation),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
-    programs, for_programs = provided(PROGRAMS), NO_PROGRAMS
-    if programs is not None:
-        for_programs = programs(bus, worker, tools, dependencies.received, clock, dependencies.ids)
-    return AgentParts(worker=worker, model_calls=models, tool_calls=calls, run_service=for_programs)
+    return AgentParts(worker=worker, model_calls=models, tool_calls=calls)
 
 
 def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nanobot import __version__
+from nanobot.agent.accompanying import with_kept
 from nanobot.agent.askers import ASKER
-from nanobot.agent.service.accompanying import with_kept
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
@@ -139,16 +139,16 @@ class _Assembly:
         agent = self._agent()
         seen = bringing.gather_triggers(self.plugged)
         self.plugged.offers.add_by_type(agent.worker)
+        bringing.offer_objects(self.plugged, "worker_objects")
         engine = self._engine(agent, partial(self._facts, seen))
         self.plugged.offers.add_by_type(engine)
         operations = Dispatcher(engine, bringing.operations_of(self.plugged), self.plugged.offers)
         self.plugged.offers.add_by_type(operations)
-        self.plugged.offers.add_by_type(agent.run_service, agent.model_calls)
+        self.plugged.offers.add_by_type(agent.model_calls)
         return Parts(
             guard=self.store.guard,
             engine=engine,
             operations=operations,
-            run_service=agent.run_service,
             worker=agent.worker,
             models=self.models,
             received=self.received,
@@ -175,7 +175,8 @@ class _Assembly:
         offers.add({Contributions: self.plugged})
         offers.add_by_type(self.plugged)
         offers.add({PluginTables: SqlPluginTables(self.store.database), ToolRegistry: self.tools})
-        bringing.offer_objects(self.plugged)
+        bringing.offer_objects(self.plugged, "always_objects")
+        bringing.offer_objects(self.plugged, "objects")
         self.http = offers.find(Http) or self.http
         offers.add({Http: self.http})
         self.jobs = offers.find(SharedJobs)
@@ -265,8 +266,9 @@ class _Assembly:
         settings = self.config.agent
         additions = plugin_calls.additions_to_prompts(self.plugged)
         prompt = prompt_of(self.config, additions)
-        offers = self.plugged.offers
+        offers, tools = self.plugged.offers, self.program.offered(self.tools)
         offers.add_by_type(prompt)
+        offers.add({ToolRegistry: tools})
         self.live.in_prompts += tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
@@ -277,9 +279,8 @@ class _Assembly:
         agent = assemble_agent(
             AgentDependencies(
                 bus=self.bus,
-                records=self.records,
                 models=VisionModels(self.program.shaped(self.models), self.blobs),
-                tools=self.program.offered(self.tools),
+                tools=tools,
                 prompt=prompt,
                 clock=self.machine.clock,
                 ids=self.machine.ids,
@@ -289,7 +290,6 @@ class _Assembly:
                 summarizing=summarizing,
                 check=plugin_calls.check_of(self.plugged),
                 serves=serves,
-                received=self.received,
                 capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,

@@ -85,10 +85,10 @@ _HOOKS: tuple[type[Any], ...] = (*_CONTAINED, TaskEnds, HumanWaits)
 continues without their changes."""
 
 
-def offer_objects(plugged: Plugged) -> None:
-    """Offer the objects of plugins to all their functions and to operations: first those on which
-    others rely, also of nanobot's own plugins that are off. None of it takes the place of what is
-    offered already."""
+def offer_objects(plugged: Plugged, field: str) -> None:
+    """Offer the objects that this field of plugins gives to all their functions and to operations.
+    If the field is not `objects`, others rely on them: they are there also of nanobot's own plugins
+    that are off. None of it takes the place of what is offered already."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
@@ -102,12 +102,14 @@ def offer_objects(plugged: Plugged) -> None:
                 of_kind(thing, kind)
         plugged.offers.add(things)
 
+    if field == "objects":
+        plugged.each(field, use)
+        return
     for name, found in installed_plugins().found.items():
         there = name in plugged.on or not found.package
-        if there and found.plugin.always_objects is not None:
-            with plugged.failing(found, "always_objects"):
-                use(found, plugged.call(found, "always_objects"))
-    plugged.each("objects", use)
+        if there and getattr(found.plugin, field) is not None:
+            with plugged.failing(found, field):
+                use(found, plugged.call(found, field))
 
 
 def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:

@@ -7,11 +7,9 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
 
 from loguru import logger
 
-from nanobot.agent.service.programs import Programs
 from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
@@ -159,8 +157,7 @@ class Gateway:
     async def _enter(self, stack: AsyncExitStack, parts: Parts) -> None:
         """Enter everything that serves for the whole lifetime, and recover."""
         served = Serving(channels=self._with_channels, page=self._with_page)
-        more: dict[type[Any], Any] = {Roles: self._roles, Serving: served}
-        more |= {ChannelStarter: parts.starter, Programs: parts.run_service}
+        more = {Roles: self._roles, Serving: served, ChannelStarter: parts.starter}
         hinders = (ConfigError, StoreError)
         await stack.enter_async_context(parts.plugged.around("listening", more, *hinders))
         if not (self._roles.channels or self._roles.worker) and parts.http.lacks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.service.programs import Programs
 from nanobot.agent.worker import Worker
 from nanobot.app.hosting import ChannelStarter, HostedChannels
 from nanobot.app.live_settings import LiveSettings
@@ -27,7 +26,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     guard: Guard
     engine: Engine
     operations: Dispatcher
-    run_service: Programs
     worker: Worker
     models: ProviderRegistry
     received: Received

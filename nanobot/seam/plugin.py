@@ -73,6 +73,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     always_objects: Part | None = None
     """Gives objects as `objects` does: what others rely on, such as a sandbox. Of a plugin of
     nanobot, it is called also while the plugin is off."""
+    worker_objects: Part | None = None
+    """As `always_objects`, when runs can be started: its function may request the Worker."""
     operations: Part | None = None
     """Gives operations: commands of the command line and of chats, routes over HTTP."""
     tools: Part | None = None
@@ -188,7 +190,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
     def brings(self) -> list[str]:
         """The kinds of things that it brings, as people read them."""
-        brought = (name for name in FUNCTIONS if name not in ("fits", "objects", "always_objects"))
+        brought = (name for name in FUNCTIONS if name not in ("fits", *_OBJECTS))
         fields = [name for name in brought if getattr(self, name) is not None]
         stated = {
             "tables": self.migrations or self.tables,
@@ -196,12 +198,13 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
             "storages of files": self.blobs,
             "providers": self.providers,
             "file readers": self.readers,
-            "interfaces": self.provides or self.objects or self.always_objects,
+            "interfaces": self.provides or any(getattr(self, name) for name in _OBJECTS),
         }
         kept = [name for name, given in stated.items() if given]
         return [name.replace("_", " ") for name in (*kept, *fields)]
 
 
+_OBJECTS = ("objects", "always_objects", "worker_objects")
 FUNCTIONS = tuple(name for name, kind in Plugin.__annotations__.items() if kind == "Part | None")
 """The fields that hold a Part."""
 

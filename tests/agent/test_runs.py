@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from nanobot.agent.prompt import PromptBuilder
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import INTERRUPTED, StepLimits
 from nanobot.errors import (
@@ -23,6 +22,7 @@ from nanobot.errors import (
     ToolError,
 )
 from nanobot.messages import EventKind
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.providers.base import Completion, ModelProfile, ModelRequest, ToolCall, ToolSpec
 from nanobot.session.entries import (
     CancelEntry,

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
@@ -41,6 +42,6 @@ async def serving(
 async def asked(parts: Parts, text: str, key: str = KEY) -> str:
     """The state in which the run for a message ends."""
     question = RunInput(session_key=key, messages=[{"role": "user", "content": text}])
-    *_, last = [item async for item in parts.run_service.stream(question)]
+    *_, last = [item async for item in parts.plugged.offers.get(RunService).stream(question)]
     assert isinstance(last, RunResult)
     return last.status

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import resolved
@@ -97,7 +98,7 @@ async def serving(folder: Path, provider: ScriptedProvider) -> AsyncIterator[Par
 
 async def said(parts: Parts, text: str) -> str:
     question = RunInput(messages=[{"role": "user", "content": text}])
-    *_, last = [item async for item in parts.run_service.stream(question)]
+    *_, last = [item async for item in parts.plugged.offers.get(RunService).stream(question)]
     assert isinstance(last, RunResult)
     return last.message
 
@@ -206,6 +207,18 @@ async def test_what_others_rely_on_is_named_if_it_fails(site: Site, tmp_path: Pa
         assert view.state == "failed"
         assert view.why.startswith("always_objects: TypeError")
         assert await said(parts, "Hi") == "Hello."
+
+
+async def test_what_others_rely_on_may_need_the_worker(site: Site, tmp_path: Path) -> None:
+    given = ALWAYS.format(given="{Kept: Kept(clock)}").replace("always_objects", "worker_objects")
+    given = given.replace("nanobot.ports", "nanobot.agent.worker").replace("Clock", "Worker")
+    site.bring("odd", given)
+    kept = resolved(installed().found["odd"].plugin.worker_objects or "").__globals__["Kept"]
+    async with serving(tmp_path, ScriptedProvider()) as parts:
+        assert parts.plugged.offers.get(kept).clock is parts.worker
+    (tmp_path / "config.toml").write_text(OFF)
+    async with serving(tmp_path, ScriptedProvider()) as parts:
+        assert not parts.plugged.offers.has(kept)
 
 
 def test_guidance_that_is_none_is_named(site: Site) -> None:

@@ -75,7 +75,7 @@ GIVING = {
 }
 """The fields whose functions are called while a message is handled, and how they give them."""
 ELSEWHERE = {
-    *("objects", "always_objects", "ledger"),  # checked when given
+    *("objects", "always_objects", "worker_objects", "ledger"),  # checked when given
     *("policy", "sharing", "run_types"),
     *("operations", "commands", "tools"),  # fail for whoever calls them
     *("routes", "deliveries", "page", "serve", "metrics"),  # fail for whoever asks over HTTP

@@ -16,7 +16,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.app import plugged
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
@@ -28,6 +27,8 @@ from nanobot.operations.catalogue import plugin_operations
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.keys.declared_keys import keys_of
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.common.views.remarks import remarks_of
 from nanobot.plugins.configuration.schema import schema
 from nanobot.plugins.configuration.shown import shown as shown_keys
@@ -523,7 +524,7 @@ async def test_a_package_brings_tables_routes_views_metrics_rules_stages_and_eve
         seen = resolved(installed().found["eggs"].plugin.tools or "").__globals__["SEEN"]
         assert await asked(parts, "/plugins/eggs/eggs") == (200, "[]")
         question = RunInput(messages=[{"role": "user", "content": "Lay!"}])
-        async for _ in parts.run_service.stream(question):
+        async for _ in parts.plugged.offers.get(RunService).stream(question):
             continue
         assert await asked(parts, "/plugins/eggs/eggs") == (200, '[{"weight": 3}]')
         assert {"before", "tool_result"} <= set(seen)

@@ -18,8 +18,6 @@ import msgspec
 from loguru import logger
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.service.programs import NO_PROGRAMS, Programs
-from nanobot.agent.service.run_input import RunResult
 from nanobot.boundary import boundary
 from nanobot.bus.core import Subscription
 from nanobot.channels.intake import ChannelIntake
@@ -59,6 +57,8 @@ from nanobot.plugins.common.control.protocol import (
 from nanobot.plugins.common.files.local_files import image, is_outside
 from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.common.runs.program_label import said_by_program
+from nanobot.plugins.common.runs.programs import NO_PROGRAMS, Programs
+from nanobot.plugins.common.runs.run_input import RunResult
 from nanobot.plugins.common.views.encoding import encoded
 from nanobot.plugins.control.terminal import Terminal, TerminalMessage
 from nanobot.workspace.received import Received

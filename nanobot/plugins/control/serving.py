@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from nanobot.addresses import OWNER_ID
-from nanobot.agent.service.programs import Programs
 from nanobot.app.hosting import ChannelStarter
 from nanobot.app.roles import Serving
 from nanobot.bus.gate import Gate
@@ -16,6 +15,7 @@ from nanobot.messages import TERMINAL
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.control.protocol import Hello
 from nanobot.plugins.common.runs.current_runs import CurrentRuns
+from nanobot.plugins.common.runs.programs import Programs
 from nanobot.plugins.control.control import ControlServer
 from nanobot.plugins.control.terminal import Terminal
 from nanobot.providers.registry import ProviderRegistry

@@ -40,6 +40,7 @@ from nanobot.operations.operation import Operation
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.runs.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
+from nanobot.plugins.common.runs.run_service import runs_for_programs
 from nanobot.plugins.common.runs.run_types import AnyRunType
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.memory_home import MemoryHome as MemoryHome
@@ -154,7 +155,10 @@ class FakeGateway:
         asking = self._asking()
         agent = self._agent(background.types, options)
         self.offers.add_by_type(agent.model_calls)
-        self.worker, self.run_service = agent.worker, agent.run_service
+        self.worker = agent.worker
+        self.run_service = runs_for_programs(
+            self.bus, self.worker, self.tools, options.received, home.clock, home.ids
+        )
         self.engine = self._engine(agent, options)
         every = [*OPERATIONS, *_usual(), *asking, *self.brought.operations]
         self.operations = Dispatcher(self.engine, every, self.offers)
@@ -187,7 +191,6 @@ class FakeGateway:
         return assemble_agent(
             AgentDependencies(
                 bus=self.bus,
-                records=self.records,
                 models=VisionModels(self.provider, received.blobs) if received else self.provider,
                 tools=self.tools,
                 prompt=prompt,
@@ -199,7 +202,6 @@ class FakeGateway:
                 check=options.check,
                 summarizing=self._summarizing(),
                 serves=lambda _: options.receipts,
-                received=options.received,
                 capacity=options.capacity,
                 asker=provided(ASKER),
             )

@@ -10,8 +10,6 @@ PLUGIN = Plugin(
     name="library",
     summary="Programs in Python open a home of nanobot, or run an agent of their own.",
     texts=Path(__file__).parent,
-    provides={
-        "programs": "nanobot.plugins.common.runs.run_service:runs_for_programs",
-        "function_tool": "nanobot.plugins.library.function:tool",
-    },
+    worker_objects="nanobot.plugins.library.service:worker_objects",
+    provides={"function_tool": "nanobot.plugins.library.function:tool"},
 )

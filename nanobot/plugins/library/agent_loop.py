@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
+from nanobot.agent.accompanying import begin_log_of
 from nanobot.agent.askers import ASKER
 from nanobot.agent.model_calls import ModelCaller
 from nanobot.agent.runner import Runner
-from nanobot.agent.service.accompanying import begin_log_of
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.summarizers import SUMMARIES

@@ -15,12 +15,6 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from nanobot import errors
-from nanobot.agent.service.run_input import (
-    RunInput,
-    RunLimits,
-    RunResult,
-    ToolPolicy,
-)
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
@@ -34,6 +28,13 @@ from nanobot.plugins.common.control.client import connected
 from nanobot.plugins.common.keys.without_channels import load_without_channels
 from nanobot.plugins.common.runs.checked_input import checked
 from nanobot.plugins.common.runs.program_label import said_by_program
+from nanobot.plugins.common.runs.run_input import (
+    RunInput,
+    RunLimits,
+    RunResult,
+    ToolPolicy,
+)
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.library.events import AnyRunEvent, typed
 from nanobot.plugins.library.managed_context import ContextManager, managing
 from nanobot.ports import Ids
@@ -257,8 +258,8 @@ class _Own:
 
     def __init__(self, parts: Parts) -> None:
         self._operations = parts.operations
-        self._stream = parts.run_service.stream
-        self.abort = parts.run_service.abort
+        runs = parts.plugged.offers.get(RunService)
+        self._stream, self.abort = runs.stream, runs.abort
 
     def stream(
         self, request: RunInput, *, program: bool

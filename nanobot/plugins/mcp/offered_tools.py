@@ -16,8 +16,6 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
 from nanobot import __version__
-from nanobot.agent.service.programs import Programs
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError, ToolArgumentsError, UsageError
 from nanobot.messages import RunEvent
 from nanobot.operations.catalogue import off_here, plugin_with
@@ -25,6 +23,8 @@ from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.operations.unreadable import Listed, below
 from nanobot.plugins.common.runs.program_label import said_by_program
+from nanobot.plugins.common.runs.programs import Programs
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.system import RandomIds
 from nanobot.tools.arguments import parse_arguments
 from nanobot.tools.schema import parameters_of

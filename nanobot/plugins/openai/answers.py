@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nanobot.agent.service.run_input import RunResult
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.common.runs.run_input import RunResult
 from nanobot.plugins.openai.requests import MODEL, response_id
 from nanobot.session.states import RunState
 

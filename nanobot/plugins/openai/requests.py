@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import UnknownId, UsageError
 from nanobot.operations.parameters import LARGEST
 from nanobot.plugins.common.http.wire import Problem
+from nanobot.plugins.common.runs.run_input import RunInput
 from nanobot.ports import Ids
 
 MODEL = "nanobot"

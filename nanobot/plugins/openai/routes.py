@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import msgspec
 from aiohttp import BodyPartReader, web
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.config.loader import Config
 from nanobot.errors import UnknownId, UsageError
 from nanobot.messages import RunEvent
@@ -28,6 +27,7 @@ from nanobot.plugins.common.http.wire import QUIET, Problem, answer
 from nanobot.plugins.common.keys.hearing_settings import HearingKeys
 from nanobot.plugins.common.runs.program_label import said_by_program
 from nanobot.plugins.common.runs.run_client import ENDED
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.plugins.common.runs.run_service import RunService, result_of
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.openai import answers, requests

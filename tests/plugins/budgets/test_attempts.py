@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.agent.settings import RunSettings
 from nanobot.plugins.budgets.settings import UNLIMITED
+from nanobot.plugins.common.runs.run_input import RunInput
 from nanobot.providers.base import Completion, Delta, ModelProfile, ModelRequest, Usage
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.retrying import CallPolicy

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from loguru import logger
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
@@ -20,6 +19,8 @@ from nanobot.operations.home import Finding
 from nanobot.operations.rendering import Now
 from nanobot.plugins.budgets.operations import UsageReport
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.top.moment import moment_text
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
@@ -61,7 +62,7 @@ async def serving(home: Path, settings: str) -> AsyncIterator[Parts]:
 async def asked(parts: Parts, text: str) -> str:
     """The state in which the run for a message ends."""
     question = RunInput(session_key="cli:desk", messages=[{"role": "user", "content": text}])
-    *_, last = [item async for item in parts.run_service.stream(question)]
+    *_, last = [item async for item in parts.plugged.offers.get(RunService).stream(question)]
     assert isinstance(last, RunResult)
     return last.status
 

@@ -10,13 +10,14 @@ from textwrap import dedent
 
 import aiohttp
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.http.access import Access
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.common.runs.timeline import RunPage
 from nanobot.plugins.common.views.sessions import SessionPage
 from nanobot.plugins.conversations.logs import page_text as session_text
@@ -54,7 +55,7 @@ class Home:
     async def ask(self, parts: Parts, text: str = "Write to Claire") -> tuple[str, str]:
         """What it answered, and the run's id."""
         question = RunInput(messages=[{"role": "user", "content": text}], session_key="api:1")
-        async for event in parts.run_service.stream(question):
+        async for event in parts.plugged.offers.get(RunService).stream(question):
             if isinstance(event, RunResult):
                 return event.message, event.run_id
         raise AssertionError("the run has no end")

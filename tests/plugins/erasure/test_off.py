@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UnknownId, UsageError
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.setup.doctor.checks import findings
@@ -71,7 +72,7 @@ async def life(home: Path, settings: str = "", days: float = 0.0) -> AsyncIterat
 
 async def say(parts: Parts, text: str) -> None:
     asked = RunInput(session_key=KEY, messages=[{"role": "user", "content": text}])
-    async for _ in parts.run_service.stream(asked):
+    async for _ in parts.plugged.offers.get(RunService).stream(asked):
         continue
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.providers.base import ModelProfile
 from nanobot.testing.model import Held, ScriptedProvider
@@ -27,7 +28,7 @@ async def asked(here: House, content: Any, run_id: str = "r1") -> str:
     question = RunInput(
         session_key=KEY, run_id=run_id, messages=[{"role": "user", "content": content}]
     )
-    ends = [each async for each in here.parts.run_service.stream(question)]
+    ends = [each async for each in here.parts.plugged.offers.get(RunService).stream(question)]
     assert isinstance(ends[-1], RunResult)
     runs = await here.parts.operations.call("runs list", {"session": KEY})
     return str(runs[0].id)

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.api import Agent
 from nanobot.errors import ConfigError, ModelUnreachable, UsageError
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.evals.report import as_text
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.evals.home import WEATHER, EvalHome, asks_search, forecast, text_of, told
@@ -209,7 +210,7 @@ async def test_a_thumb_down_becomes_a_case_that_fails_until_the_answer_is_better
             session_key="cli:x",
             messages=[{"role": "user", "content": "Rain in Oslo?"}],
         )
-        ends = [each async for each in parts.run_service.stream(asked)]
+        ends = [each async for each in parts.plugged.offers.get(RunService).stream(asked)]
         assert isinstance(ends[-1], RunResult)
         run = (await call("runs list", {}))[0].id
         said = {"verdict": "down", "text": "You did not look it up", "run": run}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from tests.cli.running import Ran, environ_of, run
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.evals.home import EvalHome, text_of
@@ -42,7 +43,7 @@ async def rejected_run(home: EvalHome) -> str:
         question = RunInput(
             session_key="cli:x", messages=[{"role": "user", "content": "Rain in Oslo?"}]
         )
-        ends = [each async for each in parts.run_service.stream(question)]
+        ends = [each async for each in parts.plugged.offers.get(RunService).stream(question)]
         assert isinstance(ends[-1], RunResult)
         (made,) = await parts.operations.call("runs list", {})
         said = {"verdict": "down", "text": "It rained", "run": made.id}

@@ -10,12 +10,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
 from nanobot.messages import EventKind, Role
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.fork.comparing import ComparisonView
 from nanobot.plugins.fork.operations import ForkView
 from nanobot.store.database import schema
@@ -100,7 +101,7 @@ class Serving:
             run_id=f"run{hashlib.sha256(text.encode()).hexdigest()[:8]}",
             messages=request.messages,
         )
-        async for item in self.parts.run_service.stream(request):
+        async for item in self.parts.plugged.offers.get(RunService).stream(request):
             if isinstance(item, RunResult):
                 return item.run_id
         raise AssertionError("the run has no result")

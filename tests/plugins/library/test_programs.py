@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.service.run_input import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.runs.checked_input import checked
+from nanobot.plugins.common.runs.run_input import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest
 from nanobot.store.opening import in_memory_database

@@ -15,11 +15,11 @@ import msgspec
 import pytest
 
 from nanobot.agent.loop import AgentLoop
-from nanobot.agent.service.programs import WHERE, Programs
 from nanobot.api import Agent, RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import NanobotError, NotServed, RunConflict, StoreLocked, UsageError
 from nanobot.messages import EventKind
+from nanobot.plugins.common.runs.programs import WHERE, Programs
 from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.providers import litellm_provider
 from nanobot.providers.base import Completion

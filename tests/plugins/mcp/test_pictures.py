@@ -13,10 +13,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.mcp.views import Servers
 from nanobot.session.states import RunState
@@ -47,7 +48,9 @@ class World:
         text = f"tool:{tool}:{json.dumps(arguments)}\nsay:done"
         message = {"role": "user", "content": text}
         request = RunInput(messages=[message], session_key=session)
-        events = [event async for event in self.parts.run_service.stream(request)]
+        events = [
+            event async for event in self.parts.plugged.offers.get(RunService).stream(request)
+        ]
         assert getattr(events[-1], "status", "") == RunState.COMPLETED
         return json.dumps(self.model.requests[-1]["messages"], ensure_ascii=False)
 

@@ -7,8 +7,9 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from tests.plugins.mcp.test_pictures import World, world
 
 ADDS = 'wait:2\ntool:mcp__it__add:{"a": 20, "b": 22}\nsay:done'
@@ -17,7 +18,7 @@ ADDS = 'wait:2\ntool:mcp__it__add:{"a": 20, "b": 22}\nsay:done'
 async def asked(it: World) -> None:
     request = RunInput(messages=[{"role": "user", "content": ADDS}])
     with suppress(NanobotError):  # the stream ends with the gateway, the run before it
-        async for _ in it.parts.run_service.stream(request):
+        async for _ in it.parts.plugged.offers.get(RunService).stream(request):
             pass
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.config.loader import load
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.jobs.triggers import GatheredTriggers
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.port import MemoryView
@@ -42,7 +43,7 @@ def made(folder: Path, model: OpenAIServer, clock: ManualClock) -> Gateway:
 
 async def say(gateway: Parts, text: str, session: str = "api:tea") -> str:
     request = RunInput(messages=[{"role": "user", "content": text}], session_key=session)
-    *_, last = [item async for item in gateway.run_service.stream(request)]
+    *_, last = [item async for item in gateway.plugged.offers.get(RunService).stream(request)]
     assert isinstance(last, RunResult)
     return last.message
 

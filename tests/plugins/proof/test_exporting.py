@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Address, Role
 from nanobot.operations.operation import Caller
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.proof.verifying import ExportBroken, verified_file
 from nanobot.testing.model import ScriptedProvider
 from tests.plugins.proof.logs import Log, said, verified
@@ -23,7 +24,7 @@ KEY = "web:talk"
 
 async def talk(here: House, text: str = "hello") -> None:
     asked = RunInput(session_key=KEY, run_id="r1", messages=[{"role": "user", "content": text}])
-    ends = [each async for each in here.parts.run_service.stream(asked)]
+    ends = [each async for each in here.parts.plugged.offers.get(RunService).stream(asked)]
     assert isinstance(ends[-1], RunResult)
 
 

@@ -8,6 +8,7 @@ import mcp_types as types
 import pytest
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.http.absent import absent
 from nanobot.plugins.mcp.offered_tools import DECIDING, LOOKING, McpTools
 from nanobot.plugins.runs.operations import operations
@@ -59,7 +60,9 @@ async def test_programs_are_offered_the_other_tools(tmp_path: Path) -> None:
         there = {each.name for each in parts.operations.listed}
         missing = {name for name in (*LOOKING, *DECIDING) if name not in there}
         assert missing == {"runs list", "runs show", "runs cancel"}
-        offered = McpTools(parts.operations, parts.run_service, approves=False, trusted=False)
+        offered = McpTools(
+            parts.operations, parts.plugged.offers.get(RunService), approves=False, trusted=False
+        )
         request = types.CallToolRequestParams(name="runs_show", arguments={"id": "x"})
         answer = await offered._answered(request, lambda _event: None)
         assert answer.is_error

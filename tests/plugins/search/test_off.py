@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import UsageError
 from nanobot.plugins.common.erasing import Eraser
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
@@ -38,7 +39,7 @@ async def serving(folder: Path, settings: str = "") -> AsyncIterator[Parts]:
 
 async def say(parts: Parts, text: str) -> None:
     asked = RunInput(session_key=KEY, messages=[{"role": "user", "content": text}])
-    async for _ in parts.run_service.stream(asked):
+    async for _ in parts.plugged.offers.get(RunService).stream(asked):
         continue
 
 

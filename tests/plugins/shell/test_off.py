@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
@@ -22,6 +21,8 @@ from nanobot.errors import ToolUnknown, UsageError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.plugins.common.plugin_checks import checked
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.plugins.common.walls import NO_NETWORK, Walls
 from nanobot.plugins.library.default_tools import default_tools
 from nanobot.plugins.mcp.connection_state import ConnectionState
@@ -65,7 +66,7 @@ async def ask(parts: Parts, text: str, run: str) -> RunResult:
     request = RunInput(
         session_key=SESSION, run_id=run, messages=[{"role": "user", "content": text}]
     )
-    async for item in parts.run_service.stream(request):
+    async for item in parts.plugged.offers.get(RunService).stream(request):
         if isinstance(item, RunResult):
             return item
     raise AssertionError("the run has no result")

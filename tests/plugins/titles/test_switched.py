@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
+from nanobot.plugins.common.runs.run_input import RunInput
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.one_provider import OneProvider
 from nanobot.testing.model import ScriptedProvider
@@ -36,7 +37,7 @@ async def test_a_conversation_is_named_unless_the_plugin_is_off(
     gateway = Gateway(load(environ), environ, channels=False, program=program)
     asked = RunInput(session_key="cli:desk", messages=[{"role": "user", "content": QUESTION}])
     async with gateway.serving("a test", lambda _line: None) as parts:
-        async for _ in parts.run_service.stream(asked):
+        async for _ in parts.plugged.offers.get(RunService).stream(asked):
             continue
         await eventually_called(parts, title)
         assert len(provider.requests) == (1 if off else 2)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.app.gateway import Gateway
 from nanobot.app.gateway_parts import Parts
 from nanobot.app.program import Program
 from nanobot.config.loader import load
 from nanobot.errors import PluginBroken
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.runs.run_service import RunService
 from nanobot.providers.base import ModelRequest
 from nanobot.providers.one_provider import OneProvider
 from nanobot.seam.offers import Offers
@@ -50,7 +51,7 @@ async def serving(folder: Path, off: str) -> AsyncIterator[tuple[Parts, Scripted
 
 async def said(parts: Parts) -> str:
     asked = RunInput(session_key="cli:desk", messages=[{"role": "user", "content": "What now?"}])
-    events = [event async for event in parts.run_service.stream(asked)]
+    events = [event async for event in parts.plugged.offers.get(RunService).stream(asked)]
     assert isinstance(events[-1], RunResult)
     return events[-1].message
 

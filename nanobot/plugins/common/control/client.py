@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import (
@@ -41,6 +40,7 @@ from nanobot.plugins.common.control.protocol import (
     StartRun,
     encode,
 )
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 
 T = TypeVar("T")
 CALL_SECONDS = 120.0

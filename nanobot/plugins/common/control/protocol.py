@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.messages import Choice, OutboundKind, RunEvent
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.session.quarantine import Quarantined
 
 LINE_LIMIT = 16 * 1024 * 1024
@@ -57,7 +57,7 @@ class CallOperation(msgspec.Struct, frozen=True, tag="call", tag_field="op"):
 
 
 class StartRun(msgspec.Struct, frozen=True, tag="run", tag_field="op"):
-    """Request a run as a program does (agent.service): its events are sent, then `answered`.
+    """Request a run as a program does (common/runs): its events are sent, then `answered`.
     `program`: another program sends it, not the owner.
     """
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.agent.tool_calls import MOST_AT_ONCE
 from nanobot.errors import UsageError
 from nanobot.operations.parameters import LARGEST
+from nanobot.plugins.common.runs.run_input import RunInput
 from nanobot.workspace.images import look, too_large
 
 

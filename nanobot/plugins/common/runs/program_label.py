@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nanobot.agent.service.run_input import RunInput
 from nanobot.labels import NOTHING, Label, Privacy, Speaker, of
+from nanobot.plugins.common.runs.run_input import RunInput
 
 
 def said_by_program(request: RunInput, *, trusted: bool = False) -> Label:

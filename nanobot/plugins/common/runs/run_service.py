@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from nanobot.addresses import OWNER_ID, THE_OWNER
-from nanobot.agent.service.programs import WHERE as WHERE
-from nanobot.agent.service.run_input import RunInput, RunResult
 from nanobot.agent.worker import Worker
 from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
@@ -26,7 +24,9 @@ from nanobot.messages import (
 )
 from nanobot.plugins.common.files.local_files import given
 from nanobot.plugins.common.runs.checked_input import Content, checked, read
+from nanobot.plugins.common.runs.programs import WHERE as WHERE
 from nanobot.plugins.common.runs.run_client import RunClient
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 from nanobot.ports import Clock, Ids
 from nanobot.session.journal import Journal
 from nanobot.session.runs import RunOutcome
@@ -207,6 +207,6 @@ def runs_for_programs(
     clock: Clock,
     ids: Ids,
 ) -> RunService:
-    """See nanobot.agent.service.programs.PROGRAMS."""
+    """The runs for programs of one agent."""
     client = RunClient(bus, worker, clock, lambda: False)
     return RunService(client, bus.journal, tools, received, clock, ids)

@@ -1,20 +1,14 @@
-"""The port to runs for programs, which the plugin `library` provides, on or off."""
+"""The port to runs for programs, which the plugin `library` offers, on or off."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from nanobot.agent.service.run_input import RunInput, RunResult
-from nanobot.agent.worker import Worker
-from nanobot.bus.core import Bus
 from nanobot.errors import UsageError
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import Address, RunEvent
-from nanobot.ports import Clock, Ids
-from nanobot.seam.faces import Interface
-from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.received import Received
+from nanobot.plugins.common.runs.run_input import RunInput, RunResult
 
 WHERE = Address("api", "runs")
 """All programs use one address, so that a run's id is unique whatever its session."""
@@ -48,7 +42,3 @@ class _NoPrograms:
 
 NO_PROGRAMS: Programs = _NoPrograms()
 """Nothing runs for programs."""
-PROGRAMS: Interface[
-    Callable[[Bus, Worker, ToolRegistry, Received | None, Clock, Ids], Programs]
-] = Interface("programs")
-"""Makes the runs for programs of one agent."""

@@ -1,1 +1,0 @@
-"""Runs for programs: what they ask for, what they get, and what accompanies each run."""

@@ -1,0 +1,4 @@
+from nanobot.plugins.common.runs.run_input import RunInput as RunInput
+from nanobot.plugins.common.runs.run_input import RunLimits as RunLimits
+from nanobot.plugins.common.runs.run_input import RunResult as RunResult
+from nanobot.plugins.common.runs.run_input import ToolPolicy as ToolPolicy
