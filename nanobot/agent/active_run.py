@@ -23,7 +23,6 @@ from nanobot.messages import (
 )
 from nanobot.ports import Clock
 from nanobot.providers.base import Usage
-from nanobot.providers.call_times import CallTimes
 from nanobot.session.approvals import Approval, NobodyReached, Parked, ParkResult
 from nanobot.session.auxiliary import AuxiliaryCall, Reservation
 from nanobot.session.entries import (
@@ -50,7 +49,8 @@ from nanobot.text import Sentence, Spans, clean
 class ActiveRun:
     """A run that is being driven. Only this object writes the run's log (with the verbs below) and
     sends its events. `answer`: the model's latest answer while it is not yet in the log; the next
-    verb that ends the run commits it, or `note`."""
+    verb that ends the run commits it, or `note`. `partial`: the text of the answer in progress, and
+    `first_ms` the milliseconds until it began."""
 
     def __init__(self, claim: Claim, bus: Bus, clock: Clock) -> None:
         self.lane = claim.lane
@@ -63,7 +63,7 @@ class ActiveRun:
         self.answer: ReplyEntry | None = None
         self._noted: list[Body] = []
         self.partial = ""
-        self.times = CallTimes(clock)
+        self.first_ms = 0
         self._outside = NOTHING
         self._withheld: frozenset[str] = frozenset()
         self._bus = bus
@@ -166,8 +166,7 @@ class ActiveRun:
         started = entries[-1].body
         call = started if isinstance(started, ModelCallEntry) else call
         self.window_from, self.prompt, self.prompt_variant = call.window_from, call.prompt, variant
-        self._call, self.partial = call.call, ""
-        self.times.begin(call.profile.name)
+        self._call, self.partial, self.first_ms = call.call, "", 0
         return call
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:

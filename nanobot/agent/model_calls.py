@@ -97,20 +97,13 @@ class ModelCaller:
         """Steer, record the prompt and the window in the log, then ask the model."""
         began = self._clock.monotonic()
         try:
-            reply = await self._one_model(active, next_call)
+            await self._one_model(active, next_call)
         except ContextOverflow as error:
             await self._overflowed(active, error)
-        except OverBudget as error:
-            if not error.of_model:
+        except (OverBudget, *_FOR_GOOD) as error:
+            if isinstance(error, OverBudget) and not error.of_model:
                 raise
-            await self._fall_back(active, error, self._clock.monotonic() - began)
-        except _FOR_GOOD as error:
-            await self._fall_back(active, error, self._clock.monotonic() - began)
-        else:
-            active.answer = reply
-            calls = len(reply.tool_calls)
-            times = active.times.ended()
-            active.emit(EventKind.ASSISTANT_MESSAGE, text=reply.text, tool_calls=calls, **times)
+            await self._fall_back(active, error, self._since(began))
 
     @property
     def summarizes(self) -> bool:
@@ -126,7 +119,7 @@ class ModelCaller:
             await self._summarizing.summarise(active, provider, profile, active.log.entries[-1].seq)
         return next((body for body in active.bodies if isinstance(body, SummaryEntry)), None)
 
-    async def _one_model(self, active: ActiveRun, next_call: step.CallModel) -> ReplyEntry:
+    async def _one_model(self, active: ActiveRun, next_call: step.CallModel) -> None:
         """Ask the current model: the session's, or the first fallback that has not failed."""
         failed, others = len(_failures(active)), self.settings.fallback_models
         label = others[min(failed, len(others)) - 1] if failed and others else None
@@ -139,9 +132,17 @@ class ModelCaller:
         visible, rendered = active.log.visible, self._rendered_of(active)
         request = request_of(visible, snapshot, call, active.options, rendered)
         reply = await self._ask(active, provider, request, call)
-        return msgspec.structs.replace(reply, request=request_digest(request))
+        active.answer = msgspec.structs.replace(reply, request=request_digest(request))
+        active.emit(
+            EventKind.ASSISTANT_MESSAGE,
+            text=reply.text,
+            tool_calls=len(reply.tool_calls),
+            model=call.profile.name,
+            ms=reply.ms,
+            first_ms=reply.first_ms or reply.ms,
+        )
 
-    async def _fall_back(self, active: ActiveRun, error: NanobotError, seconds: float) -> None:
+    async def _fall_back(self, active: ActiveRun, error: NanobotError, ms: int) -> None:
         """Record that a model failed: from the next step to the end of the run, the next model is
         used. Raises when there is none."""
         failures, others = _failures(active), self.settings.fallback_models
@@ -151,7 +152,7 @@ class ModelCaller:
             raise error
         label = others[len(failures)]
         logger.warning("run {}: {} is asked, because: {}", active.run.id, label, error)
-        await active.record([FallbackEntry(text=str(error), ms=max(int(seconds * 1000), 0))])
+        await active.record([FallbackEntry(text=str(error), ms=ms)])
         active.emit(EventKind.STATUS, state="fallback", model=label, why=str(error))
 
     async def prepare(
@@ -256,14 +257,12 @@ class ModelCaller:
         run_deadline = asyncio.timeout(left)
         try:
             async with run_deadline:
-                answer = await _answer(active, provider.chat_stream(request), call, patience)
+                answer = await self._answer(active, provider.chat_stream(request), call, patience)
         except TimeoutError:
             if not run_deadline.expired():
                 raise
             logger.warning("run {}: the model call was cut at the run's time limit", active.run.id)
-        now = self._clock.monotonic()
-        ms = max(int((now - began) * 1000), 0)
-        first_ms = active.times.first_ms
+        ms, first_ms = self._since(began), active.first_ms
         if answer is None:
             return ReplyEntry(
                 call=call.call,
@@ -289,6 +288,36 @@ class ModelCaller:
             first_ms=first_ms,
             native=answer.native,
         )
+
+    async def _answer(
+        self,
+        active: ActiveRun,
+        deltas: AsyncIterator[Delta],
+        call: ModelCallEntry,
+        patience: float | None,
+    ) -> Completion:
+        """Stream the answer and return all of it. Raises ModelUnreachable if it does not begin
+        within `patience` seconds, and OverBudget before a request that would exceed a limit."""
+        began, first_token_timeout = self._clock.monotonic(), asyncio.timeout(patience)
+        try:
+            async with first_token_timeout:
+                delta = await _next_piece(active, deltas, call)
+                active.first_ms = self._since(began)
+        except TimeoutError:
+            if not first_token_timeout.expired():
+                raise
+            silent = f"{call.profile.label} was silent for {patience:.0f} s."
+            raise ModelUnreachable(silent) from None
+        while not isinstance(delta, Completion):
+            _show(active, delta)
+            delta = await _next_piece(active, deltas, call)
+        async for _ in deltas:  # empty, but lets the provider clean up after its last delta
+            pass
+        return delta
+
+    def _since(self, began: float) -> int:
+        """The milliseconds since then."""
+        return max(int((self._clock.monotonic() - began) * 1000), 0)
 
     async def _overflowed(self, active: ActiveRun, error: ContextOverflow) -> None:
         """Record that the prompt was too long, so that the next step cuts the window."""
@@ -323,29 +352,6 @@ def _prompt_variant(active: ActiveRun, profile: ModelProfile) -> str:
 
 def _place(name: str, order: tuple[str, ...]) -> int:
     return order.index(name) if name in order else len(order)
-
-
-async def _answer(
-    active: ActiveRun, deltas: AsyncIterator[Delta], call: ModelCallEntry, patience: float | None
-) -> Completion:
-    """Stream the answer and return all of it. Raises ModelUnreachable if it does not begin within
-    `patience` seconds, and OverBudget before a request that would exceed a limit."""
-    first_token_timeout = asyncio.timeout(patience)
-    try:
-        async with first_token_timeout:
-            delta = await _next_piece(active, deltas, call)
-            active.times.piece()
-    except TimeoutError:
-        if not first_token_timeout.expired():
-            raise
-        silent = f"{call.profile.label} was silent for {patience:.0f} s."
-        raise ModelUnreachable(silent) from None
-    while not isinstance(delta, Completion):
-        _show(active, delta)
-        delta = await _next_piece(active, deltas, call)
-    async for _ in deltas:  # empty, but lets the provider clean up after its last delta
-        pass
-    return delta
 
 
 async def _next_piece(

@@ -21,66 +21,6 @@ from nanobot.session.runs import PromptSnapshot
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped
 
-
-class PromptBuilder:
-    """Builds prompt snapshots from its parts, by default those of a workspace folder, and from
-    `additions`."""
-
-    def __init__(
-        self,
-        workspace: Path,
-        source: PromptParts | None = None,
-        additions: Sequence[PromptAddition] = (),
-    ) -> None:
-        self._source = source or PromptParts(workspace)
-        self._additions = additions
-
-    def configure(self, name: str, persona: str) -> None:
-        """Set the assistant's name and persona for prompts made from now on."""
-        self._source.configure(name, persona)
-
-    def renew(self) -> None:
-        """Read again what additions have remembered of files."""
-        for addition in self._additions:
-            addition.renew()
-
-    async def shown(
-        self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
-    ) -> PromptSnapshot:
-        """The snapshot with the parts that are added for the conversation's scope. Raises
-        StoreError."""
-        added: list[PromptPart] = []
-        if not profile.short_prompt:
-            for addition in self._additions:
-                added += await addition.parts(scope)
-        return self.snapshot(profile, tools, private=private, added=added)
-
-    def snapshot(
-        self,
-        profile: ModelProfile,
-        tools: tuple[ToolSpec, ...],
-        *,
-        private: bool = True,
-        added: Sequence[PromptPart] = (),
-    ) -> PromptSnapshot:
-        """The prompt for a model: short and without tools if the model is configured so. `private`:
-        only an owner reads the chat, so the prompt includes parts for owners only. `added`: parts
-        that depend on the conversation."""
-        if profile.short_prompt:
-            return PromptSnapshot(system=self._source.short, tools=())
-        offered = tools if profile.tools else ()
-        parts = self._source.parts(offered, private=private, added=added)
-        if offered:
-            names = {spec.name for spec in offered}
-            last = [part for addition in self._additions for part in addition.last(names)]
-            parts += [part for part in last if part.text]
-        return PromptSnapshot(
-            system="\n\n".join(part.text for part in parts),
-            tools=offered,
-            parts=tuple((part.name, len(part.text)) for part in parts),
-        )
-
-
 COMMON_FILES = ("AGENTS.md", "SOUL.md")
 """Files of the workspace for every conversation,"""
 
@@ -181,36 +121,73 @@ class PromptAddition(msgspec.Struct, frozen=True, kw_only=True):
     """Called when people reload the workspace."""
 
 
-class PromptParts:
-    """Builds the parts of the prompts of one workspace."""
+class PromptBuilder:
+    """Builds the system prompts of a workspace, with what `additions` add."""
 
     def __init__(
         self,
         workspace: Path,
+        additions: Sequence[PromptAddition] = (),
         *,
         name: str = "nanobot",
         persona: str = "default",
-        limits: Mapping[str, int] | None = None,
     ) -> None:
         self._workspace = workspace
+        self._additions = additions
+        self._limits = {name: most for each in additions for name, most in each.limits.items()}
         self.configure(name, persona)
-        self._limits = limits or {}
 
     def configure(self, name: str, persona: str) -> None:
         """Set the assistant's name and persona for prompts made from now on."""
         self._name = " ".join(name.split()) or "nanobot"
         self._persona = persona
 
-    @property
-    def short(self) -> str:
-        """The whole prompt of a small model."""
-        return f"You are {self._name}, a helpful AI assistant."
+    def renew(self) -> None:
+        """Read again what additions have remembered of files."""
+        for addition in self._additions:
+            addition.renew()
+
+    async def shown(
+        self, profile: ModelProfile, tools: tuple[ToolSpec, ...], scope: str, *, private: bool
+    ) -> PromptSnapshot:
+        """The snapshot with the parts that are added for the conversation's scope. Raises
+        StoreError."""
+        added: list[PromptPart] = []
+        if not profile.short_prompt:
+            for addition in self._additions:
+                added += await addition.parts(scope)
+        return self.snapshot(profile, tools, private=private, added=added)
+
+    def snapshot(
+        self,
+        profile: ModelProfile,
+        tools: tuple[ToolSpec, ...],
+        *,
+        private: bool = True,
+        added: Sequence[PromptPart] = (),
+    ) -> PromptSnapshot:
+        """The prompt for a model: short and without tools if the model is configured so. `private`:
+        only an owner reads the chat, so the prompt includes parts for owners only. `added`: parts
+        that depend on the conversation."""
+        if profile.short_prompt:
+            short = f"You are {self._name}, a helpful AI assistant."
+            return PromptSnapshot(system=short, tools=())
+        offered = tools if profile.tools else ()
+        parts = self.parts(offered, private=private, added=added)
+        if offered:
+            names = {spec.name for spec in offered}
+            last = [part for addition in self._additions for part in addition.last(names)]
+            parts += [part for part in last if part.text]
+        return PromptSnapshot(
+            system="\n\n".join(part.text for part in parts),
+            tools=offered,
+            parts=tuple((part.name, len(part.text)) for part in parts),
+        )
 
     def parts(
         self, tools: Sequence[ToolSpec], *, private: bool, added: Sequence[PromptPart] = ()
     ) -> list[PromptPart]:
-        """The parts in their order. `private`: only an owner reads the chat. `added`: parts that
-        depend on the conversation."""
+        """The parts before the last ones, in their order."""
         offered = {spec.name for spec in tools}
         parts = [
             PromptPart("identity", self._identity(offered)),

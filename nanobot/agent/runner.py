@@ -5,7 +5,7 @@ A crash anywhere restarts this loop over the same log.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from loguru import logger
@@ -38,9 +38,10 @@ from nanobot.visible import blank
 
 MAX_UNCLEAN_ENDS = 3
 
-Before: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
+Stage: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 """Runs before the run acts, also when it resumes. Whatever it adds for the model is in the log when
-it returns; if it sets `answer`, that is the run's answer. Raises StoreError only."""
+it returns; if it sets `answer`, that is the run's answer, and no later stage runs. Raises
+StoreError only."""
 
 
 Check: TypeAlias = Callable[[ActiveRun], Awaitable[ObjectionEntry | None]]
@@ -51,10 +52,6 @@ and its next answer is given unchecked. Raises StoreError only."""
 Begun: TypeAlias = Callable[[ActiveRun], None]
 """Called in the task of a run before anything else, also when it resumes: for what follows the
 run's lines in the log and its requests."""
-
-
-async def _at_once(_: ActiveRun) -> None:
-    pass
 
 
 def _alone(_: ActiveRun) -> None:
@@ -71,7 +68,7 @@ class Runner:
         tool_calls: ToolExecutor,
         clock: Clock,
         types: RunTypes = NO_TYPES,
-        before: Before = _at_once,
+        stages: Sequence[Stage] = (),
         check: Check | None = None,
         begun: Begun = _alone,
     ) -> None:
@@ -80,7 +77,7 @@ class Runner:
         self._tool_calls = tool_calls
         self._clock = clock
         self._types = types
-        self._before = before
+        self._stages = stages
         self._check = check
         self._begun = begun
 
@@ -139,7 +136,9 @@ class Runner:
             await active.take_result(result)
             if not result.ask:
                 return await active.finish(RunState.COMPLETED, result.text, OutboundKind.REPLY)
-        await self._before(active)
+        for stage in self._stages:
+            if active.answer is None:
+                await stage(active)
         limits = active.limits(self.settings.limits)
         while True:
             more = await self._perform(active, limits)

@@ -9,9 +9,9 @@ import msgspec
 from nanobot.agent.accompanying import accompanied
 from nanobot.agent.asking import Asker
 from nanobot.agent.model_calls import ModelCaller
-from nanobot.agent.prompt import PromptAddition, PromptBuilder, PromptParts
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.prompts import Summarizing
-from nanobot.agent.runner import Before, Check, Runner
+from nanobot.agent.runner import Check, Runner, Stage
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
 from nanobot.agent.tool_calls import Retries, ToolExecutor
@@ -19,7 +19,7 @@ from nanobot.agent.worker import Capacity, Worker
 from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
-from nanobot.config.loader import AgentSettings, Config
+from nanobot.config.loader import AgentSettings
 from nanobot.ports import Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
@@ -39,8 +39,8 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     settings: RunSettings
     types: RunTypes = NO_TYPES
     """Those that perform runs without a model."""
-    before: Before
-    """Called before a run acts."""
+    stages: Sequence[Stage] = ()
+    """Called before a run acts, in order."""
     check: Check | None = None
     """Looks at answers before they are given."""
     summarizing: Summarizing | None = None
@@ -86,20 +86,12 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     runner = Runner(
         *(bus, models, calls, clock),
         dependencies.types,
-        dependencies.before,
+        dependencies.stages,
         dependencies.check,
         accompanied(dependencies.propagation),
     )
     worker = Worker(bus, runner, clock, dependencies.ids, dependencies.capacity)
     return AgentParts(worker=worker, model_calls=models, tool_calls=calls)
-
-
-def prompt_of(config: Config, additions: Sequence[PromptAddition]) -> PromptBuilder:
-    """The prompt builder, with the assistant's identity and what plugins add."""
-    agent = config.agent
-    limits = {name: most for each in additions for name, most in each.limits.items()}
-    parts = PromptParts(config.workspace, name=agent.name, persona=agent.persona, limits=limits)
-    return PromptBuilder(config.workspace, parts, additions)
 
 
 def run_settings(config: AgentSettings, environ: Mapping[str, str]) -> RunSettings:

@@ -9,6 +9,7 @@ from functools import partial
 from nanobot import __version__
 from nanobot.agent.accompanying import with_kept
 from nanobot.agent.askers import ASKER
+from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.summarizers import Summaries
 from nanobot.agent.tool_calls import Retries
 from nanobot.agent.worker import Worker
@@ -18,7 +19,6 @@ from nanobot.app.agent import (
     AgentParts,
     assemble_agent,
     capacity,
-    prompt_of,
     run_settings,
 )
 from nanobot.app.blob_storage import blobs_of
@@ -265,7 +265,9 @@ class _Assembly:
     def _agent(self) -> AgentParts:
         settings = self.config.agent
         additions = plugin_calls.additions_to_prompts(self.plugged)
-        prompt = prompt_of(self.config, additions)
+        prompt = PromptBuilder(
+            self.config.workspace, additions, name=settings.name, persona=settings.persona
+        )
         offers, tools = self.plugged.offers, self.program.offered(self.tools)
         offers.add_by_type(prompt)
         offers.add({ToolRegistry: tools})
@@ -286,7 +288,7 @@ class _Assembly:
                 ids=self.machine.ids,
                 settings=run_settings(settings, self.machine.environ),
                 types=self.plugged.offers.find(RunTypes) or NO_TYPES,
-                before=plugin_calls.stages_of(self.plugged),
+                stages=plugin_calls.stages_of(self.plugged),
                 summarizing=summarizing,
                 check=plugin_calls.check_of(self.plugged),
                 serves=serves,

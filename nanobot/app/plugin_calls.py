@@ -17,8 +17,7 @@ import msgspec
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompt import PromptAddition, PromptPart
-from nanobot.agent.runner import Before, Check
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Check, Stage
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary, guarded
 from nanobot.bus.core import Arriving, Bus, Outgoing
@@ -104,12 +103,12 @@ def _renew(found: FoundPlugin, addition: PromptAddition) -> None:
         addition.renew()
 
 
-def stages_of(plugged: Plugged) -> Stages:
+def stages_of(plugged: Plugged) -> list[Stage]:
     """The stages of plugins, in order. If one fails, the run continues without it."""
-    return Stages(*(partial(_run_stage, *each) for each in plugged.functions("stages")))
+    return [partial(_run_stage, *each) for each in plugged.functions("stages")]
 
 
-async def _run_stage(found: FoundPlugin, stage: Before, active: ActiveRun) -> None:
+async def _run_stage(found: FoundPlugin, stage: Stage, active: ActiveRun) -> None:
     async def act() -> None:
         await stage(active)
         given: object = active.answer

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nanobot.agent.prompt import PromptAddition
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Stage
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
@@ -46,13 +46,13 @@ def is_triage(request: ModelRequest) -> bool:
     return str(request.messages[0].content).startswith("You decide what an assistant does")
 
 
-def thinking(bot: FakeGateway) -> Stages:
+def thinking(bot: FakeGateway) -> list[Stage]:
     """Every stage there is before acting."""
     helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
     view = TriageContext(bot.brought.lasting, None)
     triage = Triage(helpers, bot.starter, clock, DecisionSettings(), view)
     recall = AutoRecall(Recall(memory_of(bot), 5), helpers, clock)
-    return Stages(triage, recall.add)
+    return [triage, recall.add]
 
 
 def remembering_with_skills(folder: Path) -> Callable[[FakeGateway], Brought]:
@@ -82,7 +82,7 @@ async def sent_again(folder: Path) -> float:
     provider = ScriptedProvider(
         otherwise=lambda request: "{}" if is_triage(request) else next(answers)
     )
-    options = Options(workspace=folder, brings=remembering_with_skills(folder), before=thinking)
+    options = Options(workspace=folder, brings=remembering_with_skills(folder), stages=thinking)
     async with gateway(provider, tools=tools, options=options) as bot:
         for turn in range(TURNS):
             await bot.channel.push(f"Here is question {turn}, of ordinary length, as people ask.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from nanobot.agent.prompt import FILE_LIMIT, PromptBuilder, PromptParts
+from nanobot.agent.prompt import FILE_LIMIT, PromptBuilder
 from nanobot.agent.prompts import prompt_variant
 from nanobot.errors import ConfigError
 from nanobot.messages import Role
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 def parts(
     folder: Path, tools: tuple[ToolSpec, ...] = TOOLS, *, private: bool = True, **given: str
 ) -> dict[str, str]:
-    built = PromptParts(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
+    built = PromptBuilder(folder, **given).parts(tools, private=private)  # type: ignore[arg-type]
     return {part.name: part.text for part in built}
 
 
@@ -73,7 +74,9 @@ def test_it_has_the_name_it_was_given_and_knows_where_it_is(folder: Path) -> Non
     identity = parts(folder, name="Ada\nLovelace")["identity"]
     assert identity.startswith("You are Ada Lovelace, a personal assistant")
     assert f"Your workspace is the folder {folder}" in identity
-    assert PromptParts(folder, name="Ada").short == "You are Ada, a helpful AI assistant."
+    small = msgspec.structs.replace(PROFILE, short_prompt=True)
+    snapshot = PromptBuilder(folder, name="Ada").snapshot(small, TOOLS)
+    assert snapshot.system == "You are Ada, a helpful AI assistant."
 
 
 def test_without_tools_it_is_told_of_none(folder: Path) -> None:

@@ -14,9 +14,8 @@ import msgspec
 from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptAddition, PromptBuilder
 from nanobot.agent.prompts import Summarizing
-from nanobot.agent.runner import Before, Check
+from nanobot.agent.runner import Check, Stage
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.stages import Stages
 from nanobot.agent.summarizers import SUMMARIES
 from nanobot.agent.worker import Capacity
 from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
@@ -122,7 +121,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """A message that a run sends has its receipt as its result."""
     brings: Callable[[FakeGateway], Brought] = lambda _: Brought()
     """What plugins would add."""
-    before: Callable[[FakeGateway], Before] = lambda _: Stages()
+    stages: Callable[[FakeGateway], Sequence[Stage]] = lambda _: ()
     check: Check | None = None
 
 
@@ -198,7 +197,7 @@ class FakeGateway:
                 ids=self.home.ids,
                 settings=options.settings,
                 types=types,
-                before=options.before(self),
+                stages=options.stages(self),
                 check=options.check,
                 summarizing=self._summarizing(),
                 serves=lambda _: options.receipts,

@@ -7,11 +7,10 @@ import mimetypes
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanobot.agent.prompt import PromptBuilder
 from nanobot.errors import UsageError
 from nanobot.plugins.library.openai_messages import ContentPart, OpenAIMessage, RequestedCall
 from nanobot.plugins.library.persona import (
-    ConfiguredParts,
+    ConfiguredPrompts,
     MemoryStore,
     PersonaConfig,
     SkillsLoader,
@@ -40,9 +39,9 @@ class ContextBuilder:
         persona_config: PersonaConfig | None = None,
     ) -> None:
         workspace = Path(workspace)
-        parts = ConfiguredParts(workspace, memory, persona_config or PersonaConfig())
         additions = (skills or SkillsLoader(workspace)).additions
-        self.persona = PromptBuilder(workspace, parts, additions)
+        persona = persona_config or PersonaConfig()
+        self.persona = ConfiguredPrompts(workspace, memory, persona, additions)
 
     def build_system_prompt(self, tools: tuple[ToolSpec, ...] | None = None) -> str:
         """The current identity, principles, memory, safety, persona and skills, for a model with

@@ -12,8 +12,8 @@ from nanobot.agent.prompt import (
     MEMORY,
     LastParts,
     PromptAddition,
+    PromptBuilder,
     PromptPart,
-    PromptParts,
 )
 from nanobot.errors import UsageError
 from nanobot.providers.base import ToolSpec
@@ -65,8 +65,8 @@ class MemoryStore:
             file.write(f"- {line}\n")
 
 
-class ConfiguredParts(PromptParts):
-    """The parts of a workspace's prompts, with another memory and persona. Raises UsageError for an
+class ConfiguredPrompts(PromptBuilder):
+    """The prompts of a workspace, with another memory and persona. Raises UsageError for an
     unknown personality."""
 
     def __init__(
@@ -74,11 +74,12 @@ class ConfiguredParts(PromptParts):
         workspace: Path,
         memory: MemoryStore | None,
         persona: PersonaConfig,
+        additions: Sequence[PromptAddition],
     ) -> None:
         presets = personas.names(workspace)
         if not persona.custom_personality and persona.personality not in presets:
             raise UsageError(f"persona_config.personality: there are {', '.join(presets)}")
-        super().__init__(workspace, name=persona.ai_name, persona=persona.personality)
+        super().__init__(workspace, additions, name=persona.ai_name, persona=persona.personality)
         self._memory = memory
         self._config = persona
 

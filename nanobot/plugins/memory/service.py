@@ -10,7 +10,7 @@ from typing import Any
 from loguru import logger
 
 from nanobot.agent.prompt import MEMORY, PromptAddition
-from nanobot.agent.runner import Before
+from nanobot.agent.runner import Stage
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
@@ -122,7 +122,7 @@ def stages(
     models: Models,
     clock: Clock,
     zone: Zone,
-) -> list[Before]:
+) -> list[Stage]:
     """What memory adds to a run before it acts."""
     keys = config.of(RecallKeys)
     if not settings.enabled or keys.recall == "off":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loguru import logger
 
-from nanobot.agent.runner import Before
+from nanobot.agent.runner import Stage
 from nanobot.config.loader import Config
 from nanobot.operations.run_states import as_people_see
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
@@ -24,7 +24,7 @@ def stages(
     clock: Clock,
     starter: TaskStarter,
     lasting: LastingFacts | None = None,
-) -> list[Before]:
+) -> list[Stage]:
     """The decision; triage sees what `lasting` knows."""
     keys = config.of(TriageKeys)
     settings = keys.decision

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from nanobot.agent.runner import Before
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Stage
 from nanobot.config.loader import load
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import StoreError, ToolDenied, UsageError
@@ -70,19 +69,19 @@ class Forking:
         return "" if run is None else str(run.state)
 
 
-def standing_in(bot: FakeGateway) -> Before:
+def standing_in(bot: FakeGateway) -> list[Stage]:
     """The plugin answers from the start, as in a gateway."""
     store = SqlForks(bot.process, bot.process.writer)
     config = load({"NANOBOT_HOME": "/nonexistent/home"})
     bot.tools.stand_in = ForkTools(place_of(config), store, bot.tools)
-    return Stages()
+    return []
 
 
 @asynccontextmanager
 async def forking(
     provider: ScriptedProvider, tools: Sequence[AnyTool], home: MemoryHome
 ) -> AsyncIterator[Forking]:
-    options = Options(before=standing_in)
+    options = Options(stages=standing_in)
     async with gateway(provider, tools=tools, home=home, options=options) as bot:
         with suppress(StoreError):  # it may be killed at once
             await migrate_plugin(bot.process, "fork", PLUGIN.migrations)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nanobot.agent.runner import Before
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Stage
 from nanobot.errors import NanobotError
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
@@ -86,22 +85,22 @@ class FakeMemory:
         return []
 
 
-def recalling(memory: FakeMemory, top_k: int = 5) -> Callable[[FakeGateway], Before]:
+def recalling(memory: FakeMemory, top_k: int = 5) -> Callable[[FakeGateway], list[Stage]]:
     """Memory is searched before the first model call."""
 
-    def before(bot: FakeGateway) -> Before:
+    def before(bot: FakeGateway) -> list[Stage]:
         helpers, recall = AuxiliaryModels(bot.provider), Recall(memory, top_k)
-        return Stages(AutoRecall(recall, helpers, bot.home.clock).add)
+        return [AutoRecall(recall, helpers, bot.home.clock).add]
 
     return before
 
 
-def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], Before]:
+def asking(memory: FakeMemory, rounds: int = 3) -> Callable[[FakeGateway], list[Stage]]:
     """The model may ask memory."""
 
-    def before(bot: FakeGateway) -> Before:
+    def before(bot: FakeGateway) -> list[Stage]:
         recall = AskingRecall(Recall(memory, 5), AuxiliaryModels(bot.provider), rounds)
         bot.tools.register(recall.tool())
-        return Stages(recall.attend)
+        return [recall.attend]
 
     return before

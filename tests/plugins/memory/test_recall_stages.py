@@ -49,7 +49,7 @@ async def say(bot: FakeGateway, text: str, **fields: Any) -> str:
 async def test_what_fits_the_message_stands_beside_it_and_stays_there() -> None:
     memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.", "The car is red.")
-    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(stages=recalling(memory))) as bot:
         await say(bot, "what does ada drink?")
         first = seen(provider.requests[0])
         assert "Ada likes tea." in first[1]
@@ -64,7 +64,7 @@ async def test_what_fits_the_message_stands_beside_it_and_stays_there() -> None:
 async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> None:
     memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.")
-    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(stages=recalling(memory))) as bot:
         await say(bot, "does ada like tea?")
         memory.know(OWN, "Bob likes tea.")
         await say(bot, "who else likes tea?")
@@ -76,7 +76,7 @@ async def test_what_stands_in_view_is_not_added_again_until_it_has_left() -> Non
 
 async def test_nothing_that_fits_adds_nothing() -> None:
     memory, provider = FakeMemory(), ScriptedProvider()
-    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(stages=recalling(memory))) as bot:
         await say(bot, "hello")
         assert len(seen(provider.requests[0])) == 1
         assert bodies(bot, RecallEntry) == []
@@ -85,7 +85,7 @@ async def test_nothing_that_fits_adds_nothing() -> None:
 async def test_a_group_is_never_told_what_the_owner_said_alone() -> None:
     memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "The code is 1234.")
-    async with gateway(provider, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, options=Options(stages=recalling(memory))) as bot:
         await say(bot, "what is the code", group=True, addressed=True)
         assert [scope for scope, _ in memory.asked] == ["chats/fake/1"]
         assert "1234" not in str(provider.requests)
@@ -93,7 +93,7 @@ async def test_a_group_is_never_told_what_the_owner_said_alone() -> None:
 
 async def test_a_memory_that_fails_costs_nothing_but_itself(memory: FakeMemory) -> None:
     memory.fails = NanobotError("the index is broken")
-    async with gateway(options=Options(before=recalling(memory))) as bot:
+    async with gateway(options=Options(stages=recalling(memory))) as bot:
         assert await say(bot, "hello") == "echo: hello"
 
 
@@ -102,14 +102,14 @@ async def test_what_came_from_outside_taints_the_run_that_recalls_it() -> None:
     memory.know(OWN, "Ada likes tea.", tainted=True)
     provider = ScriptedProvider(asks_for("look"), "done")
     tools = [recorder.tool("look")]
-    async with gateway(provider, tools=tools, options=Options(before=recalling(memory))) as bot:
+    async with gateway(provider, tools=tools, options=Options(stages=recalling(memory))) as bot:
         await say(bot, "ada")
         assert recorder.contexts[0].tainted
 
 
 async def test_heartbeats_begin_with_an_empty_mind(memory: FakeMemory) -> None:
     memory.know(OWN, "Ada likes tea.")
-    async with gateway(options=Options(before=recalling(memory))) as bot:
+    async with gateway(options=Options(stages=recalling(memory))) as bot:
         await say(bot, "ada", origin=Origin.HEARTBEAT)
         assert memory.asked == []
 
@@ -120,7 +120,7 @@ async def test_a_small_model_is_told_less(memory: FakeMemory) -> None:
     for small in (True, False):
         profile = ModelProfile(name="scripted", provider="test", short_prompt=small)
         provider = ScriptedProvider(model=profile)
-        async with gateway(provider, options=Options(before=recalling(memory))) as bot:
+        async with gateway(provider, options=Options(stages=recalling(memory))) as bot:
             await say(bot, "ada")
             (entry,) = bodies(bot, RecallEntry)
             sizes.append(len(entry.memories))
@@ -132,7 +132,7 @@ async def test_a_small_model_is_told_less(memory: FakeMemory) -> None:
 async def test_a_crash_around_it_recalls_once_and_shows_the_same(verb: str, moment: str) -> None:
     memory, provider = FakeMemory(), ScriptedProvider()
     memory.know(OWN, "Ada likes tea.")
-    chosen = Options(before=recalling(memory))
+    chosen = Options(stages=recalling(memory))
     async with MemoryHome() as home:
         async with gateway(provider, home=home, options=chosen) as bot:
 
@@ -217,7 +217,7 @@ async def test_a_need_is_answered_from_memory_and_anything_else_is_the_answer() 
     memory = FakeMemory()
     memory.know(OWN, "Ada likes tea.")
     provider = ScriptedProvider(needs("ada"), "Tea.")
-    async with gateway(provider, options=Options(before=asking(memory))) as bot:
+    async with gateway(provider, options=Options(stages=asking(memory))) as bot:
         assert await say(bot, "what does she drink?") == "Tea."
         (result,) = results(bot)
         assert "Ada likes tea." in result
@@ -226,7 +226,7 @@ async def test_a_need_is_answered_from_memory_and_anything_else_is_the_answer() 
 
 async def test_that_there_is_nothing_is_an_answer_too() -> None:
     provider = ScriptedProvider(needs("bob"), "I do not know.")
-    async with gateway(provider, options=Options(before=asking(FakeMemory()))) as bot:
+    async with gateway(provider, options=Options(stages=asking(FakeMemory()))) as bot:
         assert await say(bot, "who is bob?") == "I do not know."
         assert results(bot)[0].startswith("Nothing is known")
 
@@ -235,7 +235,7 @@ async def test_after_so_many_rounds_asking_is_over(memory: FakeMemory) -> None:
     memory.know(OWN, "ada")
     script = [needs(f"ada {number}") for number in range(4)]
     provider = ScriptedProvider(*script, "Enough.")
-    async with gateway(provider, options=Options(before=asking(memory, rounds=3))) as bot:
+    async with gateway(provider, options=Options(stages=asking(memory, rounds=3))) as bot:
         assert await say(bot, "ada?") == "Enough."
         assert len(memory.asked) == 3
         assert results(bot)[3].startswith("Asking is over")
@@ -244,7 +244,7 @@ async def test_after_so_many_rounds_asking_is_over(memory: FakeMemory) -> None:
 async def test_any_other_action_ends_asking_at_once() -> None:
     memory, recorder = FakeMemory(), Recorder()
     script = (asks_for("look"), needs("ada"), "Done.")
-    options = Options(before=asking(memory))
+    options = Options(stages=asking(memory))
     tools = [recorder.tool("look")]
     async with gateway(ScriptedProvider(*script), tools=tools, options=options) as bot:
         assert await say(bot, "ada?") == "Done."
@@ -260,7 +260,7 @@ async def test_an_action_beside_a_need_is_made_and_ends_asking() -> None:
         Completion(text="", tool_calls=both, finish_reason="tool_calls"), "ok"
     )
     tools = [recorder.tool("look")]
-    async with gateway(provider, tools=tools, options=Options(before=asking(memory))) as bot:
+    async with gateway(provider, tools=tools, options=Options(stages=asking(memory))) as bot:
         await say(bot, "ada?")
         assert recorder.calls == ["look"]
         assert memory.asked == []
@@ -268,7 +268,7 @@ async def test_an_action_beside_a_need_is_made_and_ends_asking() -> None:
 
 async def test_rounds_are_counted_over_a_crash(memory: FakeMemory, held: Held) -> None:
     provider = ScriptedProvider(needs("a"), needs("b"), held, needs("c"), needs("d"), "Enough.")
-    chosen = Options(before=asking(memory, rounds=3))
+    chosen = Options(stages=asking(memory, rounds=3))
     async with MemoryHome() as home:
         async with gateway(provider, home=home, options=chosen) as bot:
             await bot.channel.push("ada?")
@@ -282,6 +282,6 @@ async def test_rounds_are_counted_over_a_crash(memory: FakeMemory, held: Held) -
 async def test_a_model_too_small_for_it_is_not_offered_the_tool() -> None:
     profile = ModelProfile(name="scripted", provider="test", helper_calls=False)
     provider = ScriptedProvider(model=profile)
-    async with gateway(provider, options=Options(before=asking(FakeMemory()))) as bot:
+    async with gateway(provider, options=Options(stages=asking(FakeMemory()))) as bot:
         await say(bot, "ada?")
         assert provider.requests[0].tools == ()

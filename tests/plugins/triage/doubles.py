@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from nanobot.agent.runner import Before
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Stage
 from nanobot.errors import ToolError
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.runs.background_runs import TaskRequest
@@ -62,17 +61,17 @@ class FakeStarter:
 
 def triage(
     starter: FakeStarter, lasting: FakeFacts | None = None, **settings: object
-) -> Callable[[FakeGateway], Before]:
+) -> Callable[[FakeGateway], list[Stage]]:
     """A gateway's triage."""
     wanted = msgspec.convert(settings, DecisionSettings)
 
-    def before(bot: FakeGateway) -> Before:
+    def before(bot: FakeGateway) -> list[Stage]:
         async def recent(session_key: str, limit: int) -> list[str]:
             runs = await runs_of(bot.records).listed(session=session_key, state="", limit=limit)
             return [f"{run.id}: {run.state}" for run in runs]
 
         helpers, clock = AuxiliaryModels(bot.provider), bot.home.clock
         view = TriageContext(lasting, recent)
-        return Stages(Triage(helpers, starter, clock, wanted, view))
+        return [Triage(helpers, starter, clock, wanted, view)]
 
     return before

@@ -44,7 +44,7 @@ def limited(options: Options = Options(), **limits: Any) -> Options:  # noqa: B0
 
 
 def deciding(**settings: Any) -> Options:
-    return Options(before=triage(FakeStarter(), None, **settings), ledger=COUNTED)
+    return Options(stages=triage(FakeStarter(), None, **settings), ledger=COUNTED)
 
 
 def rows(bot: FakeGateway) -> list[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from nanobot.agent.stages import Stages
+from nanobot.agent.runner import Stage
 from nanobot.errors import ToolError
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.runs.run_types import TaskContext
@@ -20,10 +20,10 @@ from tests.plugins.triage.test_triage import decision, model, run
 from tests.stored import lists_of
 
 
-def mind(bot: FakeGateway) -> Stages:
+def mind(bot: FakeGateway) -> list[Stage]:
     clock, settings = bot.home.clock, DecisionSettings()
     triage = Triage(AuxiliaryModels(bot.provider), bot.starter, clock, settings)
-    return Stages(triage)
+    return [triage]
 
 
 async def _fails(_: Words, __: TaskContext) -> TaskResult:
@@ -40,7 +40,7 @@ def started(conversation: str | None = "fake:1") -> ScriptedProvider:
 
 
 async def test_the_reply_comes_at_once_and_the_end_is_told_where_it_was_asked_for() -> None:
-    async with gateway(started(), options=Options(before=mind, types=(SLEEP,))) as bot:
+    async with gateway(started(), options=Options(stages=mind, types=(SLEEP,))) as bot:
         await bot.channel.push("sleep")
         texts = sorted([(await bot.channel.pop()).text for _ in range(2)])
         assert texts == ["At once.", "Task completed: Nap\n\nsaid hi"]
@@ -55,14 +55,14 @@ async def test_the_reply_comes_at_once_and_the_end_is_told_where_it_was_asked_fo
 
 
 async def test_a_failure_is_told_by_its_template() -> None:
-    async with gateway(started(), options=Options(before=mind, types=(RESTLESS,))) as bot:
+    async with gateway(started(), options=Options(stages=mind, types=(RESTLESS,))) as bot:
         await bot.channel.push("sleep")
         texts = [(await bot.channel.pop()).text for _ in range(2)]
         assert any(text.startswith("Task failed: Nap") and "no bed" in text for text in texts)
 
 
 async def test_without_a_conversation_it_opens_an_unread_one() -> None:
-    async with gateway(started(None), options=Options(before=mind, types=(SLEEP,))) as bot:
+    async with gateway(started(None), options=Options(stages=mind, types=(SLEEP,))) as bot:
         await bot.channel.push("sleep")
         assert (await bot.channel.pop()).text == "At once."
         await bot.settle()
@@ -71,6 +71,6 @@ async def test_without_a_conversation_it_opens_an_unread_one() -> None:
 
 
 async def test_a_type_that_is_not_there_is_refused_with_the_reply() -> None:
-    async with gateway(started(), options=Options(before=mind)) as bot:
+    async with gateway(started(), options=Options(stages=mind)) as bot:
         await bot.channel.push("sleep")
         assert (await bot.channel.pop()).text.startswith("At once.\n\n(I could not start Nap: ")

@@ -56,7 +56,7 @@ def model(answer: Any = REPLY, **profile: Any) -> ScriptedProvider:
 
 
 def options(starter: FakeStarter, lasting: FakeFacts | None = None, **settings: Any) -> Options:
-    return Options(before=triage(starter, lasting, **settings), guests=("3",))
+    return Options(stages=triage(starter, lasting, **settings), guests=("3",))
 
 
 async def said(bot: FakeGateway, text: str = "Hi") -> str:
