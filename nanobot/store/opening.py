@@ -137,7 +137,7 @@ def _open_sqlite(
 ) -> Store:
     if lock.unclean and path.exists():
         check(path)
-    database = SqliteDatabase(path, failpoints)
+    database = SqliteDatabase(path, failpoints, lock)
     try:
         bring_up_to_date(database, path.with_name(f"{path.name}.{int(context.clock.now())}.bak"))
     except BaseException:

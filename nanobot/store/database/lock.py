@@ -7,6 +7,8 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import AbstractContextManager
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -27,37 +29,79 @@ class HomeLock(AbstractContextManager["HomeLock"]):
     """
 
     def __init__(self, home: Path, command: str, name: str = "state.lock") -> None:
+        self._home, self._command = home, command
         self._path = home / name
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except (FileExistsError, NotADirectoryError) as error:
             raise StoreUnwritable(
                 f"{home} is not a folder: move that file, or set NANOBOT_HOME"
             ) from error
         except OSError as error:
-            raise StoreUnwritable(
-                f"{home} cannot be written ({error.strerror}): "
-                "check its permissions, or set NANOBOT_HOME to a folder you own"
-            ) from error
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = self._read()
-            os.close(self._fd)
-            raise StoreLocked(str(home), holder.pid, holder.command) from None
+            raise self._no_home(error) from error
+        self._fd = self._acquired()
         self.unclean = os.fstat(self._fd).st_size > 0
         try:
-            self._write(msgspec.json.encode(_Holder(os.getpid(), command)))
+            self._sign()
         except StoreUnwritable:
             os.close(self._fd)
             raise
 
-    def _read(self) -> _Holder:
+    def keep(self) -> None:
+        """Acquire it again if its file was removed or replaced. Raises StoreLocked if another
+        process was faster, and StoreUnwritable."""
+        with suppress(FileNotFoundError):
+            if os.path.samestat(self._path.stat(), os.fstat(self._fd)):
+                return
+        fresh = self._acquired()
+        os.close(self._fd)
+        self._fd = fresh
+        self._sign()
+
+    def _acquired(self) -> int:
+        """The descriptor of the locked file."""
+        descriptor = self._opened()
         try:
-            return msgspec.json.decode(os.pread(self._fd, 4096, 0), type=_Holder)
-        except msgspec.DecodeError:
-            return _Holder(0, "unknown")
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise self._no_file()
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _read(descriptor)
+            os.close(descriptor)
+            raise StoreLocked(str(self._home), holder.pid, holder.command) from None
+        except (OSError, StoreUnwritable) as error:
+            os.close(descriptor)
+            if isinstance(error, StoreUnwritable):
+                raise
+            raise StoreUnwritable(
+                f"{self._path} cannot be locked ({error.strerror}): "
+                "the database has to be on a file system with locks"
+            ) from error
+        return descriptor
+
+    def _opened(self) -> int:
+        # A pipe would be waited for without O_NONBLOCK.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            return os.open(self._path, flags, 0o600)
+        except OSError as error:
+            if os.path.lexists(self._path) and not self._path.is_file():
+                raise self._no_file() from error
+            raise self._no_home(error) from error
+
+    def _no_home(self, error: OSError) -> StoreUnwritable:
+        return StoreUnwritable(
+            f"{self._home} cannot be written ({error.strerror}): "
+            "check its permissions, or set NANOBOT_HOME to a folder you own"
+        )
+
+    def _no_file(self) -> StoreUnwritable:
+        return StoreUnwritable(
+            f"{self._path} is not a file: move it away; the lock of the database belongs there"
+        )
+
+    def _sign(self) -> None:
+        self._write(msgspec.json.encode(_Holder(os.getpid(), self._command)))
 
     def _write(self, content: bytes) -> None:
         try:
@@ -76,3 +120,10 @@ class HomeLock(AbstractContextManager["HomeLock"]):
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _read(descriptor: int) -> _Holder:
+    try:
+        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=_Holder)
+    except msgspec.DecodeError:
+        return _Holder(0, "unknown")

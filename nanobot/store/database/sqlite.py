@@ -23,6 +23,8 @@ from nanobot.store.database.database import Work
 from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
+from nanobot.store.database.lock import HomeLock
+from nanobot.store.database.place import Place
 from nanobot.store.database.strict_types import COMPILED, STRICT
 
 T = TypeVar("T")
@@ -86,12 +88,17 @@ class SqliteDatabase:
     """SQLite in WAL mode. A commit survives a killed process, and also a power failure if its verb
     waits for the disk (see durability).
 
-    `path` None is a private store in memory.
+    `path` None is a private store in memory. `lock` is kept while the store is in use.
     """
 
     dialect = "sqlite"
 
-    def __init__(self, path: Path | None, failpoints: Failpoints | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        failpoints: Failpoints | None = None,
+        lock: HomeLock | None = None,
+    ) -> None:
         if path is not None:
             _make_private(path)
         self._engine = sa.create_engine(
@@ -106,6 +113,7 @@ class SqliteDatabase:
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
         self._connect()
+        self._place = None if path is None else Place(path, lock)
         self._thread = threading.Thread(target=self._serve, name="store", daemon=True)
         self._thread.start()
 
@@ -237,8 +245,7 @@ class SqliteDatabase:
         for unit in batch:
             self._failpoints.before(unit.verb)
         try:
-            if self._broken:
-                self._connect()
+            self._find_again()
             self._set_waiting(disk=waits(unit.verb for unit in batch))
             self._command("BEGIN IMMEDIATE")
             for unit in batch:
@@ -253,6 +260,25 @@ class SqliteDatabase:
             if unit.error is None:
                 self._failpoints.after(unit.verb)
                 self._follow_up(unit)
+
+    def _find_again(self) -> None:
+        """Raises StoreError unless the open file is the one at its path. A WAL that was removed is
+        written back into it."""
+        if self._place is not None:
+            self._place.check()
+            if not self._broken and not self._place.has_log():
+                self._rescue()
+            if self._broken:
+                self._place.forget_log()
+        if self._broken:
+            self._connect()
+
+    def _rescue(self) -> None:
+        """Write back what is in the open WAL, and close it."""
+        busy, *_ = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreUnwritable("the -wal file of the database was removed: restart nanobot")
+        self._close_connection()
 
     def _end_batch(self) -> None:
         began = time.monotonic()
@@ -278,9 +304,13 @@ class SqliteDatabase:
         except DBAPIError:
             self._broken = self._in_file
         if self._broken:
-            with suppress(DBAPIError):
-                self._connection.close()
-            self._engine.dispose()
+            self._close_connection()
+
+    def _close_connection(self) -> None:
+        self._broken = True
+        with suppress(DBAPIError):
+            self._connection.close()
+        self._engine.dispose()
 
     @staticmethod
     def _follow_up(unit: _Unit) -> None:
