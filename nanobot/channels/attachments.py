@@ -112,19 +112,26 @@ class AttachmentFetcher:
         why = "something went wrong with it here; the log says what"
         with boundary(f"fetching {file.name or file.kind} from {self._name}"):
             try:
-                content = await self._content(file, at + FETCHING_SECONDS - _MARGIN_SECONDS)
+                content = await self._content(file, self._ends(at))
                 return await self._received.keep(file, content, at, outside=outside)
             except _GivenUp as given_up:
                 why = str(given_up)
         logger.warning("{}: {} could not be fetched: {}", self._name, file.name or file.kind, why)
         return msgspec.structs.replace(file, error=why)
 
-    async def _content(self, file: Attachment, deadline: float) -> bytes:
+    def _ends(self, at: float) -> float:
+        """When fetching the files of a message that was admitted at `at` ends, by the monotonic
+        clock: setting the machine's clock meanwhile changes nothing."""
+        longest = FETCHING_SECONDS - _MARGIN_SECONDS
+        left = min(max(at + longest - self._clock.now(), 0.0), longest)
+        return self._clock.monotonic() + left
+
+    async def _content(self, file: Attachment, ends: float) -> bytes:
         if file.size > self._limit:
             raise _GivenUp(self._too_large(file.size))
         failures = 0
         while True:
-            patience = min(max(deadline - self._clock.now(), 1.0), _ATTEMPT_SECONDS)
+            patience = min(max(ends - self._clock.monotonic(), 1.0), _ATTEMPT_SECONDS)
             requested = None
             try:
                 async with asyncio.timeout(patience):
@@ -141,7 +148,7 @@ class AttachmentFetcher:
                 return content
             failures += 1
             delay = requested or self._backoff.delay(failures)
-            if self._clock.now() + delay >= deadline:
+            if self._clock.monotonic() + delay >= ends:
                 raise _GivenUp(f"it could not be fetched in time ({why})")
             await self._clock.sleep(delay)
 

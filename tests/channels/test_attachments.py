@@ -391,3 +391,38 @@ async def test_names_that_no_store_takes_cost_no_message(
         await channel.pop()
         text, _ = asked(bot.provider.requests[0])
     assert '[in reply to: "half"]' in text
+
+
+# A clock that is set meanwhile
+
+JUMPS = [sign * by for by in (1, 60, 299, 301, 3_600, 86_400, 365 * 86_400) for sign in (-1, 1)]
+
+
+class Setting(FilesChannel):
+    """Somebody sets the clock at the second try."""
+
+    def __init__(self, clock: ManualClock, by: float) -> None:
+        super().__init__()
+        self._clock = clock
+        self._by = by
+
+    async def fetch(self, attachment: Attachment, limit: int) -> bytes:
+        if len(self.fetched) == 1:
+            self._clock.set_by(self._by)
+        return await super().fetch(attachment, limit)
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+async def test_a_clock_that_is_set_changes_nothing_in_how_long_a_file_is_tried(
+    tmp_path: Path, jump: float
+) -> None:
+    clock = ManualClock()
+    channel = Setting(clock, jump)
+    channel.put("photo", ChannelDown("the platform is away"))
+    async with MemoryHome(clock) as home, serving(tmp_path, channel, home=home) as bot:
+        began = clock.monotonic()
+        await channel.push("what is this?", attachments=(PHOTO,))
+        await channel.pop()
+        (file,) = kept(bot)
+        assert "could not be fetched in time" in file.error
+        assert 180.0 < clock.monotonic() - began < 300.0

@@ -7,7 +7,7 @@ import pytest
 
 from nanobot.messages import Attachment
 from nanobot.session.entries import UserEntry
-from nanobot.session.inbox import Busy
+from nanobot.session.inbox import FETCHING_SECONDS, Busy
 from nanobot.session.journal import Journal
 from nanobot.session.runs import Claim
 from nanobot.session.states import RunKind
@@ -171,3 +171,24 @@ async def test_a_run_that_ended_finds_it_when_its_files_are_here(journal: SqlJou
     assert await journal.claim(KEY, "r2", "UTC") is None
     assert await journal.fetched(identity, [HERE]) is not None
     assert texts(await claim(journal, "r2"))[-1] == "photo"
+
+
+JUMPS = [sign * by for by in (1, 299, 301, 3_600, 86_400, 365 * 86_400) for sign in (-1, 1)]
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+async def test_whatever_the_clock_says_it_waits_ten_minutes_at_most(
+    home: Home, jump: float
+) -> None:
+    """Files that nobody fetches, and a clock that is set meanwhile."""
+    journal = home.journal()
+    await fetching(journal)
+    home.clock.set_by(jump)
+    near = abs(jump) < FETCHING_SECONDS
+    assert (await journal.held(KEY) > 0) is near
+    (lane,) = await journal.ready()
+    assert lane.held <= 2 * FETCHING_SECONDS
+    if near:
+        assert await journal.claim(KEY, "r1", "UTC") is None
+        home.clock.advance(2 * FETCHING_SECONDS)
+    assert texts(await claim(journal)) == ["photo"]

@@ -70,6 +70,11 @@ class Pending(msgspec.Struct, frozen=True):
     files_until: float = 0.0
     at: float = 0.0
 
+    def lacks_files(self, now: float) -> bool:
+        """Whether its files are still waited for. A clock that was set back a long way since it
+        came would make that wait too long."""
+        return bool(self.files_until) and abs(now - self.at) < FETCHING_SECONDS
+
     @property
     def alone(self) -> bool:
         """Whether it gets a separate run: a command, or a message with its run's id."""
@@ -127,7 +132,7 @@ def here(turn: Sequence[Pending], now: float) -> Sequence[Pending]:
     """The messages of a turn before the first whose files are still being fetched. The other parts
     of that message's group wait too."""
     for end, pending in enumerate(turn):
-        if now < pending.files_until:
+        if pending.lacks_files(now):
             group = pending.message.group_id
             while end and group is not None and turn[end - 1].message.group_id == group:
                 end -= 1  # noqa: PLW2901 - the loop ends here
@@ -156,7 +161,7 @@ def held_until(turn: Sequence[Pending]) -> float:
 def hold(turn: Sequence[Pending], now: float) -> float:
     """Seconds that a turn is still held. A clock that was set back does not extend it."""
     if turn and not here(turn, now):
-        left = min(pending.files_until for pending in turn if now < pending.files_until) - now
+        left = min(pending.files_until for pending in turn if pending.lacks_files(now)) - now
         return min(left, FETCHING_SECONDS)
     left = held_until(turn) - now
     longest = MOST_HELD_SECONDS + max(
