@@ -7,6 +7,7 @@ crash it is not performed again: whether it had an effect is unknown, and its pe
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
@@ -26,11 +27,13 @@ LONGEST_SECONDS = 600.0
 MOST_OF_ONE_PERSON = 4
 _ADMISSION_SECONDS = 600.0
 """How long an answer waits for the admission of its message, which the platform may bring again."""
+_KNOWN = -1
+"""In place of its number: the message was in the journal already."""
 
 
 class _Begun:
     """A command that is performed. `inbound`: the number of its message in the journal, once it is
-    admitted there as `performing`; 0 if its answer comes with it, or came before."""
+    admitted there as `performing`; 0 if its answer comes with it."""
 
     def __init__(self, said: Said, task: asyncio.Task[Admission]) -> None:
         self.said = said
@@ -114,18 +117,22 @@ class CommandsInProgress:
 
     def admitted(self, message: InboundMessage, outcome: Admitted) -> bool:
         """A message is in the journal. True: it is a command in progress. Of one that was settled
-        before, nothing more is done."""
+        before, nothing more is done; an earlier admission that was reported as failed counts."""
         begun = self._begun.get(_key(message))
         if begun is not None:
-            begun.admitted(outcome.inbound_id if outcome.fresh else 0)
+            begun.admitted(outcome.inbound_id if outcome.fresh else _KNOWN)
         return begun is not None
 
     async def _follow(self, key: str, begun: _Begun) -> None:
         """Settle the command's message when it has ended."""
         with boundary(f"{self._name}: the answer to a command"):
             try:
-                async with asyncio.timeout(_ADMISSION_SECONDS):
-                    inbound_id = await begun.inbound
+                inbound_id = _KNOWN  # perhaps: after that time, it is looked for
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_ADMISSION_SECONDS):
+                        inbound_id = await begun.inbound
+                if inbound_id == _KNOWN:
+                    inbound_id = await self._number(key)
                 if inbound_id:
                     await asyncio.wait({begun.task})
                     await self._settle(inbound_id, begun.result().answer)
@@ -133,6 +140,12 @@ class CommandsInProgress:
                 begun.task.cancel()
                 if self._begun.get(key) is begun:
                     del self._begun[key]
+
+    async def _number(self, key: str) -> int:
+        """The number of a message that is in the journal as `performing`; 0 if it is not."""
+        journal, what = self._bus.journal, f"{self._name}: a command"
+        begun = await until_stored(lambda: journal.begun_commands(self._name), self._clock, what)
+        return next((each.inbound_id for each in begun if _key(each.message) == key), 0)
 
     async def _settle(self, inbound_id: int, answer: OutboundMessage | None) -> None:
         journal, what = self._bus.journal, f"{self._name}: the answer to a command"

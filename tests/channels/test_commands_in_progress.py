@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -139,6 +140,36 @@ async def test_a_command_that_the_platform_brings_twice_is_performed_once() -> N
         await bot.settle()
         assert texts(bot) == ["it is done"]
         assert set(BEGUN) == {BEGUN[0]}
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["goes on", "has ended"])
+@pytest.mark.parametrize("again", [False, True], ids=["not brought again", "brought again"])
+async def test_it_is_answered_though_its_admission_seemed_to_fail(
+    monkeypatch: pytest.MonkeyPatch, *, again: bool, ended: bool
+) -> None:
+    """A commit whose confirmation is lost: the message is there, and nobody knows its number."""
+    monkeypatch.setattr(commands, "_ADMISSION_SECONDS", 0.1)
+    async with gateway(options=OPTIONS) as bot, asyncio.timeout(20):
+        admit = bot.journal.admit
+
+        async def unconfirmed(*args: Any) -> None:
+            await admit(*args)
+            monkeypatch.setattr(bot.journal, "admit", admit)
+            raise StoreError("the connection was cut")
+
+        monkeypatch.setattr(bot.journal, "admit", unconfirmed)
+        with pytest.raises(StoreError):
+            await bot.channel.push("/wait", chat="1", key="w")
+        if ended:
+            READY[0].set()
+        if again:
+            await bot.channel.push("/wait", chat="1", key="w")
+        READY[0].set()
+        assert (await bot.channel.pop()).text == "it is done"
+        await bot.settle()
+        assert await performing(bot) == 0
+        assert texts(bot) == ["it is done"]
+    assert len(BEGUN) == 1
 
 
 async def test_what_it_gives_is_kept_while_the_store_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import AbstractContextManager
 import stat
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import msgspec
