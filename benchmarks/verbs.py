@@ -53,7 +53,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
-from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, runs_of
+from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, previewing, runs_of
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -113,7 +113,7 @@ class Verbs:
         address = claim.run.address
         answer = OutboundMessage(address=address, text=TEXT, key=claim.run.reply_key)
         preview = OutboundPart(text=TEXT, payload=b"{}", key=f"{answer.key}/preview")
-        row = await journal.preview(claim.run.id, answer, preview)
+        row = await previewing(journal).preview(claim.run.id, answer, preview)
         assert row is not None
         await journal.receipt(row, 0, f"preview {number}", begin=None)
         await self._model_call(claim, 2)

@@ -4,53 +4,64 @@ from __future__ import annotations
 
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
 from nanobot.plugins.common.store.outbox import SqlOutbox
+from nanobot.plugins.common.store.requested_runs import RequestedRuns
 from nanobot.plugins.common.store.runs import StoredRuns
 from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.common.store.session_log import SqlSessionLog
 from nanobot.plugins.conversations.store import SqlConversationList
 from nanobot.plugins.library.store import Consuming
 from nanobot.plugins.memory.remember import DueSession, RememberRecords
+from nanobot.plugins.models.store import SessionModels
+from nanobot.plugins.progress.store import PreviewRows
 from nanobot.session.journal import Journal
 from nanobot.session.views import Records
-from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.verbs import SqlStore
 
 
 def outbox_of(records: Records) -> SqlOutbox:
-    assert isinstance(records, SqlRecords)
-    return SqlOutbox(records.database, records.writer)
+    return SqlOutbox.over(records)
 
 
 def marks_of(records: Records) -> SqlConversationList:
     """What a person marks."""
-    assert isinstance(records, SqlRecords)
-    return SqlConversationList(records.database, records.writer)
+    return SqlConversationList.over(records)
 
 
 def log_of(records: Records) -> SqlSessionLog:
-    assert isinstance(records, SqlRecords)
-    return SqlSessionLog(records.database, records.writer)
+    return SqlSessionLog.over(records)
 
 
 def runs_of(records: Records) -> StoredRuns:
-    assert isinstance(records, SqlRecords)
-    return StoredRuns(records.database, records.writer)
+    return StoredRuns.over(records)
 
 
 def consuming(journal: Journal) -> Consuming:
     """What a program takes."""
-    assert isinstance(journal, SqlJournal)
-    return Consuming(journal.database, journal.writer)
+    return Consuming.over(journal)
+
+
+def requested(journal: Journal) -> RequestedRuns:
+    """What a program asks of the runs that it requested."""
+    return RequestedRuns.over(journal)
+
+
+def choosing(journal: Journal) -> SessionModels:
+    """Gives sessions a model."""
+    return SessionModels.over(journal)
+
+
+def previewing(journal: Journal) -> PreviewRows:
+    """Shows answers in progress."""
+    return PreviewRows.over(journal)
 
 
 def lists_of(records: Records) -> SessionLists:
-    assert isinstance(records, SqlRecords)
-    return SessionLists(records.database, records.writer)
+    return SessionLists.over(records)
 
 
 def approvals_of(over: SqlStore) -> SqlApprovals:
-    return SqlApprovals(over.database, over.writer)
+    return SqlApprovals.over(over)
 
 
 def asked_of(records: Records) -> SqlApprovals:

@@ -30,7 +30,7 @@ from nanobot.messages import (
 from nanobot.ports import CatchUp, History
 from nanobot.session.inbox import Admission, Admitted
 from nanobot.session.said import Said, Waiting
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from nanobot.text import MAX_TEXT, around, without_controls
 from nanobot.visible import blank
 

@@ -27,7 +27,6 @@ from nanobot.session.runs import (
     PromptSnapshot,
     Ready,
     Run,
-    RunOutcome,
     SessionRow,
 )
 from nanobot.session.states import RunKind
@@ -61,15 +60,6 @@ class Arrivals(Protocol):
 
 class Outgoing(Protocol):
     """Verbs of the Journal."""
-
-    async def preview(
-        self, run_id: str, message: OutboundMessage, part: OutboundPart
-    ) -> OutboundRow | None:
-        """Create a row before the preview of a run's answer is shown. It is never sent; when the
-        run creates its answer, the row becomes that answer (same key). The row contains the receipt
-        of a preview already shown, also by an earlier process; otherwise call `receipt` or `defer`
-        next. None: the run has ended, or it is unknown whether a preview is shown."""
-        ...
 
     async def owed_chats(self, channel: str) -> list[Address]:
         """A channel's chats with unsent messages, oldest first, unless another process has them."""
@@ -256,14 +246,6 @@ class Journal(Arrivals, Outgoing, Protocol):
         """Send a message unasked: create its entry and its outbound row."""
         ...
 
-    async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
-        """The state of the run whose options came with a message from this address, by its id."""
-        ...
-
-    async def abort(self, address: Address, run_id: str, ending: Ending) -> Run | None:
-        """End that run and return it, or withdraw its message if there is no run yet."""
-        ...
-
     async def history(self, session_key: str) -> tuple[Entry, ...]:
         """The part of a session's log that the model sees at its next call."""
         ...
@@ -274,8 +256,4 @@ class Journal(Arrivals, Outgoing, Protocol):
 
     async def session(self, session_key: str) -> SessionRow | None:
         """The session as lists show it."""
-        ...
-
-    async def set_model(self, session_key: str, model: str | None) -> None:
-        """Choose the model of this session's next calls; None: the configured one."""
         ...

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from nanobot.messages import Address, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.messages import Address, Origin, OutboundMessage, Role
 from nanobot.providers.base import ToolSpec, Usage
 from nanobot.session import keys
 from nanobot.session.entries import Body, Entry, ReplyEntry
@@ -181,15 +181,3 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     prompt_variant: str | None = None
     shared: bool = False
-
-
-class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a message's run; queued while it waits. `text`: its answer or error."""
-
-    run_id: str
-    session_key: str
-    message: InboundMessage
-    state: RunState
-    text: str = ""
-    error: str | None = None
-    usage: RunUsage = RunUsage()

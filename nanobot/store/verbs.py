@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
+from nanobot.errors import UsageError
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.durability import verbs_of
@@ -22,6 +23,13 @@ class SqlStore:
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self.database = database
         self.writer = writer
+
+    @classmethod
+    def over(cls, port: object) -> Self:
+        """These verbs over the store of another such object. Raises UsageError if it is none."""
+        if not isinstance(port, SqlStore):
+            raise UsageError("only the journal of a store can do this")
+        return cls(port.database, port.writer)
 
 
 S = TypeVar("S", bound=SqlStore)

@@ -42,6 +42,7 @@ from nanobot.testing.model import Held, ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import Effect
 from tests.agent.tooling import Args, Gate, Recorder, bodies, kinds
+from tests.stored import choosing
 
 
 async def test_a_plain_turn_is_four_transactions_of_which_two_wait_for_the_disk() -> None:
@@ -281,7 +282,7 @@ async def test_a_model_that_fails_is_a_clear_notice(error: ModelError) -> None:
 async def test_a_model_that_is_not_configured_is_a_clear_notice(bot: FakeGateway) -> None:
     await bot.channel.push("one")
     await bot.channel.pop()
-    await bot.journal.set_model("fake:1", "nowhere/model")
+    await choosing(bot.journal).set_model("fake:1", "nowhere/model")
     await bot.channel.push("two")
     assert (await bot.channel.pop()).text == ("I could not answer: there is no model nowhere/model")
 

@@ -14,7 +14,7 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.tooling import Recorder
-from tests.stored import outbox_of, runs_of
+from tests.stored import choosing, outbox_of, runs_of
 
 
 async def call(bot: FakeGateway, operation: str, /, **arguments: Any) -> Any:
@@ -87,7 +87,7 @@ async def test_the_model_is_changed_by_a_call(bot: FakeGateway) -> None:
 
 
 async def test_status_tells_of_a_model_that_cannot_answer(bot: FakeGateway) -> None:
-    await bot.journal.set_model("fake:1", "nowhere/x")
+    await choosing(bot.journal).set_model("fake:1", "nowhere/x")
     status = await call(bot, "status", session="fake:1")
     assert status.model == "none: there is no model nowhere/x"
     assert status.channels == {"fake": "up"}

@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.plugins.progress.previews import CURSOR
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from tests.process.harness import PATIENCE, World
 
 CHAT = 1

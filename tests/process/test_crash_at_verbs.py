@@ -15,19 +15,14 @@ from tests.doubles.openai_server import Body
 from tests.process.harness import PATIENCE, STEERED, World, without_repeats
 
 VERBS = (*journal.VERBS, "answer")
-# Nothing in this version posts unasked; giving a run back needs an order to stop; only programs
-# that embed nanobot abort a run by its id. Previews take time, and
-# have tests of their own, and so have what a run does besides acting, groups that move and long
-# commands.
+# Nothing in this version posts unasked; giving a run back needs an order to stop. What a run does
+# besides acting, groups that move and long commands have tests of their own.
 ELSEWHERE = {
     "post",
     "release",
-    "abort",
     "move_chat",
-    "preview",
     "start_auxiliary",
     "start_retry",
-    "set_model",
     "performed",
 }
 REACHED = [verb for verb in VERBS if verb not in ELSEWHERE]

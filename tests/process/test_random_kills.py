@@ -15,7 +15,7 @@ import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
 from nanobot.plugins.progress.previews import CURSOR
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from tests.doubles.openai_server import Answer, Body, Fault
 from tests.doubles.telegram_native import REFUSALS
 from tests.doubles.telegram_rules import Message

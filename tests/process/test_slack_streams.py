@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanobot.channels.repeats import REPEAT_LINE
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from tests.doubles.slack_rules import shown_text
 from tests.doubles.slack_server import SlackServer
 from tests.process.harness import World

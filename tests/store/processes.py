@@ -46,7 +46,7 @@ from tests.store.making import (
     told,
     with_file,
 )
-from tests.stored import approvals_of, consuming
+from tests.stored import approvals_of, choosing, consuming, previewing, requested
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__])
@@ -152,7 +152,7 @@ def live(home: Path, crash: str) -> None:
 async def _live(store: Store) -> None:
     journal = store.journal
     await journal.account("telegram", "a bot")
-    await journal.set_model(KEY, "another/model")
+    await choosing(journal).set_model(KEY, "another/model")
     claimed = await begun(journal, "r1")
     lane, run = claimed.lane, claimed.run
     await admit(journal, said("more"))
@@ -164,7 +164,7 @@ async def _live(store: Store) -> None:
     await journal.start_tool(lane, run, STARTED)
     await journal.record_result(lane, run, [RESULT])
     await journal.start_model(lane, run, [call(2)], None)
-    await journal.preview("r1", told("o", "r1:0"), OutboundPart(text="o"))
+    await previewing(journal).preview("r1", told("o", "r1:0"), OutboundPart(text="o"))
     await answered(journal, claimed, "one", "two")
     asking = await begun(journal, "asks", "asked for")
     await journal.start_model(asking.lane, asking.run, [prompt(), call()], PROMPT)
@@ -182,7 +182,7 @@ async def _live(store: Store) -> None:
     (command,) = await admit(journal, performing(session_key="commands"))
     await journal.performed(command.inbound_id, told("done", "of the command"))
     await admit(journal, said("r3"), session_key="asked")
-    await journal.abort(CHAT, "r3", Ending(state=RunState.ABORTED))
+    await requested(journal).abort(CHAT, "r3", Ending(state=RunState.ABORTED))
     await store.close()
 
 

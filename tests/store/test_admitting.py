@@ -26,6 +26,7 @@ from tests.store.making import (
     said,
     told,
 )
+from tests.stored import choosing
 
 
 async def test_a_message_is_waiting_once_it_was_let_in(journal: SqlJournal) -> None:
@@ -237,10 +238,10 @@ async def test_a_lane_left_by_a_process_that_is_gone_is_ready_with_its_attempts(
 
 
 async def test_a_session_talks_to_the_model_it_was_given(journal: SqlJournal) -> None:
-    await journal.set_model(KEY, "p/m")
+    await choosing(journal).set_model(KEY, "p/m")
     claimed = await begun(journal)
     assert claimed.model == "p/m"
-    await journal.set_model(KEY, None)
+    await choosing(journal).set_model(KEY, None)
     row = await journal.session(KEY)
     assert row is not None
     assert row.model is None

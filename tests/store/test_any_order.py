@@ -18,7 +18,7 @@ from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.store.database import migrate
 from nanobot.store.database.sqlite import SqliteDatabase
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from nanobot.text import quoted
 from tests.store.home import Home
 from tests.store.making import (
@@ -35,6 +35,7 @@ from tests.store.making import (
     said,
     told,
 )
+from tests.stored import previewing
 
 T = TypeVar("T")
 
@@ -288,7 +289,7 @@ class AnyOrder(RuleBasedStateMachine):
         chat, _, claimed = data.draw(st.sampled_from(self.claims))
         lane, journal, run_id = self.lanes[chat], self.journals["us"], claimed.run.id
         message = told("o", claimed.run.reply_key, Address("telegram", chat))
-        row = self.do(journal.preview(run_id, message, rendered("o")[0]))
+        row = self.do(previewing(journal).preview(run_id, message, rendered("o")[0]))
         if lane.run != run_id or lane.preview in {"not sent", "unknown"}:
             assert row is None
             return

@@ -11,6 +11,7 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, in_file, leases_of, on_postgres
 from tests.store.making import CHAT, answered, begun
+from tests.stored import previewing
 
 
 async def owed(journal: SqlJournal, text: str = "yes") -> OutboundRow:
@@ -64,7 +65,7 @@ async def test_each_verb_of_a_message_fails_once_another_process_speaks_to_its_c
         first.receipt(row, 0, "7", begin=None),
         first.defer(row, 0, 0.0, "later"),
         first.bury(row, "gone", scope="message"),
-        first.preview("r0", row.message, parts[0]),
+        previewing(first).preview("r0", row.message, parts[0]),
     ):
         with pytest.raises(Fenced):
             await late

@@ -11,7 +11,10 @@ import pytest
 
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.store import chain
+from nanobot.plugins.common.store.requested_runs import RequestedRuns
 from nanobot.plugins.library.store import Consuming
+from nanobot.plugins.models.store import SessionModels
+from nanobot.plugins.progress.store import PreviewRows
 from nanobot.store.database.failpoints import Failpoint
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
@@ -20,7 +23,11 @@ from nanobot.store.verbs import crash_points
 from tests.store.making import KEY
 from tests.store.processes import ending_of, live
 
-OF_PROGRAMS = crash_points(Consuming)
+OF_PLUGINS = tuple(
+    verb
+    for store in (Consuming, RequestedRuns, PreviewRows, SessionModels)
+    for verb in crash_points(store)
+)
 VERBS = (*journal.VERBS, "answer")
 
 # What is in the tables once the verb was done for the first time, and not before.
@@ -69,11 +76,11 @@ def chain_holds(home: Path) -> None:
 
 
 def test_every_verb_that_writes_leaves_a_trace_to_look_for() -> None:
-    assert set(TRACES) == {*VERBS, *OF_PROGRAMS}
+    assert set(TRACES) == {*VERBS, *OF_PLUGINS}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", [*VERBS, *OF_PROGRAMS])
+@pytest.mark.parametrize("verb", [*VERBS, *OF_PLUGINS])
 def test_a_process_killed_at_a_verb_leaves_it_whole_or_not_at_all(
     tmp_path: Path, verb: str, when: str
 ) -> None:

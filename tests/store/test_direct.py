@@ -12,7 +12,7 @@ from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, said
-from tests.stored import consuming
+from tests.stored import consuming, requested
 
 ABORTED = Ending(state=RunState.ABORTED, error="aborted")
 
@@ -80,13 +80,13 @@ async def test_a_run_has_the_id_and_the_terms_that_its_message_brought(journal: 
 
 
 async def test_an_outcome_is_known_from_the_first_moment_to_the_last(journal: SqlJournal) -> None:
-    assert await journal.outcome(CHAT, "mine") is None
+    assert await requested(journal).outcome(CHAT, "mine") is None
     await admit(journal, asked("mine"))
-    waiting = await journal.outcome(CHAT, "mine")
+    waiting = await requested(journal).outcome(CHAT, "mine")
     assert waiting is not None
     assert (waiting.state, waiting.session_key) == (RunState.QUEUED, KEY)
     await answer(journal, "done")
-    done = await journal.outcome(CHAT, "mine")
+    done = await requested(journal).outcome(CHAT, "mine")
     assert done is not None
     assert (done.state, done.text) == (RunState.COMPLETED, "done")
 
@@ -100,8 +100,8 @@ async def test_what_its_caller_has_is_owed_to_nobody(journal: SqlJournal) -> Non
 
 async def test_an_abort_takes_a_waiting_message_back_and_no_other(journal: SqlJournal) -> None:
     await admit(journal, asked("mine"), asked("other"))
-    assert await journal.abort(CHAT, "mine", ABORTED) is None
-    gone = await journal.outcome(CHAT, "mine")
+    assert await requested(journal).abort(CHAT, "mine", ABORTED) is None
+    gone = await requested(journal).outcome(CHAT, "mine")
     assert gone is not None
     assert gone.state is RunState.ABORTED
     claimed = await journal.claim(KEY, "made-up", "UTC")
@@ -113,13 +113,13 @@ async def test_an_abort_ends_a_run_and_fences_its_driver_off(journal: SqlJournal
     await admit(journal, asked("mine"))
     claimed = await journal.claim(KEY, "made-up", "UTC")
     assert claimed is not None
-    ended = await journal.abort(CHAT, "mine", ABORTED)
+    ended = await requested(journal).abort(CHAT, "mine", ABORTED)
     assert ended is not None
     assert ended.id == "mine"
     with pytest.raises(Fenced):
         await journal.finish(claimed.lane, claimed.run, Ending(state=RunState.COMPLETED))
-    assert await journal.abort(CHAT, "mine", ABORTED) is None
+    assert await requested(journal).abort(CHAT, "mine", ABORTED) is None
 
 
 async def test_an_abort_of_what_nobody_asked_for_does_nothing(home: Home) -> None:
-    assert await home.journal().abort(CHAT, "unknown", ABORTED) is None
+    assert await requested(home.journal()).abort(CHAT, "unknown", ABORTED) is None

@@ -14,7 +14,7 @@ from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Claim, Ending
 from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from tests.store.home import Home
 from tests.store.making import (
     CHAT,
@@ -27,7 +27,7 @@ from tests.store.making import (
     stop_order,
     told,
 )
-from tests.stored import consuming
+from tests.stored import consuming, previewing
 
 SHOWN = OutboundPart(text="I thi ...", payload=b"{}", key="run:0:p")
 
@@ -40,7 +40,7 @@ async def previewed(home: Home) -> tuple[SqlJournal, Claim, OutboundRow]:
     """A run of which something is about to be shown."""
     journal = home.journal()
     claimed = await begun(journal)
-    row = await journal.preview("run", answer("I thi"), SHOWN)
+    row = await previewing(journal).preview("run", answer("I thi"), SHOWN)
     assert row is not None
     return journal, claimed, row
 
@@ -63,20 +63,20 @@ async def test_a_preview_is_owed_to_nobody(home: Home) -> None:
 async def test_a_preview_that_stands_is_found_again(home: Home) -> None:
     await standing(home)
     await home.reopen()
-    row = await home.journal().preview("run", answer("I think"), SHOWN)
+    row = await previewing(home.journal()).preview("run", answer("I think"), SHOWN)
     assert row is not None
     assert row.standing == "m1"
 
 
 async def test_a_preview_of_which_nobody_knows_whether_it_stands_is_left_alone(home: Home) -> None:
     journal, _, _ = await previewed(home)
-    assert await journal.preview("run", answer("I think"), SHOWN) is None
+    assert await previewing(journal).preview("run", answer("I think"), SHOWN) is None
 
 
 async def test_a_preview_that_was_not_sent_is_none(home: Home) -> None:
     journal, claimed, row = await previewed(home)
     await journal.defer(row, 0, 0.0, "429")
-    assert await journal.preview("run", answer("I think"), SHOWN) is None
+    assert await previewing(journal).preview("run", answer("I think"), SHOWN) is None
     await answered(journal, claimed, "I think so.")
     row = await following(journal)
     assert (row.message.text, row.parts) == ("I think so.", ())
@@ -125,8 +125,8 @@ async def test_there_is_no_preview_of_a_run_that_has_ended(home: Home, journal: 
     claimed = await begun(journal)
     await answered(journal, claimed, "Done.")
     before = await home.everything()
-    assert await journal.preview("run", answer("Do"), SHOWN) is None
-    assert await journal.preview("nobody", told("Do", "nobody:0"), SHOWN) is None
+    assert await previewing(journal).preview("run", answer("Do"), SHOWN) is None
+    assert await previewing(journal).preview("nobody", told("Do", "nobody:0"), SHOWN) is None
     assert await home.everything() == before
 
 
@@ -168,7 +168,7 @@ async def test_a_run_given_back_keeps_its_preview(home: Home) -> None:
     await journal.release(claimed.lane, claimed.run)
     again = await journal.claim(KEY, "unused", "UTC")
     assert again is not None
-    row = await journal.preview(again.run.id, answer("I think"), SHOWN)
+    row = await previewing(journal).preview(again.run.id, answer("I think"), SHOWN)
     assert row is not None
     assert row.standing == "m1"
 
@@ -181,7 +181,7 @@ async def test_an_end_at_the_same_moment_leaves_no_preview_behind(home: Home) ->
         over = Ending(state=RunState.ABORTED)
         async with asyncio.TaskGroup() as tasks:
             for verb in (
-                journal.preview(f"r{number}", shown, SHOWN),
+                previewing(journal).preview(f"r{number}", shown, SHOWN),
                 journal.finish(claimed.lane, claimed.run, over),
             )[:: 1 if number % 2 else -1]:
                 tasks.create_task(verb)

@@ -8,6 +8,7 @@ from nanobot.session.states import RunState
 from nanobot.store.journal.journal import SqlJournal
 from tests.store.home import Home, leases_of, on_postgres
 from tests.store.making import CHAT, begun, ending, following, rendered, told
+from tests.stored import previewing
 
 
 async def finished(journal: SqlJournal, run_id: str = "run", *texts: str) -> Finished:
@@ -60,7 +61,7 @@ async def test_a_preview_that_may_be_shown_becomes_the_answer_as_ever(home: Home
     journal = home.journal()
     claimed = await begun(journal)
     shown = OutboundPart(text="y ...", key="run:0:p")
-    assert await journal.preview("run", told("y", "run:0"), shown) is not None
+    assert await previewing(journal).preview("run", told("y", "run:0"), shown) is not None
     done = await journal.finish_sending(
         claimed.lane, claimed.run, ending("yes", run_id="run"), rendered("yes")
     )

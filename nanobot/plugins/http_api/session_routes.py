@@ -23,6 +23,7 @@ from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import allowed, caller_of, query_of, sent
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import answer, named_language, wanted
+from nanobot.plugins.common.store.requested_runs import RequestedRuns
 from nanobot.plugins.common.translation.results import in_language
 from nanobot.plugins.common.views import sessions
 from nanobot.plugins.common.views.notices import NoticeView, notices_of
@@ -190,8 +191,8 @@ class Conversations:
         """Raises RunConflict if another message was accepted under that id: this one must not be
         lost silently.
         """
-        journal = self._operations.engine.bus.journal
-        earlier = await journal.outcome(message.address, message.dedupe_key)
+        requested = RequestedRuns.over(self._operations.engine.bus.journal)
+        earlier = await requested.outcome(message.address, message.dedupe_key)
         if earlier is None:
             return
         text, blobs = without_controls(message.text), [each.blob for each in message.attachments]

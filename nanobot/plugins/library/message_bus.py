@@ -24,7 +24,6 @@ from nanobot.session.states import RunKind
 from nanobot.store.database.database import Work
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store, contexts, in_memory_database
-from nanobot.store.verbs import SqlStore
 from nanobot.system import RandomIds, SystemClock
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.visible import blank
@@ -114,10 +113,7 @@ class MessageBus(Bus):
 
     def _consuming(self) -> Consuming:
         """The verbs of a consumer over the store of the journal. Raises UsageError."""
-        journal = self.journal
-        if not isinstance(journal, SqlStore):
-            raise UsageError("a bus hands out messages only of the journal of a store")
-        return Consuming(journal.database, journal.writer)
+        return Consuming.over(self.journal)
 
     def _private(self) -> Store:
         if self._own is None:

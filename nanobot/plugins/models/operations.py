@@ -57,6 +57,8 @@ async def change_model(
 
     A model that no list contains is refused, with the nearest names.
     """
+    from nanobot.plugins.models.store import SessionModels  # noqa: PLC0415 - loads the store
+
     engine = context.engine
     row = await engine.journal.session(session)
     if not name and not default:
@@ -67,7 +69,7 @@ async def change_model(
     if label is not None and not force and isinstance(engine.models, ChecksModels):
         await engine.models.check(label)
     profile = await engine.describe_model(label)
-    await engine.journal.set_model(session, label)
+    await SessionModels.over(engine.journal).set_model(session, label)
     return ModelStatus(session_key=session, model=profile.label, changed=True)
 
 

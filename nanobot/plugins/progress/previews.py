@@ -18,6 +18,7 @@ from nanobot.errors import DeliveryError, FormRefused, NotSent, OutcomeUnknown, 
 from nanobot.messages import PREVIEW, Address, OutboundMessage, Step
 from nanobot.plugins.progress.activity import Activity, RunInProgress, Showing
 from nanobot.plugins.progress.calls import Calls
+from nanobot.plugins.progress.store import PreviewRows
 from nanobot.ports import Clock, OutboundPart
 from nanobot.session import keys
 from nanobot.session.journal import Journal
@@ -64,6 +65,7 @@ class Previews(Showing):
         self._sender = parts.sender
         self._calls = Calls(parts)
         self._journal = journal
+        self._rows = PreviewRows.over(journal)
         self._clock = clock
         self._activity = activity
         self._text_of = parts.text_of
@@ -220,7 +222,7 @@ class Previews(Showing):
         row = preview.row
         if row is None:
             message = _message(run, preview.text)
-            row = await self._journal.preview(run.run_id, message, part)
+            row = await self._rows.preview(run.run_id, message, part)
             if row is None:
                 return None
         if row.standing is None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, get_args
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.errors import RowUnreadable
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.session import approvals as waits
 from nanobot.session import entries as log
@@ -41,7 +42,7 @@ _PART_STATES = ("pending", "sending", "sent", "preview")
 
 def _hash(value: bytes) -> None:
     if len(value) != len(GENESIS):
-        raise ValueError(f"a hash has {len(GENESIS)} bytes and this has {len(value)}")
+        raise RowUnreadable(f"a hash has {len(GENESIS)} bytes and this has {len(value)}")
 
 
 _HASH: dict[str, Any] = {"decode": _hash}

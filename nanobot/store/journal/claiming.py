@@ -240,6 +240,13 @@ def held(unit: Unit, session_key: str) -> float:
     return _waits(unit, session_key)
 
 
+def history(connection: Connection, session_key: str) -> tuple[Entry, ...]:
+    session = lanes.look(connection, session_key)
+    if session is None:
+        return ()
+    return log.read(connection, session_key, max(session.window_from, session.head_seq - MOST_READ))
+
+
 def _waits(unit: Unit, session_key: str) -> float:
     live = runs.live(unit, session_key)
     if live is not None and live.state is RunState.AWAITING_HUMAN:

@@ -12,7 +12,7 @@ from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label
 from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
 from nanobot.session.entries import UserEntry
-from nanobot.session.inbox import FETCHING_SECONDS, Admission, Unfetched
+from nanobot.session.inbox import FETCHING_SECONDS, Admission, BegunCommand, Unfetched
 from nanobot.session.labelling import of_message
 from nanobot.session.runs import kind_for
 from nanobot.session.states import RunKind
@@ -287,6 +287,24 @@ def _quoted(connection: Connection, message: InboundMessage) -> Label:
         return UNKNOWN
     label = labels.read(answer.label, tainted=answer.tainted)
     return label if label.tainted else NOTHING
+
+
+def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:
+    query = sa.select(_i.c.id, _i.c.body).where(
+        schema.INBOUND_OPEN,
+        _i.c.state == "performing",
+        # Concatenated with nothing, or SQLite would read all messages that ever came from there.
+        _i.c.channel.concat("") == channel,
+    )
+    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
+    return [BegunCommand(row.id, _decoder.decode(row.body)) for row in rows]
+
+
+def performed(unit: Unit, inbound_id: int) -> str | None:
+    """Settle a command in progress; returns its session, or None if it was settled before."""
+    query = sa.update(_i).where(_i.c.id == inbound_id, _i.c.state == "performing")
+    key: str | None = unit.scalar(query.values(state="settled").returning(_i.c.session_key))
+    return key
 
 
 def unfetched(connection: Connection, channel: str) -> list[Unfetched]:

@@ -16,11 +16,8 @@ from nanobot.store.journal import (
     admission,
     chats,
     claiming,
-    direct,
     inbox,
-    log,
     outbox,
-    previews,
     runs,
     versions,
     waiting,
@@ -38,8 +35,8 @@ class SqlJournal(SqlStore):
     unchanged = verb(versions.unchanged)
     unfetched = verb(inbox.unfetched)
     fetched = verb(inbox.fetched, "fetched")
-    begun_commands = verb(direct.begun_commands)
-    performed = verb(direct.performed, "performed")
+    begun_commands = verb(inbox.begun_commands)
+    performed = verb(outbox.performed, "performed")
     ready = verb(claiming.ready)
     held = verb(claiming.held)
     take_pending = verb(claiming.take_pending, "take_pending")
@@ -52,16 +49,12 @@ class SqlJournal(SqlStore):
     finish_sending = verb(runs.finish_sending, "finish+begin_send")
     release = verb(runs.release, "release")
     post = verb(outbox.post, "post")
-    outcome = verb(direct.outcome)
-    abort = verb(direct.abort, "abort")
-    history = verb(direct.history)
+    history = verb(claiming.history)
     snapshot = verb(runs.snapshot)
     session = verb(runs.session)
-    set_model = verb(log.set_model, "set_model")
     owed_chats = verb(outbox.owed_chats)
     next_outbound = verb(outbox.next_outbound)
     outbound = verb(outbox.find)
-    preview = verb(previews.preview, "preview")
     begin_send = verb(outbox.begin_send, "begin_send")
     receipt = verb(outbox.receipt, "receipt")
     defer = verb(outbox.defer, "defer")

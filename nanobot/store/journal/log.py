@@ -39,9 +39,6 @@ HEAD = Prepared(
     .with_for_update()
 )
 EXISTS = Prepared(sa.select(_s.c.key, _s.c.title).where(_s.c.key == sa.bindparam("k")))
-_SET_MODEL = Prepared(
-    sa.update(_s).where(_s.c.key == sa.bindparam("k")).values(model=sa.bindparam("m"))
-)
 _ADVANCE = Prepared(
     sa.update(_s)
     .where(
@@ -83,12 +80,6 @@ def ensure_session(unit: Unit, key: str, text: str) -> None:
 def exists(connection: Connection, key: str) -> bool:
     """Whether there is such a session."""
     return EXISTS.execute(connection, k=key).first() is not None
-
-
-def set_model(unit: Unit, session_key: str, model: str | None) -> None:
-    """Set the model of the session's next calls."""
-    ensure_session(unit, session_key, "")
-    _SET_MODEL.execute(unit, k=session_key, m=model)
 
 
 def fence(connection: Connection, lane: Lane, locked: PreparedResult | None = None) -> Any:

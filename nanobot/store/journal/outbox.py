@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from nanobot.errors import Fenced
 from nanobot.messages import WEB, Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.ports import OutboundPart
-from nanobot.session.entries import PostEntry, UndeliveredEntry
+from nanobot.session.entries import Body, PostEntry, ReplyEntry, UndeliveredEntry
 from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_or_set, nothing_follows
 from nanobot.store.database.prepared import Prepared
-from nanobot.store.journal import chats, log
+from nanobot.store.journal import chats, inbox, log
 from nanobot.store.unit import Unit
 
 _o = schema.outbound
@@ -27,6 +27,7 @@ _s = schema.sessions
 _decoder = msgspec.json.Decoder(OutboundMessage)
 _files: msgspec.json.Decoder[schema.Files] = msgspec.json.Decoder(schema.Files)
 
+STOPPED_LINE = "[stopped]"
 _PLAIN = (
     *("id", "session_key", "run_id", "state", "attempts", "not_before"),
     *("duplicate_sends", "error", "created_at", "settled_at"),
@@ -130,6 +131,13 @@ def values(message: OutboundMessage, session_key: str, run_id: str, now: float) 
     }
 
 
+def performed(unit: Unit, inbound_id: int, answer: OutboundMessage | None) -> bool:
+    session_key = inbox.performed(unit, inbound_id)
+    if session_key is not None and answer is not None:
+        owe(unit, session_key, "", [answer])
+    return session_key is not None
+
+
 def post(unit: Unit, session_key: str, message: OutboundMessage) -> None:
     """See Journal.post. A key is posted once."""
     if _BY_KEY.execute(unit, key=message.key).first() is not None:
@@ -163,6 +171,21 @@ def find(connection: Connection, key: str) -> OutboundRow | None:
     """The message with that key, in any state."""
     row = connection.execute(sa.select(*COLUMNS).where(_o.c.key == key)).first()
     return None if row is None else with_parts(connection, row)
+
+
+def close_preview(unit: Unit, run_id: str, key: str, bodies: Sequence[Body]) -> None:
+    """The run has ended without a message for that key: the preview becomes the text written so
+    far, with a line that it was stopped."""
+    row = find(unit, key)
+    if row is None or row.state != "preview":
+        return
+    if not row.parts:
+        unit.execute(sa.delete(_o).where(_o.c.id == row.id))
+        return
+    texts = [body.text for body in bodies if isinstance(body, ReplyEntry) and body.text]
+    text = f"{(texts or [row.message.text])[0]}\n\n{STOPPED_LINE}".strip()
+    message = msgspec.structs.replace(row.message, text=text)
+    owe(unit, row.session_key, run_id, [message])
 
 
 def _parts(connection: Connection, outbound_id: int) -> tuple[PartRow, ...]:

@@ -23,7 +23,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore, nothing_follows
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.store.journal import inbox, lanes, log, outbox, previews
+from nanobot.store.journal import inbox, lanes, log, outbox
 from nanobot.store.journal.sending import Sending
 from nanobot.store.unit import Unit
 from nanobot.text import quoted
@@ -225,7 +225,7 @@ def _end(unit: Unit, lane: Lane, run: Run, ending: Ending, sending: Sending | No
     if sending is None or not sending.begin(ending.outbound):
         outbox.owe(unit, lane.session_key, run.id, ending.outbound)
     if run.reply_key not in {message.key for message in ending.outbound}:
-        previews.close(unit, run.id, run.reply_key, ending.bodies)
+        outbox.close_preview(unit, run.id, run.reply_key, ending.bodies)
     if ending.window is not None:
         begin = ending.window.begin
         if begin is None:

@@ -13,12 +13,13 @@ from nanobot.testing import gateway
 from nanobot.testing.machine import ManualClock
 from tests.operations.test_stored import talk
 from tests.plugins.conversations.reading import READING, call
+from tests.stored import choosing
 
 
 async def test_sessions_are_listed_by_their_last_change_with_what_is_unread() -> None:
     async with gateway() as bot:
         await talk(bot, "first")
-        await bot.journal.set_model("late", None)
+        await choosing(bot.journal).set_model("late", None)
         await bot.settle()
         listed = await call(bot, "sessions list")
         assert {(session.key, session.title, session.has_unread) for session in listed} == {

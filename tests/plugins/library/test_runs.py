@@ -34,7 +34,7 @@ from nanobot.tools.base import AnyTool, CallContext, Effect, Tool
 from nanobot.tools.policy import Policy
 from nanobot.triggers.cron.service import CronService
 from tests.doubles.openai_server import OpenAIServer
-from tests.stored import asked_of, consuming, outbox_of
+from tests.stored import asked_of, consuming, outbox_of, requested
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "library.md").read_text("utf-8")
 LITELLM = re.compile(r"^from nanobot.providers.litellm_provider .*$", re.MULTILINE)
@@ -383,7 +383,7 @@ async def test_a_run_that_a_crash_cut_off_goes_on_under_its_own_terms(verb: str,
             for request in bot.provider.requests:
                 assert request.messages[0].content == "A clock."
                 assert [tool.name for tool in request.tools] == ["clock"]
-            known = await bot.journal.outcome(WHERE, "mine")
+            known = await requested(bot.journal).outcome(WHERE, "mine")
             assert known is not None
             assert known.message.options is not None
             assert known.message.options.max_iterations == 7

@@ -26,7 +26,7 @@ from nanobot.plugins.common.store import outbox
 from nanobot.plugins.progress.previews import CURSOR, FIRST_INTERVAL, PREVIEW_AFTER
 from nanobot.ports import Capabilities, OutboundPart
 from nanobot.providers.base import Completion, ToolCall
-from nanobot.store.journal.previews import STOPPED_LINE
+from nanobot.store.journal.outbox import STOPPED_LINE
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider, asks_for

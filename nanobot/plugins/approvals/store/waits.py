@@ -25,7 +25,7 @@ from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.journal import inbox, lanes, log, outbox, previews, runs, waiting
+from nanobot.store.journal import inbox, lanes, log, outbox, runs, waiting
 from nanobot.store.unit import Unit
 from nanobot.visible import blank
 
@@ -131,7 +131,7 @@ def _set_aside(unit: Unit, run: Run, number: int) -> bool:
     replies = (body for body in own if isinstance(body, ReplyEntry) and body.call not in held)
     texts = [reply.text for reply in replies if not blank(reply.text)]
     # Text that no recorded reply contains is from a discarded attempt, and is marked as such.
-    text = texts[-1] if texts else f"{row.message.text}\n\n{previews.STOPPED_LINE}"
+    text = texts[-1] if texts else f"{row.message.text}\n\n{outbox.STOPPED_LINE}"
     message = msgspec.structs.replace(row.message, text=text, key=key)
     outbox.owe(unit, run.session_key, run.id, [message])
     return True

@@ -12,9 +12,10 @@ from nanobot.agent.worker import Worker
 from nanobot.bus.core import Bus, Subscription
 from nanobot.errors import NanobotError, RunConflict, StoreError, UsageError
 from nanobot.messages import Address, EventKind, InboundMessage, Role, RunEvent
+from nanobot.plugins.common.store.requested_runs import RequestedRuns, RunOutcome
 from nanobot.ports import Clock
 from nanobot.session.inbox import Admission
-from nanobot.session.runs import Ending, RunOutcome
+from nanobot.session.runs import Ending
 from nanobot.session.states import RunKind, RunState
 from nanobot.text import MAX_TEXT, without_controls
 from nanobot.visible import blank
@@ -72,7 +73,7 @@ class RunClient:
             self._bus.unsubscribe(watching)
 
     async def outcome(self, address: Address, run_id: str) -> RunOutcome | None:
-        return await self._bus.journal.outcome(address, run_id)
+        return await RequestedRuns.over(self._bus.journal).outcome(address, run_id)
 
     async def abort(self, address: Address, run_id: str) -> bool:
         """End a run or withdraw its request, permanently. False: it had ended, or is unknown."""
@@ -82,7 +83,8 @@ class RunClient:
         partial = self._worker.partial(outcome.session_key)
         last = () if partial is None or outcome.state is RunState.QUEUED else (partial,)
         ending = Ending(state=RunState.ABORTED, bodies=last, error="aborted")
-        ended = await self._bus.journal.abort(address, run_id, ending)
+        requested = RequestedRuns.over(self._bus.journal)
+        ended = await requested.abort(address, run_id, ending)
         if ended is not None:
             self._bus.stopped(ended)
         self._bus.wake(outcome.session_key, RunKind.CHAT)

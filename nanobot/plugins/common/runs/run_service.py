@@ -27,9 +27,9 @@ from nanobot.plugins.common.runs.checked_input import Content, checked, read
 from nanobot.plugins.common.runs.programs import WHERE as WHERE
 from nanobot.plugins.common.runs.run_client import RunClient
 from nanobot.plugins.common.runs.run_input import RunInput, RunResult
+from nanobot.plugins.common.store.requested_runs import RunOutcome
 from nanobot.ports import Clock, Ids
 from nanobot.session.journal import Journal
-from nanobot.session.runs import RunOutcome
 from nanobot.text import clean, quoted
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.received import Received

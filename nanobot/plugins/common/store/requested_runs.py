@@ -1,21 +1,19 @@
-"""Commands in progress, which no run takes, and what programs ask of the run of their message."""
+"""Runs that programs requested, by the address and the id of their message."""
 
 from __future__ import annotations
 
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.messages import Address, InboundMessage
 from nanobot.session import keys
-from nanobot.session.entries import Entry
-from nanobot.session.inbox import BegunCommand
-from nanobot.session.runs import Ending, Run, RunOutcome, RunUsage
+from nanobot.session.runs import Ending, Run, RunUsage
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.journal import inbox, lanes, log, outbox, runs
-from nanobot.store.journal.claiming import MOST_READ
+from nanobot.store.journal import inbox, runs
 from nanobot.store.unit import Unit
+from nanobot.store.verbs import SqlStore, verb
 
 _i = schema.inbound
 _o = schema.outbound
@@ -23,39 +21,20 @@ _r = schema.runs
 _message = msgspec.json.Decoder(InboundMessage)
 
 
-def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:
-    query = sa.select(_i.c.id, _i.c.body).where(
-        schema.INBOUND_OPEN,
-        _i.c.state == "performing",
-        # Concatenated with nothing, or SQLite would read all messages that ever came from there.
-        _i.c.channel.concat("") == channel,
-    )
-    rows = connection.execute(query.order_by(_i.c.id + 0)).all()  # uses the index of open ones
-    return [BegunCommand(row.id, _message.decode(row.body)) for row in rows]
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a message's run; queued while it waits. `text`: its answer or error."""
 
-
-def performed(unit: Unit, inbound_id: int, answer: OutboundMessage | None) -> bool:
-    settled = unit.execute(
-        sa.update(_i)
-        .where(_i.c.id == inbound_id, _i.c.state == "performing")
-        .values(state="settled")
-        .returning(_i.c.session_key)
-    ).first()
-    if settled is None:
-        return False
-    if answer is not None:
-        outbox.owe(unit, settled.session_key, "", [answer])
-    return True
-
-
-def history(connection: Connection, session_key: str) -> tuple[Entry, ...]:
-    session = lanes.look(connection, session_key)
-    if session is None:
-        return ()
-    return log.read(connection, session_key, max(session.window_from, session.head_seq - MOST_READ))
+    run_id: str
+    session_key: str
+    message: InboundMessage
+    state: RunState
+    text: str = ""
+    error: str | None = None
+    usage: RunUsage = RunUsage()
 
 
 def outcome(connection: Connection, address: Address, run_id: str) -> RunOutcome | None:
+    """The state of a run; None for one that nobody requested."""
     request = connection.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
@@ -80,6 +59,7 @@ def outcome(connection: Connection, address: Address, run_id: str) -> RunOutcome
 
 
 def abort(unit: Unit, address: Address, run_id: str, ending: Ending) -> Run | None:
+    """End a run and return it, or withdraw its message if there is no run yet."""
     request = unit.execute(_taken_as(address, run_id)).first()
     if request is None:
         return None
@@ -95,3 +75,10 @@ def _taken_as(address: Address, run_id: str) -> sa.Select[tuple[int, str, str, b
         _i.c.chat_id == address.chat_id,
         _i.c.dedupe_key == run_id,
     )
+
+
+class RequestedRuns(SqlStore):
+    """The verbs, over the store of a journal."""
+
+    outcome = verb(outcome)
+    abort = verb(abort, "abort")
