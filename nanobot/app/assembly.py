@@ -33,7 +33,7 @@ from nanobot.app.roles import Roles
 from nanobot.app.zones import shown_zone
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Strangers
-from nanobot.channels.sharing import Sharing
+from nanobot.channels.chat_leases import Sharing
 from nanobot.config.loader import Config
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.engine import Engine

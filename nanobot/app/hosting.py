@@ -14,12 +14,12 @@ from loguru import logger
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.chat_leases import Sharing
 from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import open_channel, reception
 from nanobot.channels.reception import Reception
-from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.errors import PluginBroken
 from nanobot.messages import TERMINAL

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from nanobot.app.plugged import Plugged
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
-from nanobot.channels.sharing import Sharing
+from nanobot.channels.chat_leases import Sharing
 from nanobot.errors import StoreError
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Offers

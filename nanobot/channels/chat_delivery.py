@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from loguru import logger
 
 from nanobot.channels.delivery_parts import DeliveryParts
-from nanobot.channels.delivery_work import DeliveryStep, Left, Work, standing
 from nanobot.channels.departures import Departure
 from nanobot.channels.look_ups import LookUps
 from nanobot.channels.next_move import (
@@ -28,7 +27,9 @@ from nanobot.channels.next_move import (
     Repeat,
     Send,
     Wait,
+    Work,
     next_move,
+    standing,
 )
 from nanobot.channels.repeats import REPEAT_LINE, marked, perhaps_several
 from nanobot.errors import (
@@ -52,6 +53,15 @@ MAX_AGE_SECONDS = 24 * 3600.0
 _LONGEST_INHERITED_WAIT = 60.0
 
 T = TypeVar("T")
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Nothing can be done about the message now; `row` is the chat's next message."""
+
+    row: OutboundRow | None
+
+
+DeliveryStep: TypeAlias = Work | Left
 
 
 class ChatDelivery:

@@ -1,12 +1,14 @@
-"""The chats of a channel that this process sends to."""
+"""Which of the processes that share a store does what, and the chats that this one sends to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from nanobot.bus.core import Bus
 from nanobot.messages import Address
+from nanobot.ports import Channel
 from nanobot.session.journal import Journal
 from nanobot.session.outbox import PartRow, Taken
 
@@ -73,3 +75,20 @@ class ChatLeases:
 
     async def leave(self) -> None:
         """Release all chats that are not in use, because this process ends."""
+
+
+class Sharing:
+    """This process alone uses the store, so it does everything. The plugin of a database that can
+    be shared gives another one."""
+
+    def chats(
+        self, name: str, channel: Channel, bus: Bus, attended: Callable[[str], bool] | None
+    ) -> ChatLeases:
+        """The chats of a channel that this process sends to. `attended`: whether a client is
+        attached here to the chat with that id; None: chats of this channel have no clients."""
+        return ChatLeases(bus.journal)
+
+    async def alone(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do the work in one of the processes at a time, until cancelled. `name`: in parentheses,
+        as no channel is named."""
+        await work()

@@ -14,6 +14,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.chat_leases import Sharing
 from nanobot.channels.commands import CommandsInProgress
 from nanobot.channels.companions import ChannelParts, Companion, Companions
 from nanobot.channels.delivery import Delivery
@@ -21,7 +22,6 @@ from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RatePeers
 from nanobot.channels.sender import Arrived, PartSender
-from nanobot.channels.sharing import Sharing
 from nanobot.config.settings.channels import ChannelSettings
 from nanobot.errors import BadCredentials, ChannelDown, ChannelError
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Role

@@ -4,7 +4,7 @@ knowledge. `ChatDelivery` makes the moves. The promise "once, or marked" is kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ from nanobot.errors import (
     ThreadGone,
 )
 from nanobot.ports import OutboundPart
-from nanobot.session.outbox import BuryScope, OutboundRow
+from nanobot.session.outbox import BuryScope, OutboundRow, PartRow
 
 _FINAL: tuple[tuple[type[DeliveryError], BuryScope], ...] = (
     (Refused, "message"),
@@ -67,6 +67,19 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     recovered: bool = False
     """The `failures` in a row concern only this chat."""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """A message being delivered: its row, its parts, and what this process knows about it."""
+
+    row: OutboundRow
+    parts: tuple[OutboundPart, ...]
+    memory: Memory
+
+    def with_memory(self, **changes: Any) -> Work:
+        """A copy with these changes of the memory."""
+        memory = msgspec.structs.replace(self.memory, failure=None, **changes)
+        return Work(self.row, self.parts, memory)
 
 
 class Render(msgspec.Struct, frozen=True):
@@ -170,6 +183,12 @@ def next_move(row: OutboundRow, parts: Sequence[OutboundPart], memory: Memory) -
     if row.message.replaces:
         return Render(memory.replaced, memory.repeated)
     return _resumed(row, memory.answer) if parts else Render()
+
+
+def standing(row: OutboundRow, receipt: str | None) -> OutboundRow:
+    """The row while its first part replaces that message."""
+    first = PartRow(idx=0, part=OutboundPart(text=""), state="pending", receipt=receipt)
+    return msgspec.structs.replace(row, parts=(first,))
 
 
 def _begun(row: OutboundRow, parts: Sequence[OutboundPart], idx: int) -> Move:

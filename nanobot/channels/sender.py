@@ -13,7 +13,6 @@ from loguru import logger
 
 from nanobot.boundary import Caught, boundary, guarded
 from nanobot.bus.core import Outgoing
-from nanobot.channels.changes import Changes
 from nanobot.channels.moved_chats import MovedChats
 from nanobot.channels.rate_limit import RateLimiter, RatePeers
 from nanobot.errors import (
@@ -25,7 +24,7 @@ from nanobot.errors import (
     Refused,
     Uncertain,
 )
-from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.ports import (
     Albums,
     BlobReader,
@@ -64,8 +63,7 @@ class PartSender:
         others: RatePeers = RatePeers(),  # noqa: B008 - frozen
         outgoing: Sequence[Outgoing] = (),
     ) -> None:
-        self._changes = Changes(outgoing)
-        self.line = self._changes.line
+        self._outgoing = outgoing
         self.rates = RateLimiter(clock, channel.capabilities, others)
         self.channel = self._channel = channel
         self.moved = moved
@@ -82,20 +80,32 @@ class PartSender:
         A long text is rendered on a thread: some Markdown costs its length squared, and no chat may
         wait for another's.
         """
-        message = await self._changes.made(message)
+        message = await self._changed(message)
         if len(message.text) > _LONG:
             return await asyncio.to_thread(self._with_keys, message)
         return self._with_keys(message)
 
     def rendered(self, message: OutboundMessage) -> list[OutboundPart]:
         """The same at once; none for a long text, with files, or with words that may change."""
-        if len(message.text) > _LONG or message.attachments or self._changes.concern(message):
+        changes = self._outgoing and message.own_words
+        if len(message.text) > _LONG or message.attachments or changes:
             return []
         return self._with_keys(message)
+
+    async def line(self, address: Address, text: Sentence, key: str) -> OutboundPart:
+        """A line of nanobot's own, as a part of its own."""
+        line = OutboundMessage(address=address, text=text, key=key, kind=OutboundKind.NOTICE)
+        return OutboundPart(text=(await self._changed(line)).text, key=key)
 
     def free(self, chat_id: str) -> bool:
         """Whether a send to the chat would begin at once."""
         return self.rates.free(chat_id)
+
+    async def _changed(self, message: OutboundMessage) -> OutboundMessage:
+        """The message as plugins change it, if its words are nanobot's own."""
+        for change in self._outgoing if message.own_words else ():
+            message = await change(message)
+        return message
 
     def _with_keys(self, message: OutboundMessage) -> list[OutboundPart]:
         parts: list[OutboundPart] = []

@@ -22,11 +22,11 @@ from nanobot.app.agent import AgentDependencies, AgentParts, assemble_agent
 from nanobot.bus.core import Bus
 from nanobot.bus.gate import Gate, GroupMode, Strangers
 from nanobot.channels.attachments import AttachmentFetcher
+from nanobot.channels.chat_leases import Sharing
 from nanobot.channels.companions import ChannelParts, Companion
 from nanobot.channels.host import ChannelHost, Hosting
 from nanobot.channels.intake import ChannelIntake
 from nanobot.channels.loading import reception
-from nanobot.channels.sharing import Sharing
 from nanobot.config.loader import load
 from nanobot.errors import StoreError
 from nanobot.messages import SessionPolicy

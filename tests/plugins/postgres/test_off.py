@@ -12,7 +12,7 @@ from nanobot.app.gateway import Gateway
 from nanobot.app.peers import SharedStore, sharing_of
 from nanobot.app.plugged import Plugged
 from nanobot.bus.peers import Peers
-from nanobot.channels.sharing import Sharing
+from nanobot.channels.chat_leases import Sharing
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, StoreError
 from nanobot.plugins.common.store.at_rest import at_rest, where

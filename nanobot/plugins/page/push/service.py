@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nanobot.bus.core import Bus
-from nanobot.channels.sharing import Sharing
+from nanobot.channels.chat_leases import Sharing
 from nanobot.config.loader import Config
 from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.approvals import NO_APPROVALS, ApprovalRecords

@@ -30,8 +30,8 @@ from nanobot.supervision import Work
 
 
 class Leased(SharedStore):
-    """See channels.sharing.Sharing. `beats` renew the leases of this process; `line` is the channel
-    of notices that it listens on."""
+    """See channels.chat_leases.Sharing. `beats` renew the leases of this process; `line` is the
+    channel of notices that it listens on."""
 
     def __init__(
         self, database: Database, writer: StoreContext, line: Callable[[], str] = str
