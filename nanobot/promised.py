@@ -23,6 +23,7 @@ PROMISED = {
     "nanobot.bus.events": "nanobot.messages",
     "nanobot.bus.queue": "nanobot.plugins.library.message_bus",
     "nanobot.operations.spending": "nanobot.plugins.common.models.spending",
+    "nanobot.providers.embedding": "nanobot.plugins.common.models.embedding",
     "nanobot.providers.litellm_provider": "nanobot.plugins.litellm.provider",
     "nanobot.search.conversations": "nanobot.plugins.common.message_search",
     "nanobot.server.access": "nanobot.plugins.common.http.access",
@@ -46,6 +47,7 @@ PROMISED = {
     "nanobot.testing.tools": "nanobot.plugins.kit.tools",
     "nanobot.testing.triggers": "nanobot.plugins.kit.triggers",
     "nanobot.tools.files": "nanobot.plugins.common.places",
+    "nanobot.tools.parsing.job": "nanobot.plugins.common.files.parse_job",
     "nanobot.tools.parsing.kinds": "nanobot.plugins.common.files.file_readers",
     "nanobot.tools.walls": "nanobot.plugins.common.walls",
     "nanobot.triggers.cron.service": "nanobot.plugins.jobs.timer",
@@ -69,6 +71,7 @@ PACKAGES = {
     "nanobot.server",
     "nanobot.tasks",
     "nanobot.testing",
+    "nanobot.tools.parsing",
     "nanobot.triggers.cron",
 }
 

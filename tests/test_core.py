@@ -22,10 +22,8 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.__main__": "the command `nanobot`, and `python -m nanobot`",
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
-    "nanobot.providers.embedding": "a port that docs/plugins.md offers to plugins of packages",
     "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
     "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
-    "nanobot.tools.parsing.job": "what the function of a `FileReader` gets, as the seam says",
 }
 
 

@@ -15,8 +15,8 @@ from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.search import Search, merged
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
-from nanobot.providers.embedding import Embedder
 from nanobot.session.lasting import Provenance
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database

@@ -34,7 +34,7 @@ from nanobot.errors import (
 )
 from nanobot.forgetting import forgettable
 from nanobot.messages import EventKind, RunPayload
-from nanobot.ports import Clock
+from nanobot.ports import BlobReader, Clock
 from nanobot.providers.base import (
     Completion,
     Delta,
@@ -48,6 +48,7 @@ from nanobot.providers.base import (
     ToolCall,
     Usage,
 )
+from nanobot.providers.vision import with_images
 from nanobot.session.entries import (
     FallbackEntry,
     ModelCallEntry,
@@ -81,7 +82,9 @@ class ModelCaller:
         summarizing: Summarizing | None,
         clock: Clock,
         settings: RunSettings,
+        blobs: BlobReader | None = None,
     ) -> None:
+        """`blobs`: has the pictures of requests."""
         self._bus = bus
         self._journal = bus.journal
         self._models = models
@@ -90,6 +93,7 @@ class ModelCaller:
         self._summarizing = summarizing
         self._clock = clock
         self.settings = settings
+        self._blobs = blobs
         self._snapshots: OrderedDict[str, PromptSnapshot] = forgettable(OrderedDict())
         self._rendered: OrderedDict[str, Rendered] = forgettable(OrderedDict())
 
@@ -257,6 +261,8 @@ class ModelCaller:
         run_deadline = asyncio.timeout(left)
         try:
             async with run_deadline:
+                if self._blobs is not None:
+                    request = await with_images(request, self._blobs)
                 answer = await self._answer(active, provider.chat_stream(request), call, patience)
         except TimeoutError:
             if not run_deadline.expired():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from nanobot.agent import step
-from nanobot.providers.effort import Effort
+from nanobot.providers.base import Effort
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True):

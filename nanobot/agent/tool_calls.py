@@ -137,7 +137,8 @@ class ToolExecutor:
     def _as_approved(self, pending: step.PendingCall) -> step.PendingCall:
         """Refuse an approved call if its tool has changed since. An approval without a version is
         older than versions; a tool without one is not pinned, or is gone."""
-        now = self._tools.version(pending.call.name)
+        tool = self._tools.tool(pending.call.name)
+        now = "" if tool is None else tool.version
         if not pending.approved or now in ("", pending.version) or not pending.version:
             return pending
         return msgspec.structs.replace(pending, approved=False, refusal=ANOTHER_TOOL)
@@ -186,7 +187,8 @@ class ToolExecutor:
             await self._note(active, batch)
 
     def _harmless(self, pending: step.PendingCall) -> bool:
-        return pending.refusal is None and self._tools.effect(pending.call.name) is Effect.NONE
+        tool = self._tools.tool(pending.call.name)
+        return pending.refusal is None and tool is not None and tool.effect is Effect.NONE
 
     async def _side_by_side(
         self, active: ActiveRun, together: list[step.PendingCall], batch: _Batch
@@ -291,7 +293,8 @@ class ToolExecutor:
     ) -> tuple[ToolOutput, bool]:
         """Make the call, repeating it where allowed, all within `seconds`."""
         name, tries = pending.call.name, 1
-        if self._tools.effect(name) is Effect.NONE:
+        tool = self._tools.tool(name)
+        if tool is not None and tool.effect is Effect.NONE:
             tries += self.retries.count
         limit, text = asyncio.timeout(seconds), ""
         try:

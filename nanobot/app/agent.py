@@ -20,7 +20,7 @@ from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
 from nanobot.channels.receipts import Receipts
 from nanobot.config.loader import AgentSettings
-from nanobot.ports import Clock, Ids
+from nanobot.ports import BlobReader, Clock, Ids
 from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.session.run_types import NO_TYPES, RunTypes
@@ -47,6 +47,8 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Makes summaries."""
     serves: Callable[[str], bool]
     """Whether a channel is served here, so that the agent can wait for its receipts."""
+    blobs: BlobReader | None = None
+    """Has the pictures that models are shown."""
     capacity: Capacity = msgspec.field(default_factory=Capacity)
     retries: Retries = msgspec.field(default_factory=Retries)
     asker: Asker | None = None
@@ -73,7 +75,9 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
     bus, clock, tools = dependencies.bus, dependencies.clock, dependencies.tools
     prompts, summarizing = dependencies.prompt, dependencies.summarizing
     models = ModelCaller(
-        *(bus, dependencies.models, tools, prompts, summarizing, clock), dependencies.settings
+        *(bus, dependencies.models, tools, prompts, summarizing, clock),
+        dependencies.settings,
+        dependencies.blobs,
     )
     calls = ToolExecutor(
         tools,

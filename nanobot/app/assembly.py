@@ -44,7 +44,6 @@ from nanobot.propagation import Propagation
 from nanobot.providers.base import Models
 from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.providers.vision import VisionModels
 from nanobot.seam.entry_points import Plugins
 from nanobot.seam.faces import Environment, Http
 from nanobot.seam.installed import provided
@@ -281,7 +280,8 @@ class _Assembly:
         agent = assemble_agent(
             AgentDependencies(
                 bus=self.bus,
-                models=VisionModels(self.program.shaped(self.models), self.blobs),
+                models=self.program.shaped(self.models),
+                blobs=self.blobs,
                 tools=tools,
                 prompt=prompt,
                 clock=self.machine.clock,

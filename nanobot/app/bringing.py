@@ -130,7 +130,7 @@ def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
         able(given, StandIn)
         if registry.stand_in is not TOOLS_THEMSELVES:
             raise PluginBroken("another plugin answers calls instead of the tools already")
-        registry.stand_in = ContainedStandIn(found.name, given, registry.seconds)
+        registry.stand_in = ContainedStandIn(found.name, given, registry.tool)
 
     plugged.each("stand_in", use)
 

@@ -7,7 +7,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from nanobot.providers.effort import Effort
+Effort: TypeAlias = Literal["default", "none", "low", "medium", "high"]
+"""How long a model thinks before it answers; each client translates it for its API. `default` sends
+nothing, so the provider chooses. `none` disables thinking."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -149,6 +151,11 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     price: Price | None = None
     """None: unknown."""
 
+    def within(self, effort: Effort) -> Effort:
+        """The effort that it accepts. A model that always thinks would reject `none`, and without a
+        value it would think as much as it likes."""
+        return "low" if effort == "none" and self.always_thinks else effort
+
     @property
     def label(self) -> str:
         """The form that people write: provider/model."""
@@ -156,7 +163,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One model call. `tools` is empty for models that take none; for `effort` see effort.py."""
+    """One model call. `tools` is empty for models that take none."""
 
     model: str
     messages: tuple[ChatMessage, ...]

@@ -25,7 +25,6 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.effort import within
 from nanobot.providers.model_facts import LISTED_MODELS, SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
 from nanobot.providers.openai_errors import (
@@ -44,7 +43,6 @@ from nanobot.seam.installed import provided
 
 _MAX_ERROR_BODY = 65_536
 _LISTING_SECONDS = 5.0
-_SIMILAR_SECONDS = 3.0
 
 
 class AnswerParser(Protocol):
@@ -107,7 +105,7 @@ class HttpProvider(LLMProvider):
         self._clock = clock
         self._profiles = profiles
         self._policy = policy or CallPolicy()
-        self._line = self._open_line()
+        self._line = self._client("text/event-stream")
         self._ends = AnswerEnds()
         self._quirks: dict[str, Quirks] = {}
         self._first_quirks = Quirks()
@@ -171,23 +169,19 @@ class HttpProvider(LLMProvider):
 
     async def models(self) -> list[str] | None:
         """The names in the endpoint's list; None if there is no list within five seconds."""
-        return await self._listed(_LISTING_SECONDS) or None
+        listed_at = provided(LISTED_MODELS)
+        if listed_at is None:
+            return None
+        endpoint = self._client("application/json")
+        return await listed_at(endpoint, self.listing, _LISTING_SECONDS) or None
 
     async def close(self) -> None:
         await self._line.close()
 
-    async def _listed(self, seconds: float) -> list[str] | None:
-        listed_at = provided(LISTED_MODELS)
-        if listed_at is None:
-            return None
-        headers = {"accept": "application/json", "user-agent": "nanobot", **self._headers()}
-        endpoint = EndpointClient(self.api_base, headers, self._policy.connect_seconds)
-        return await listed_at(endpoint, self.listing, seconds)
-
-    def _open_line(self) -> EndpointClient:
+    def _client(self, accept: str) -> EndpointClient:
         headers = {
             "content-type": "application/json",
-            "accept": "text/event-stream",
+            "accept": accept,
             "accept-encoding": "identity",
             "user-agent": "nanobot",
             **self._headers(),
@@ -235,8 +229,9 @@ class HttpProvider(LLMProvider):
         try:
             if not 200 <= response.status <= 299:
                 failure = await self._status_failure(speaker, response)
-                if failure.status == 404:
-                    failure = await self._with_similar(failure, request.model)
+                similar = provided(SIMILAR_MODELS)
+                if failure.status == 404 and similar is not None:
+                    failure = similar(failure, request.model, await self.models() or ())
                 raise AttemptFailed(failure)
             while True:
                 patience = min(policy.patience(parser), ends - self._clock.monotonic())
@@ -259,8 +254,7 @@ class HttpProvider(LLMProvider):
         messages = request.messages
         if [message for message in messages if message.native is not None]:
             messages = tuple([_without_foreign(message, label) for message in messages])
-        always = self.profile(request.model).always_thinks
-        effort = within(request.effort, always_thinks=always)
+        effort = self.profile(request.model).within(request.effort)
         request = msgspec.structs.replace(request, messages=messages, effort=effort)
         body = self._encode(request, self._quirks_of(request.model))
         async with asyncio.timeout(self._policy.first_token_seconds):
@@ -277,14 +271,6 @@ class HttpProvider(LLMProvider):
         return failure_of_status(
             speaker, response.status, response.headers, body, self._clock.now()
         )
-
-    async def _with_similar(self, failure: ProviderFailure, model: str) -> ProviderFailure:
-        """The failure, with similar models that the endpoint lists."""
-        named = provided(SIMILAR_MODELS)
-        if named is None:
-            return failure
-        listed = await self._listed(_SIMILAR_SECONDS)
-        return failure if listed is None else named(failure, model, listed)
 
     def _quirks_of(self, model: str) -> Quirks:
         return self._quirks.get(model, self._first_quirks)

@@ -5,6 +5,7 @@ keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -60,114 +61,88 @@ def _address(text: str, variable: str) -> str:
 LOCAL_PROVIDERS = ("ollama", "lmstudio", "llamacpp", "vllm")
 """Self-hosted model servers, in the order in which `auto` looks for them on this machine."""
 
+
+def _keyed(
+    name: str, api_base: str, default_model: str, title: str, **more: Any
+) -> tuple[str, KnownProvider]:
+    """A provider whose key is in NAME_API_KEY."""
+    env = (f"{name.upper()}_API_KEY",)
+    return name, KnownProvider(api_base, env, default_model, title, **more)
+
+
 # In the order in which `auto` looks for keys.
-KNOWN_PROVIDERS: dict[str, KnownProvider] = {
-    "openai": KnownProvider(
-        "https://api.openai.com/v1",
-        ("OPENAI_API_KEY",),
-        "gpt-6-luna",
-        title="OpenAI",
-        base_env=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    ),
-    "anthropic": KnownProvider(
-        "https://api.anthropic.com/v1",
-        ("ANTHROPIC_API_KEY",),
-        "claude-sonnet-5-5",
-        title="Anthropic (Claude)",
-        base_env=("ANTHROPIC_BASE_URL",),
-        client="anthropic",
-    ),
-    "gemini": KnownProvider(
-        "https://generativelanguage.googleapis.com/v1beta",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "gemini-3.8-flash",
-        title="Google Gemini",
-        client="gemini",
-        compatible_base="https://generativelanguage.googleapis.com/v1beta/openai",
-    ),
-    "openrouter": KnownProvider(
-        "https://openrouter.ai/api/v1",
-        ("OPENROUTER_API_KEY",),
-        "openrouter/auto",
-        title="OpenRouter",
-        base_env=("OPENROUTER_BASE_URL", "OPENROUTER_API_BASE"),
-    ),
-    "deepseek": KnownProvider(
-        "https://api.deepseek.com/v1",
-        ("DEEPSEEK_API_KEY",),
-        "deepseek-flash",
-        title="DeepSeek",
-        base_env=("DEEPSEEK_BASE_URL", "DEEPSEEK_API_BASE"),
-    ),
-    "groq": KnownProvider(
-        "https://api.groq.com/openai/v1",
-        ("GROQ_API_KEY",),
-        "openai/gpt-oss-120b",
-        title="Groq",
-    ),
-    "mistral": KnownProvider(
-        "https://api.mistral.ai/v1",
-        ("MISTRAL_API_KEY",),
-        "mistral-small-latest",
-        title="Mistral",
-    ),
-    "xai": KnownProvider(
-        "https://api.x.ai/v1",
-        ("XAI_API_KEY",),
-        "grok-4.7",
-        title="xAI (Grok)",
-    ),
-    "together": KnownProvider(
-        "https://api.together.xyz/v1",
-        ("TOGETHER_API_KEY",),
-        "deepseek-ai/DeepSeek-V4.1-Flash",
-        title="Together",
-    ),
-    "fireworks": KnownProvider(
-        "https://api.fireworks.ai/inference/v1",
-        ("FIREWORKS_API_KEY",),
-        "accounts/fireworks/models/deepseek-v4p1-flash",
-        title="Fireworks",
-    ),
-    "cerebras": KnownProvider(
-        "https://api.cerebras.ai/v1",
-        ("CEREBRAS_API_KEY",),
-        "gpt-oss-120b",
-        title="Cerebras",
-    ),
-    "moonshot": KnownProvider(
-        "https://api.moonshot.ai/v1",
-        ("MOONSHOT_API_KEY",),
-        "kimi-k2.6",
-        title="Moonshot (Kimi)",
-    ),
-    "dashscope": KnownProvider(
-        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        ("DASHSCOPE_API_KEY",),
-        "qwen3.8-flash",
-        title="Alibaba DashScope (Qwen)",
-    ),
-    "zai": KnownProvider(
-        "https://api.z.ai/api/paas/v4",
-        ("ZAI_API_KEY",),
-        "glm-5.3-flash",
-        title="Z.ai (GLM)",
-    ),
-    "ollama": KnownProvider(
-        "http://127.0.0.1:11434/v1",
-        title="Ollama",
-        base_env=("OLLAMA_HOST",),
-    ),
-    "lmstudio": KnownProvider(
-        "http://127.0.0.1:1234/v1",
-        title="LM Studio",
-    ),
-    "llamacpp": KnownProvider(
-        "http://127.0.0.1:8080/v1",
-        title="llama.cpp",
-    ),
-    "vllm": KnownProvider(
-        "http://127.0.0.1:8000/v1",
-        title="vLLM",
-    ),
-}
+KNOWN_PROVIDERS: dict[str, KnownProvider] = dict(
+    (
+        _keyed(
+            "openai",
+            "https://api.openai.com/v1",
+            "gpt-6-luna",
+            "OpenAI",
+            base_env=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        ),
+        _keyed(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            "claude-sonnet-5-5",
+            "Anthropic (Claude)",
+            base_env=("ANTHROPIC_BASE_URL",),
+            client="anthropic",
+        ),
+        (
+            "gemini",
+            KnownProvider(
+                "https://generativelanguage.googleapis.com/v1beta",
+                ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+                "gemini-3.8-flash",
+                "Google Gemini",
+                client="gemini",
+                compatible_base="https://generativelanguage.googleapis.com/v1beta/openai",
+            ),
+        ),
+        _keyed(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            "openrouter/auto",
+            "OpenRouter",
+            base_env=("OPENROUTER_BASE_URL", "OPENROUTER_API_BASE"),
+        ),
+        _keyed(
+            "deepseek",
+            "https://api.deepseek.com/v1",
+            "deepseek-flash",
+            "DeepSeek",
+            base_env=("DEEPSEEK_BASE_URL", "DEEPSEEK_API_BASE"),
+        ),
+        _keyed("groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", "Groq"),
+        _keyed("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "Mistral"),
+        _keyed("xai", "https://api.x.ai/v1", "grok-4.7", "xAI (Grok)"),
+        _keyed(
+            "together",
+            "https://api.together.xyz/v1",
+            "deepseek-ai/DeepSeek-V4.1-Flash",
+            "Together",
+        ),
+        _keyed(
+            "fireworks",
+            "https://api.fireworks.ai/inference/v1",
+            "accounts/fireworks/models/deepseek-v4p1-flash",
+            "Fireworks",
+        ),
+        _keyed("cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", "Cerebras"),
+        _keyed("moonshot", "https://api.moonshot.ai/v1", "kimi-k2.6", "Moonshot (Kimi)"),
+        _keyed(
+            "dashscope",
+            "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+            "qwen3.8-flash",
+            "Alibaba DashScope (Qwen)",
+        ),
+        _keyed("zai", "https://api.z.ai/api/paas/v4", "glm-5.3-flash", "Z.ai (GLM)"),
+        (
+            "ollama",
+            KnownProvider("http://127.0.0.1:11434/v1", title="Ollama", base_env=("OLLAMA_HOST",)),
+        ),
+        ("lmstudio", KnownProvider("http://127.0.0.1:1234/v1", title="LM Studio")),
+        ("llamacpp", KnownProvider("http://127.0.0.1:8080/v1", title="llama.cpp")),
+        ("vllm", KnownProvider("http://127.0.0.1:8000/v1", title="vLLM")),
+    )
+)

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
-from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
 from nanobot.providers.openai_request import Quirks, Written, encode_request
 from nanobot.providers.openai_stream import AnswerReader
+from nanobot.providers.retrying import Endpoint
 
 
 class OpenAICompatProvider(HttpProvider):

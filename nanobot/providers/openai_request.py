@@ -20,6 +20,7 @@ import msgspec
 from nanobot.forgetting import forgettable
 from nanobot.providers.base import (
     ChatMessage,
+    Effort,
     ImagePart,
     ModelProfile,
     ModelRequest,
@@ -28,7 +29,6 @@ from nanobot.providers.base import (
     ToolCall,
     ToolSpec,
 )
-from nanobot.providers.effort import Effort
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NAME_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
@@ -323,16 +323,7 @@ def _id(call_id: str | None, quirks: Quirks) -> str:
 
 
 def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    return [_tool(tool) for tool in tools]
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    return {"type": "function", "function": function}
+    return [{"type": "function", "function": msgspec.structs.asdict(tool)} for tool in tools]
 
 
 def effort_fields(effort: Effort, *, openrouter: bool = False) -> dict[str, Any]:

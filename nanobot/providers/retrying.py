@@ -6,7 +6,7 @@ All providers share one policy, so that a person sees the same behavior with eac
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
@@ -15,7 +15,7 @@ import msgspec
 from nanobot.errors import ModelProtocolError, ModelRateLimited
 from nanobot.ports import Clock
 from nanobot.providers.base import Delta, Retrying
-from nanobot.providers.openai_errors import ProviderFailure
+from nanobot.providers.openai_errors import ProviderFailure, Speaker
 from nanobot.retries import Backoff
 
 _LONGEST_WAIT = 60.0
@@ -77,6 +77,16 @@ class CallPolicy(msgspec.Struct, frozen=True):
             raise ModelRateLimited(str(failure.error), requested)
         delay = self.backoff.delay(failed)
         return max(requested, delay / 2 if failure.refused else delay)
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """What a call of another API of an endpoint needs, for one model. `headers` are those of every
+    call, with the key."""
+
+    speaker: Speaker
+    headers: Mapping[str, str]
+    policy: CallPolicy
+    clock: Clock
 
 
 class AttemptFailed(Exception):

@@ -14,8 +14,7 @@ import msgspec
 
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address, Attachment, LaneCommand, Origin, Role, RunOptions
-from nanobot.providers.base import FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
-from nanobot.providers.effort import Effort
+from nanobot.providers.base import Effort, FinishReason, ModelProfile, NativeAnswer, ToolCall, Usage
 from nanobot.text import Sentence
 
 

@@ -19,7 +19,6 @@ from nanobot.messages import Role
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.text import Sentence, pattern
-from nanobot.tools.host_patterns import among
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.globs import Glob
 
@@ -244,9 +243,9 @@ class Policy:
 
     def judge(self, call: PolicyInput) -> PolicyDecision:
         """The verdict of the first rule that matches."""
-        if among(call.host, self.settings.hosts):
+        if host_among(call.host, self.settings.hosts):
             call = msgspec.structs.replace(call, sends=False)
-        if among(call.to, self.settings.hosts):
+        if host_among(call.to, self.settings.hosts):
             call = msgspec.structs.replace(call, carries="", to="")
         for number, rule in enumerate(self.settings.rules, 1):
             if _configured(rule, call):
@@ -271,12 +270,18 @@ class Policy:
         )
 
 
+def host_among(host: str, patterns: Sequence[str]) -> bool:
+    """Whether a host is among `docs.example`, or `*.example` for all its subdomains."""
+    host = host.lower().removesuffix(".")
+    return bool(host) and any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
+
+
 def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
     """Whether a rule decides. No rule allows a tool that an owner has not accepted."""
     return (
         fnmatchcase(call.tool, rule.tool)
         and not (call.unaccepted and rule.verdict == "allow")
-        and _among(rule.roles, call.role)
+        and _globbed(rule.roles, call.role)
         and _globbed(rule.channels, call.channel)
         and _globbed(rule.chats, call.chat)
         and (rule.tainted is None or rule.tainted is call.tainted)
@@ -286,10 +291,6 @@ def _configured(rule: RuleSettings, call: PolicyInput) -> bool:
             for name, pattern in rule.args.items()
         )
     )
-
-
-def _among(allowed: Sequence[str], value: str) -> bool:
-    return not allowed or value in allowed
 
 
 def _globbed(patterns: Sequence[str], value: str) -> bool:

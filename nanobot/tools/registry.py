@@ -153,41 +153,18 @@ class ToolRegistry:
 
     def get_definitions(self, role: Role | None = None) -> list[dict[str, Any]]:
         """The same in OpenAI's function format. The caller may modify the result."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": spec.name,
-                    "description": spec.description,
-                    "parameters": copy.deepcopy(spec.parameters),
-                },
-            }
-            for spec in self.specs(role)
-        ]
+        functions = (msgspec.structs.asdict(spec) for spec in self.specs(role))
+        return [{"type": "function", "function": copy.deepcopy(each)} for each in functions]
 
     def listed(self) -> list[tuple[AnyTool, ToolSpec, str]]:
         """Every tool as shown to models, and its source; sorted by name."""
         return [(self._tools[spec.name], spec, self._sources[spec.name]) for spec in self.specs()]
 
-    def effect(self, name: str) -> Effect | None:
-        """The effect of a call of this tool; None if it does not exist."""
-        tool = self._tools.get(name)
-        return None if tool is None else tool.effect
-
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether a call affects the world. One that the stand-in answers does not."""
         known = self.stand_in.knows(name, arguments, context)
-        return self.effect(name) is Effect.WORLD and not known
-
-    def version(self, name: str) -> str:
-        """The version of a tool that another program describes; empty for other tools."""
         tool = self._tools.get(name)
-        return "" if tool is None else tool.version
-
-    def seconds(self, name: str) -> float:
-        """The time limit of a tool; 0 if it does not exist."""
-        tool = self._tools.get(name)
-        return 0.0 if tool is None else tool.timeout
+        return tool is not None and tool.effect is Effect.WORLD and not known
 
     def tool(self, name: str) -> AnyTool | None:
         """The tool itself; None if it does not exist."""

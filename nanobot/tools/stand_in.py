@@ -11,7 +11,7 @@ from nanobot.providers.base import ToolCall
 from nanobot.seam.given import of_kind
 from nanobot.session.keys import is_fork
 from nanobot.text import Sentence
-from nanobot.tools.base import CallContext, ToolOutput
+from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 STAND_IN_SECONDS = 60.0
@@ -39,13 +39,13 @@ class StandIn(Protocol):
 
 class ContainedStandIn:
     """A plugin's StandIn. If it fails or takes too long, a call is not made, and the model is told.
-    `limit` returns the time limit of a tool in seconds, 0 if there is none of that name.
+    `tool` finds the tool of a name.
     """
 
-    def __init__(self, plugin: str, inner: StandIn, limit: Callable[[str], float]) -> None:
+    def __init__(self, plugin: str, inner: StandIn, tool: Callable[[str], AnyTool | None]) -> None:
         self._plugin = plugin
         self._inner = inner
-        self._limit = limit
+        self._tool = tool
 
     def knows(self, name: str, arguments: str, context: CallContext) -> bool:
         with boundary(f"what the plugin {self._plugin} knows of a call"):
@@ -79,7 +79,10 @@ class ContainedStandIn:
 
     def _seconds(self, call: ToolCall) -> float:
         own: float | None = getattr(self._inner, "seconds", None)
-        return self._limit(call.name) + STAND_IN_SECONDS if own is None else own
+        if own is not None:
+            return own
+        tool = self._tool(call.name)
+        return STAND_IN_SECONDS + (0.0 if tool is None else tool.timeout)
 
     def _why(self, call: ToolCall, caught: Caught) -> Sentence:
         """What the model is told of a failure. Raises a StoreError, which ends the run."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
+from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.verdict import PolicyDecision
 
 
@@ -51,20 +51,12 @@ class Toolbox(Protocol):
         """The call of the tool itself, where the model reached it through another one."""
         ...
 
-    def effect(self, name: str) -> Effect | None:
-        """The effect of a call of this tool; None if it does not exist."""
-        ...
-
     def acts(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether a call affects the world."""
         ...
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
         """Whether the result of such a call may be untrusted content."""
-        ...
-
-    def version(self, name: str) -> str:
-        """The version of a tool that another program describes; empty for other tools."""
         ...
 
     def tool(self, name: str) -> AnyTool | None:

@@ -140,7 +140,7 @@ async def test_a_part_of_a_prompt_that_fails_costs_only_itself(site: Site, tmp_p
 
 CLASHING = """
     from nanobot.ports import Clock
-    from nanobot.providers.embedding import Embedder
+    from nanobot.plugins.common.models.embedding import Embedder
     from nanobot.seam.plugin import Plugin
 
     PLUGIN = Plugin(name="odd", summary="Odd.", objects=lambda: {offers})
@@ -153,7 +153,7 @@ CLASHING = """
         ("{Clock: object()}", "objects: Clock is offered already"),
         (
             "{Embedder: object()}",
-            "objects: it gives a object, not a nanobot.providers.embedding.Embedder",
+            "objects: it gives a object, not a nanobot.plugins.common.models.embedding.Embedder",
         ),
         ("[1]", "objects: TypeError"),
     ],

@@ -16,7 +16,7 @@ from nanobot.providers.base import ToolCall
 from nanobot.seam.plugin import FUNCTIONS
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools import stand_in
-from nanobot.tools.base import CallContext, Tool, ToolOutput, direct_call
+from nanobot.tools.base import CallContext, Effect, RawArgs, Tool, ToolOutput, direct_call
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
@@ -186,12 +186,28 @@ class Patient(Slow):
     seconds = 20.0
 
 
+def tool_taking(seconds: float) -> Tool[RawArgs]:
+    async def run(args: RawArgs, context: CallContext) -> str:
+        return ""
+
+    return Tool(
+        name="exec",
+        description="Runs.",
+        args=RawArgs,
+        run=run,
+        effect=Effect.WORLD,
+        parameters={},
+        timeout=seconds,
+    )
+
+
 @pytest.mark.parametrize(("slow", "limit"), [(Slow(), 20.0), (Patient(), 0.0)])
 async def test_what_stands_in_for_a_tool_may_take_as_long_as_the_tool(
     slow: Slow, limit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stand_in, "STAND_IN_SECONDS", 0.1)
-    contained = stand_in.ContainedStandIn("slow", slow, lambda _: limit)
+    tool = tool_taking(limit) if limit else None
+    contained = stand_in.ContainedStandIn("slow", slow, lambda _: tool)
     call, context = ToolCall("", "exec", "{}"), direct_call("r")
     allowed = PolicyDecision(verdict=Verdict.ALLOW, rule="none", why="")
     assert await contained.judged(call, context, allowed) == allowed

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from nanobot.plugins.common.files import document_worker as worker
-from nanobot.tools.parsing.job import ParseJob
+from nanobot.plugins.common.files.parse_job import ParseJob
 
 _MESSAGE = 65_536
 _AS_STARTED = ("-P", "-m", worker.__name__)

@@ -14,8 +14,7 @@ from nanobot.plugins.gemini import thinking as gemini
 from nanobot.plugins.gemini.provider import GeminiProvider
 from nanobot.plugins.litellm.provider import LiteLLMProvider
 from nanobot.plugins.models.table import ModelTable, bundled_table
-from nanobot.providers.base import ChatMessage, ModelRequest, ToolCall
-from nanobot.providers.effort import Effort, within
+from nanobot.providers.base import ChatMessage, Effort, ModelRequest, ToolCall
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, effort_fields, encode_request
 from nanobot.testing.machine import ManualClock
@@ -223,5 +222,5 @@ async def test_no_claude_of_the_table_is_told_what_it_refuses() -> None:
     assert always
     for model in always:
         profile = (await looked_up("anthropic", model)).profile("anthropic", model)
-        told = within("none", always_thinks=profile.always_thinks)
+        told = profile.within("none")
         assert anthropic.thinking_of(told, model, 4096)["thinking"]["type"] != "disabled", model

@@ -133,7 +133,7 @@ def test_a_name_is_registered_once_and_can_be_taken_back() -> None:
         registry.register(echo_tool())
     registry.unregister("echo")
     assert registry.specs() == ()
-    assert registry.effect("echo") is None
+    assert registry.tool("echo") is None
     with pytest.raises(UsageError, match="no tool"):
         registry.unregister("echo")
 
@@ -160,7 +160,6 @@ def test_arguments_that_contain_themselves_are_refused_when_registered() -> None
 async def test_a_call_gets_its_validated_arguments() -> None:
     registry = registry_with(echo_tool())
     assert await registry.execute("echo", '{"path": "ab", "times": 2}', call_by()) == "abab"
-    assert registry.effect("echo") is Effect.NONE
 
 
 async def test_null_for_an_optional_argument_counts_as_absent() -> None:

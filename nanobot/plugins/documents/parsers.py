@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.files.parse_job import ParsedDocument, ParseJob
 from nanobot.plugins.common.optional import command
-from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
 LIBRARIES = {"pdf": ("pypdf",), "docx": ("docx",), "xlsx": ("openpyxl",), "pptx": ("pptx",)}
 # Office files are ZIP archives; text compresses well, so a large member alone is not a bomb.

@@ -15,7 +15,7 @@ from msgspec import Meta
 from nanobot.config.values import parse_bytes
 from nanobot.errors import ConfigError
 from nanobot.plugins.evals.schema import trouble
-from nanobot.providers.effort import Effort
+from nanobot.providers.base import Effort
 from nanobot.text import pattern
 
 SUFFIX = ".toml"

@@ -20,13 +20,13 @@ from nanobot.plugins.common.file_labels.tainted_files import (
 from nanobot.plugins.common.files import pictures
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
+from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.plugins.file_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.parsing.job import ParseJob
 from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 

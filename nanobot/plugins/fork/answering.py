@@ -94,7 +94,7 @@ class ForkTools:
         in_copy = call.name in TOOLS and fork.otherwise is not Otherwise.REFUSE
         if in_copy and decision.verdict is Verdict.ALLOW:
             return _COPIED
-        if fork.otherwise is Otherwise.ASK and self._tools.effect(call.name) is not None:
+        if fork.otherwise is Otherwise.ASK and self._tools.tool(call.name) is not None:
             why = decision.why if decision.verdict is Verdict.ASK else _WHY_ASKED
             return PolicyDecision(verdict=Verdict.ASK, rule=_RULE, why=why)
         return PolicyDecision(verdict=Verdict.DENY, rule=_RULE, why=UNRECORDED)

@@ -108,7 +108,7 @@ class Bench:
         self, roots: ConfinedFiles, taint: TaintedFiles, apart: tuple[Path, ...]
     ) -> list[AnyTool]:
         make = provided(FILE_TOOLS)
-        if make is None or self._gateway.effect("read_file") is None:
+        if make is None or self._gateway.tool("read_file") is None:
             return []
         place = FilePlace(roots=roots, taint=taint, readers=self._place.readers)
         return kept_apart(lambda over: make(replace(place, roots=over)), roots, apart)
@@ -118,7 +118,7 @@ class Bench:
         apart = private_paths(workspace)
         files = self._file_tools(roots, taint, apart)
         make = provided(COMMANDS)
-        if make is None or self._gateway.effect("exec") is None:
+        if make is None or self._gateway.tool("exec") is None:
             return files
         place = CommandPlace(
             workspace=workspace,

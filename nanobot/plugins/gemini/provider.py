@@ -8,10 +8,10 @@ from nanobot.plugins.gemini.request import encode_contents
 from nanobot.plugins.gemini.stream import ContentReader
 from nanobot.providers.addresses import versioned
 from nanobot.providers.base import ModelRequest
-from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.http_provider import AnswerParser, HttpProvider, checked_address
 from nanobot.providers.openai_compat import OpenAICompatProvider
 from nanobot.providers.openai_request import Quirks, without
+from nanobot.providers.retrying import Endpoint
 
 
 class GeminiProvider(HttpProvider):

@@ -15,8 +15,9 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.keys.hearing_settings import HearingKeys
-from nanobot.providers.endpoint import Endpoint, HasEndpoint
+from nanobot.plugins.common.models.endpoints import HasEndpoint
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.retrying import Endpoint
 from nanobot.workspace.received import Transcriber
 
 _MAX_BYTES = 4_000_000

@@ -47,7 +47,6 @@ from nanobot.plugins.kit.memory_home import Process as Process
 from nanobot.plugins.kit.model import ScriptedProvider
 from nanobot.plugins.kit.platform import MEMBER, OWNER, FakeChannel
 from nanobot.ports import Clock, Fetching
-from nanobot.providers.vision import VisionModels
 from nanobot.seam.installed import installed, provided
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -190,7 +189,8 @@ class FakeGateway:
         return assemble_agent(
             AgentDependencies(
                 bus=self.bus,
-                models=VisionModels(self.provider, received.blobs) if received else self.provider,
+                models=self.provider,
+                blobs=received.blobs if received else None,
                 tools=self.tools,
                 prompt=prompt,
                 clock=self.home.clock,

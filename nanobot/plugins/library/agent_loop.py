@@ -49,7 +49,6 @@ from nanobot.plugins.library.shared_bus import shared_bus
 from nanobot.plugins.library.streamed_text import StreamedText
 from nanobot.providers.base import LLMProvider
 from nanobot.providers.one_provider import OneProvider
-from nanobot.providers.vision import VisionModels
 from nanobot.seam.installed import provided
 from nanobot.system import RandomIds, SystemClock, environment, local_zone
 from nanobot.tools.base import direct_call
@@ -293,11 +292,12 @@ class AgentLoop:
         """Created on first use, because a private store is opened within the running loop."""
         if self._engine_made is None:
             bus, clock, settings = self.bus, self._clock, self._settings
-            models = VisionModels(self._models, self._received.blobs)
             prompts, summaries = self.context.persona, provided(SUMMARIES)
             summarizing = None if summaries is None else summaries(clock).keeping(None)
             model_calls = ModelCaller(
-                *(bus, models, self.tools, prompts, summarizing, clock), settings
+                *(bus, self._models, self.tools, prompts, summarizing, clock),
+                settings,
+                self._received.blobs,
             )
             seconds = settings.limits.max_run_seconds
             tool_calls = ToolExecutor(

@@ -31,7 +31,6 @@ from nanobot.providers.base import (
     ReasoningDelta,
     TextDelta,
 )
-from nanobot.providers.effort import within
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_facts import SIMILAR_MODELS, profile_for
 from nanobot.providers.openai_chunk import StreamError
@@ -281,8 +280,7 @@ class LiteLLMProvider(LLMProvider):
             quirks = msgspec.structs.replace(quirks, own_ids=True)
         # For other providers litellm removes the marks.
         quirks = msgspec.structs.replace(quirks, anthropic_cache=True)
-        always = self._profiles(provider, request.model).always_thinks
-        effort = within(request.effort, always_thinks=always)
+        effort = self._profiles(provider, request.model).within(request.effort)
         request = msgspec.structs.replace(request, effort=effort)
         body = msgspec.json.decode(encode_request(request, quirks))
         body |= self._address(provider, request.model)

@@ -15,6 +15,7 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, StoreError, UnknownId
 from nanobot.labels import without_secret_lines
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.memory import files as places
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.followed import ReadFile
@@ -25,7 +26,6 @@ from nanobot.plugins.memory.search import Search
 from nanobot.plugins.memory.sync import FileSync, holding
 from nanobot.plugins.memory.vectors import Vectorizer
 from nanobot.ports import Clock
-from nanobot.providers.embedding import Embedder
 from nanobot.search.terms import terms_of
 from nanobot.session.lasting import Provenance
 from nanobot.session.store_write import StoreWrite

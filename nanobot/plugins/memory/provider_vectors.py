@@ -11,9 +11,10 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from nanobot.errors import ConfigError
-from nanobot.providers.endpoint import Endpoint, HasEndpoint
+from nanobot.plugins.common.models.endpoints import HasEndpoint
 from nanobot.providers.openai_errors import failure_of_protocol
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.retrying import Endpoint
 
 _MAX_BYTES = 64_000_000
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from loguru import logger
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.memory.embed import MAX_CHARS
 from nanobot.plugins.memory.port import MemoryHit
 from nanobot.plugins.memory.query_terms import query_terms
 from nanobot.plugins.memory.records import MemoryStore
 from nanobot.plugins.memory.vector_index import VectorIndex
-from nanobot.providers.embedding import Embedder
 
 RRF_K = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion (SIGIR 2009)."""

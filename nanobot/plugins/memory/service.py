@@ -16,6 +16,7 @@ from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.erasing import Eraser
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.common.optional import lack
 from nanobot.plugins.memory.embed import LOCAL, LocalEmbedder, least_of, missing
 from nanobot.plugins.memory.facts import KeptFacts
@@ -31,7 +32,6 @@ from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.plugins.memory.tools import memory_tools
 from nanobot.ports import Clock
 from nanobot.providers.base import Models
-from nanobot.providers.embedding import Embedder
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.works import Works
 from nanobot.session.lasting import LastingFacts

@@ -5,10 +5,10 @@ from __future__ import annotations
 from loguru import logger
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.memory.embed import MAX_CHARS
 from nanobot.plugins.memory.records import MemoryStore
 from nanobot.plugins.memory.vector_index import packed
-from nanobot.providers.embedding import Embedder
 
 _BATCH = 32
 

@@ -25,6 +25,7 @@ from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.wire import QUIET, Problem, answer
 from nanobot.plugins.common.keys.hearing_settings import HearingKeys
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.common.runs.program_label import said_by_program
 from nanobot.plugins.common.runs.run_client import ENDED
 from nanobot.plugins.common.runs.run_input import RunInput, RunResult
@@ -35,7 +36,6 @@ from nanobot.plugins.openai.answers import ChatChunks, ResponseEvents
 from nanobot.plugins.openai.descriptions import DESCRIPTIONS
 from nanobot.plugins.openai.event_stream import EventStream
 from nanobot.plugins.openai.requests import ChatRequest, EmbeddingRequest, ResponseRequest
-from nanobot.providers.embedding import Embedder
 from nanobot.store.opening import Store
 from nanobot.system import RandomIds
 from nanobot.workspace.received import Transcriber

@@ -11,11 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot.errors import ConfigError, ModelProtocolError
+from nanobot.plugins.common.models.endpoints import HasEndpoint
 from nanobot.plugins.voice.settings import VoiceSettings
 from nanobot.providers.base import ModelProfile, Price
-from nanobot.providers.endpoint import Endpoint, HasEndpoint
 from nanobot.providers.openai_errors import Speaker
 from nanobot.providers.registry import ProviderRegistry
+from nanobot.providers.retrying import Endpoint
 
 _MAX_BYTES = 10_000_000
 _SOUNDS = (b"OggS", b"ID3", b"RIFF", b"fLaC", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xf1")

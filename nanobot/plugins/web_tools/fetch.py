@@ -17,12 +17,12 @@ from nanobot.plugins.common.addresses import Addresses
 from nanobot.plugins.common.files import pictures
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
+from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
 from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.host_patterns import among
-from nanobot.tools.parsing.job import ParseJob
+from nanobot.tools.policy import host_among
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class _Fetcher:
     def _may_lead_to(self, url: URL, target: URL) -> bool:
         host, other = url.host or "", target.host or ""
         same = host.removeprefix("www.") == other.removeprefix("www.")
-        return same or among(other, self._hosts())
+        return same or host_among(other, self._hosts())
 
     def _keep(self, url: str, page: Page) -> None:
         self._kept[url] = page

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, BinaryIO
 
-from nanobot.tools.parsing.job import ParsedDocument, ParseJob
+from nanobot.plugins.common.files.parse_job import ParsedDocument, ParseJob
 
 LIBRARIES = {"read": ("lxml.html", "trafilatura")}
 # Processor time for finding the readable part of a page; extracting all of its text is much faster.

@@ -24,13 +24,13 @@ from nanobot.errors import ToolError
 from nanobot.plugins.common.files import document_worker as parsing
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import FileReaders, installed_readers
+from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.pictures import described
 from nanobot.plugins.common.files.worker import PLACES, working
 from nanobot.plugins.documents import parsers
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
 from nanobot.system import Installation
-from nanobot.tools.parsing.job import ParseJob
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import pdf
@@ -364,7 +364,7 @@ async def test_a_plugin_of_a_package_reads_a_kind_of_its_own(
 ) -> None:
     """Its function runs in the process without secrets, where the package is found."""
     (tmp_path / "songs.py").write_text(
-        "from nanobot.tools.parsing.job import ParsedDocument\n"
+        "from nanobot.plugins.common.files.parse_job import ParsedDocument\n"
         "def read(job, file):\n"
         "    return ParsedDocument(text=file.read().decode()[5:][::-1], title='A song')\n"
     )

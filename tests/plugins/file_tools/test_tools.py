@@ -536,5 +536,5 @@ def test_the_tools_are_for_owners_and_members_and_declare_what_they_leave_behind
     names = ["edit_file", "list_dir", "read_file", "search_files", "write_file"]
     assert [spec.name for spec in registry.specs(Role.MEMBER)] == names
     assert registry.specs(Role.GUEST) == ()
-    effects = [registry.effect(name) for name in names]
+    effects = [tool.effect for tool, _, _ in registry.listed()]
     assert effects == [Effect.WORLD, Effect.NONE, Effect.NONE, Effect.NONE, Effect.WORLD]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nanobot.errors import ModelError
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.memory.files import MemoryFiles
 from nanobot.plugins.memory.index import Memory, MemoryOptions
-from nanobot.providers.embedding import Embedder
 from nanobot.session.lasting import Provenance
 from tests.store.home import Home
 

@@ -10,8 +10,8 @@ from typing import IO
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.files.parse_job import MAX_TEXT, ParsedDocument, ParseJob
 from nanobot.plugins.common.files.worker import working
-from nanobot.tools.parsing.job import MAX_TEXT, ParsedDocument, ParseJob
 
 SECONDS = 30.0
 # JSON encodes one character in at most six bytes.

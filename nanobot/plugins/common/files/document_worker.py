@@ -18,8 +18,8 @@ from typing import BinaryIO
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.files.parse_job import ParsedDocument, ParseJob
 from nanobot.plugins.common.files.worker_limits import limit_self
-from nanobot.tools.parsing.job import ParsedDocument, ParseJob
 
 
 def read(job: ParseJob, file: BinaryIO) -> ParsedDocument:

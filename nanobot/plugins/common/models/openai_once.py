@@ -10,7 +10,6 @@ import aiohttp
 import msgspec
 
 from nanobot.ports import Clock
-from nanobot.providers.endpoint import Endpoint
 from nanobot.providers.openai_errors import (
     ProviderFailure,
     Speaker,
@@ -19,7 +18,7 @@ from nanobot.providers.openai_errors import (
     failure_of_status,
 )
 from nanobot.providers.openai_http import EndpointClient, is_refused, may_pass, words
-from nanobot.providers.retrying import CallPolicy
+from nanobot.providers.retrying import CallPolicy, Endpoint
 
 _ATTEMPTS = 3
 

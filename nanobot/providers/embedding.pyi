@@ -1,0 +1,1 @@
+from nanobot.plugins.common.models.embedding import Embedder as Embedder

@@ -1,1 +1,0 @@
-"""Parsing of untrusted files in a process without secrets, by functions of plugins."""
