@@ -52,6 +52,8 @@ PROMISED = {
     "nanobot.tools.walls": "nanobot.plugins.common.walls",
     "nanobot.triggers.cron.service": "nanobot.plugins.jobs.timer",
     "nanobot.triggers.service": "nanobot.plugins.common.jobs.service",
+    "nanobot.workspace.confinement": "nanobot.plugins.common.files.confinement",
+    "nanobot.workspace.labelled_files": "nanobot.plugins.common.file_labels.labelled_files",
     "nanobot.workspace.shown_files": "nanobot.plugins.common.files.shown_files",
     "nanobot.workspace.taint": "nanobot.plugins.common.file_labels.tainted_files",
 }

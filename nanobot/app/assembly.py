@@ -65,9 +65,7 @@ from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.labelled_files import LabelledFiles
-from nanobot.workspace.received import Received, Transcriber
+from nanobot.workspace.received import Received, Transcriber, WorkspaceFiles
 
 
 def assemble(
@@ -117,9 +115,7 @@ class _Assembly:
             program.provider or Clients(self.plugins, plugged.switched),
         )
         self.blobs = program.blobs or blobs_of(config)
-        # Keys and the log stay hidden, even if the workspace contains the home.
-        self.files = ConfinedFiles(config.workspace, hidden=(config.home, config.file))
-        self.received = Received(self.blobs, self.files)
+        self.received = Received(self.blobs)
         self.records = SqlRecords(store.database, store.writer)
         self.jobs: SharedJobs | None = None
         self.http = Http()
@@ -167,7 +163,7 @@ class _Assembly:
         offers.add({Clock: machine.clock, Ids: machine.ids, Zone: Zone(machine.zone)})
         offers.add({Journal: self.bus.journal, Config: self.config})
         offers.add({Records: self.records, Models: self.models, Blobs: self.blobs})
-        offers.add_by_type(self.store, self.bus, self.models, self.received, self.files)
+        offers.add_by_type(self.store, self.bus, self.models, self.received)
         offers.add_by_type(self.chats, self.channels, self.live)
         offers.add_by_type(self.propagation)
         offers.add({Environment: machine.environ, Redactor: machine.redact})
@@ -181,7 +177,7 @@ class _Assembly:
         self.jobs = offers.find(SharedJobs)
         if self.jobs is not None:
             self.jobs.on_announced = lambda: self.bus.peers.jobs_changed()  # noqa: PLW0108 - others come later
-        self.received.labels = offers.find(LabelledFiles)
+        self.received.files = offers.find(WorkspaceFiles)
         self.received.transcriber = offers.find(Transcriber)
         bringing.subscribe_plugins(self.plugged, self.bus)
         plugin_calls.bring_propagator(self.plugged, self.propagation)

@@ -88,7 +88,8 @@ continues without their changes."""
 def offer_objects(plugged: Plugged, field: str) -> None:
     """Offer the objects that this field of plugins gives to all their functions and to operations.
     If the field is not `objects`, others rely on them: they are there also of nanobot's own plugins
-    that are off. None of it takes the place of what is offered already."""
+    that are off. None of it takes the place of what is offered already. Raises ConfigError of
+    nanobot's own ones."""
 
     def use(_: FoundPlugin, given: Any) -> None:
         things = dict(given or {})
@@ -108,7 +109,8 @@ def offer_objects(plugged: Plugged, field: str) -> None:
     for name, found in installed_plugins().found.items():
         there = name in plugged.on or not found.package
         if there and getattr(found.plugin, field) is not None:
-            with plugged.failing(found, field):
+            hinders = () if found.package else (ConfigError,)
+            with plugged.failing(found, field, *hinders):
                 use(found, plugged.call(found, field))
 
 

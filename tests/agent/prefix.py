@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.agent.prompt import PromptAddition
 from nanobot.agent.runner import Stage
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.memory.recall import AutoRecall, Recall
@@ -24,7 +25,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.workspace import folder as workspace
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.plugins.memory.kept import memory_of, remembering
 
 TURNS = 50

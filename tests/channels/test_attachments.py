@@ -15,6 +15,8 @@ from nanobot.errors import BadCredentials, ChannelDown, Refused, StoreUnwritable
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.providers.base import ImagePart, ModelProfile, ModelRequest, TextPart
 from nanobot.session.entries import UserEntry
 from nanobot.testing import gateway
@@ -23,7 +25,6 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, OWNER
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.doubles.files_channel import FilesChannel
 from tests.pictures import png
@@ -36,7 +37,7 @@ LIMIT = 1_000
 def received(folder: Path) -> Received:
     files = ConfinedFiles(folder / "workspace")
     labels = TaintedFiles(files.workspace, MemoryMarks())
-    return Received(Blobs(folder / "blobs"), files, labels=labels)
+    return Received(Blobs(folder / "blobs"), PlacedFiles(files, labels))
 
 
 @asynccontextmanager

@@ -9,13 +9,13 @@ import pytest
 
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.runs.run_types import RunType, TaskContext
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.plugins.web_tools.fetch import Web, web_fetch_tool
 from nanobot.session.run_types import TaskResult
 from nanobot.testing import gateway, run_types
 from nanobot.testing.gateway import MemoryHome, Process
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import PUBLIC, WebServer
 
 

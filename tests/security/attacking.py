@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.tools.browsing import CALL
 
 SECRET = "sk-the-owners-key-4711"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ToolError
-from nanobot.workspace.confinement import ConfinedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from tests.security.attacking import ACTS, SECRET, Home
 
 OUTWARD = (

@@ -11,6 +11,7 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.file_readers import installed_readers
 from nanobot.plugins.common.privacy import private_paths
 from nanobot.plugins.file_tools.service import tools as gateway_tools
@@ -21,7 +22,6 @@ from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 
 SECRET = "the safe opens with 7731"
 OWNER = CallContext(

@@ -9,6 +9,7 @@ import pytest
 
 from nanobot.errors import ToolError
 from nanobot.messages import Role
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.shell.exec import ExecOptions, exec_tool
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
@@ -17,7 +18,6 @@ from nanobot.tools.base import CallContext
 from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.plugins.shell.test_exec import call_by
 from tests.sampling import by_turns, few
 

@@ -11,11 +11,11 @@ from loguru import logger
 
 from nanobot.config import loader as config
 from nanobot.errors import ConfigError, NanobotError, ToolError
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.keys.tool_settings import WebToolSettings
 from nanobot.plugins.web_tools.engines import Brave, SearchEngine, Tavily
 from nanobot.plugins.web_tools.search import web_search_tool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import Page, WebServer
 from tests.security.attacking import ACTS, SECRET, Home
 from tests.tools.browsing import CALL, Browser

@@ -9,11 +9,12 @@ import pytest
 
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles, digest_of_bytes
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.local_files import is_outside
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.terminal.mentions import typed
 from nanobot.plugins.terminal.talk import to_say
 from nanobot.workspace.blobs import MemoryBlobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.security.puppet import Puppet
 from tests.security.test_storage import ORDER, Two, two
@@ -83,13 +84,13 @@ async def test_a_file_is_known_however_it_is_named(tmp_path: Path, name: str) ->
     (top / "link.txt").symlink_to("notes.txt")
     taint = TaintedFiles(top, MemoryMarks())
     await taint.mark("notes.txt", digest_of_bytes(ORDER.encode()))
-    received = Received(MemoryBlobs(), ConfinedFiles(top), None, taint)
+    received = Received(MemoryBlobs(), PlacedFiles(ConfinedFiles(top), taint))
     assert await is_outside(received, [str(top / name)])
     assert not await is_outside(received, [str(top / "own.txt"), "/no/such/file", "/dev/zero"])
 
 
 async def test_a_file_of_a_name_without_end_or_without_content_is_no_trap(tmp_path: Path) -> None:
     taint = TaintedFiles(tmp_path, MemoryMarks())
-    received = Received(MemoryBlobs(), ConfinedFiles(tmp_path), None, taint)
+    received = Received(MemoryBlobs(), PlacedFiles(ConfinedFiles(tmp_path), taint))
     (tmp_path / "empty").touch()
     assert not await is_outside(received, ["/" + "x" * 5_000, "\0", str(tmp_path / "empty")])

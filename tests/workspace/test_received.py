@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ModelUnreachable
 from nanobot.messages import Attachment
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles, safe_name
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
-from nanobot.workspace.received import Received, safe_name
+from nanobot.workspace.received import Received
 from tests.pictures import jpeg, png
 from tests.sampling import examples
 
@@ -27,7 +28,9 @@ class Home:
     def __init__(self, folder: Path, transcriber: Heard | None = None) -> None:
         self.workspace = folder / "workspace"
         self.blobs = Blobs(folder / "blobs")
-        self.received = Received(self.blobs, ConfinedFiles(self.workspace), transcriber)
+        self.received = Received(
+            self.blobs, PlacedFiles(ConfinedFiles(self.workspace)), transcriber
+        )
 
     async def keep(
         self, content: bytes, kind: str = "document", *, name: str = "", mime: str = ""
@@ -66,6 +69,15 @@ async def test_a_document_is_a_blob_and_a_file_of_the_workspace(home: Home) -> N
     assert await home.blobs.read(kept.blob) == b"%PDF-1.7 ..."
     assert (kept.kind, kept.size, kept.error) == ("document", 12, "")
     assert not kept.coming
+
+
+async def test_without_files_of_a_plugin_it_is_a_blob_alone(tmp_path: Path) -> None:
+    received = Received(Blobs(tmp_path / "blobs"))
+    for outside in (False, True):
+        sent = Attachment("image", ref="r", name="a.png")
+        kept = await received.keep(sent, png(), AT, outside=outside)
+        assert (kept.kind, kept.path, kept.error) == ("image", "", "")
+        assert await received.blobs.read(kept.blob) == png()
 
 
 async def test_without_labels_no_content_from_outside_is_put_into_the_workspace(home: Home) -> None:

@@ -14,12 +14,12 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.desk import MAX_BYTES
 from nanobot.tools.typed import Said
 from nanobot.visible import blank
-from nanobot.workspace.confinement import ConfinedFiles
 
 MAX_CHARS = 100_000
 MAX_FILES = 10

@@ -10,11 +10,11 @@ from typing import Literal
 import msgspec
 
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.file_readers import FileReaders
 from nanobot.plugins.common.keys.tool_settings import ExecSettings
 from nanobot.seam.faces import Interface
 from nanobot.tools.base import AnyTool
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):

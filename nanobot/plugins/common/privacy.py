@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from nanobot.agent.prompt import PRIVATE_FILES
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.session.scopes import FOLDER
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def kept_apart(

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot.config.loader import Config
+from nanobot.plugins.common.file_labels.labelled_files import LabelledFiles
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.file_labels.operations import UntrustedFiles
 from nanobot.plugins.file_labels.store import SqlTaintMarks
 from nanobot.store.opening import Store
 from nanobot.tools.policy import STEERING
-from nanobot.workspace.labelled_files import LabelledFiles
 
 
 def always_objects(config: Config, store: Store) -> Mapping[Any, Any]:

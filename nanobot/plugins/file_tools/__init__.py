@@ -9,6 +9,7 @@ from nanobot.seam.plugin import Plugin
 PLUGIN = Plugin(
     name="file_tools",
     summary="Reading, writing and searching files of the workspace.",
+    after=("file_labels",),
     texts=Path(__file__).parent,
     tools="nanobot.plugins.file_tools.service:tools",
     always_objects="nanobot.plugins.file_tools.service:always_objects",

@@ -18,6 +18,7 @@ from nanobot.plugins.common.file_labels.tainted_files import (
     digest_of_bytes,
 )
 from nanobot.plugins.common.files import pictures
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
@@ -27,7 +28,6 @@ from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.plugins.file_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 
 DEFAULT_LINES = 2_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.shown_files import ShownFiles
 from nanobot.plugins.files.shared_files import SharedFiles
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def objects(files: ConfinedFiles, tools: ToolRegistry) -> dict[Any, object]:

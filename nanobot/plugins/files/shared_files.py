@@ -8,10 +8,10 @@ import stat
 from collections.abc import Collection
 
 from nanobot.errors import NanobotError, NotAllowed, ToolError, UsageError
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.files.views import FileKind, FileText, FileView
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
-from nanobot.workspace.confinement import ConfinedFiles
 
 MOST_FILES = 2_000
 """Maximum names in the listing of one folder."""

@@ -19,6 +19,7 @@ from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.labels import Privacy, Speaker
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.file_readers import FileReaders
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, ExecTable
@@ -29,7 +30,6 @@ from nanobot.seam.installed import provided
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.policy import STEERING
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 
 TOOLS = frozenset({"read_file", "write_file", "edit_file", "list_dir", "search_files", "exec"})
 """The tools that can work in a copy."""

@@ -16,6 +16,7 @@ from nanobot.errors import BlobMissing, StoreUnwritable, UnknownId, UsageError
 from nanobot.messages import Attachment, Role
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.files.local_files import MAX_GIVEN
+from nanobot.plugins.common.files.placed_files import safe_name
 from nanobot.plugins.common.files.shown_files import ShownFiles
 from nanobot.plugins.common.http.admission import principal_of
 from nanobot.plugins.common.http.refusals import problem_of, refusing
@@ -33,7 +34,7 @@ from nanobot.plugins.common.store.named_files import NamedFiles
 from nanobot.plugins.http_api.session_routes import SentFile
 from nanobot.store.opening import Store
 from nanobot.workspace.images import look
-from nanobot.workspace.received import Received, safe_name
+from nanobot.workspace.received import Received
 
 _POLICY = "default-src 'none'; sandbox"
 _LONGEST = 300

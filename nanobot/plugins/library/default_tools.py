@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nanobot.config.loader import home_of
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, WebToolSettings
 from nanobot.plugins.common.message_tool import message_tool
@@ -18,7 +20,6 @@ from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import Blobs, MemoryBlobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 
 WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")
@@ -33,7 +34,7 @@ def keeper(workspace: Path, blobs: Path | None) -> Received:
     """Stores the files of a program's messages: in the workspace, and the bytes of pictures in
     `blobs` (None: in memory)."""
     roots = ConfinedFiles(workspace, hidden=(home_of(environment()),))
-    return Received(MemoryBlobs() if blobs is None else Blobs(blobs), roots)
+    return Received(MemoryBlobs() if blobs is None else Blobs(blobs), PlacedFiles(roots))
 
 
 def default_tools(

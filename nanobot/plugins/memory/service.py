@@ -15,6 +15,7 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.erasing import Eraser
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.common.optional import lack
@@ -38,7 +39,6 @@ from nanobot.session.lasting import LastingFacts
 from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.tools.base import AnyTool
-from nanobot.workspace.confinement import ConfinedFiles
 
 _LOCAL_MODEL = "memory.embedding_model"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from nanobot.config.loader import Config
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.prompt_files.files import PromptFiles
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def objects(config: Config, files: ConfinedFiles, taint: TaintedFiles) -> dict[Any, object]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from nanobot.app.peers import ServedChannels
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.common.privacy import kept_apart, private_paths
 from nanobot.tools.base import AnyTool
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def tools(roots: ConfinedFiles, chats: ServedChannels) -> list[AnyTool]:

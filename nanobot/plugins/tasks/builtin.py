@@ -17,13 +17,13 @@ from nanobot.addresses import called
 from nanobot.errors import ToolDenied
 from nanobot.messages import Role, RunOptions
 from nanobot.operations.parameters import LARGEST
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.tree import walk
 from nanobot.plugins.common.runs.run_types import AnyRunType, RunType, TaskContext
 from nanobot.plugins.tasks.port import AGENT
 from nanobot.session.entries import Entry, PostEntry, ReplyEntry, UserEntry
 from nanobot.session.journal import Journal
 from nanobot.session.run_types import TaskResult
-from nanobot.workspace.confinement import ConfinedFiles
 
 _EXCERPT = 3_000
 _SUMMARY_CHARS = 60_000

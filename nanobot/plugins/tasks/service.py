@@ -9,6 +9,7 @@ from typing import Any
 
 from nanobot.bus.core import Bus
 from nanobot.errors import PluginBroken
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.runs.background_runs import TaskRecords, TaskStarter
 from nanobot.plugins.common.runs.run_types import AnyRunType, RunType, installed, trouble
 from nanobot.plugins.tasks.background import BackgroundRuns
@@ -28,7 +29,6 @@ from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def objects(  # noqa: PLR0913 - each is a part of the gateway

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from nanobot.messages import Attachment
 from nanobot.workspace.received import Received
 
@@ -15,12 +17,12 @@ async def keep_sound(
     workspace, for recipients that are only given its path. Raises StoreUnwritable or ToolError.
     """
     kind, mime, suffix = _sound(content)
-    name = f"answer{suffix}"
-    digest, path = await received.blobs.write(content), ""
-    if in_workspace:
-        path = await received.put(SPOKEN_FOLDER, name, content, digest, at)
-    size = len(content)
-    return Attachment(kind, name=name, mime=mime, size=size, blob=digest, path=path)
+    digest, size = await received.blobs.write(content), len(content)
+    sound = Attachment(kind, name=f"answer{suffix}", mime=mime, size=size, blob=digest)
+    if not in_workspace or received.files is None:
+        return sound
+    path = await received.files.put(SPOKEN_FOLDER, sound, content, at)
+    return msgspec.structs.replace(sound, path=path)
 
 
 def _sound(content: bytes) -> tuple[str, str, str]:

@@ -23,6 +23,8 @@ from nanobot.messages import TERMINAL
 from nanobot.plugins.common.control.protocol import LINE_LIMIT, Hello
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.common.runs.current_runs import CurrentRuns
 from nanobot.plugins.control.control import ControlServer
 from nanobot.plugins.control.terminal import Terminal
@@ -32,7 +34,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, Options
 from nanobot.testing.model import Held, ScriptedProvider
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.agent.tooling import bodies
 from tests.pictures import png
@@ -112,7 +113,7 @@ async def serving(path: Path, provider: ScriptedProvider | None = None) -> Async
     folder = path.parent
     files = ConfinedFiles(folder / "workspace")
     labels = TaintedFiles(files.workspace, MemoryMarks())
-    received = Received(Blobs(folder / "blobs"), files, labels=labels)
+    received = Received(Blobs(folder / "blobs"), PlacedFiles(files, labels))
     async with gateway(provider, options=Options(received=received)) as bot:
         terminal, clock = Terminal(), bot.home.clock
         host = ChannelHost(TERMINAL, terminal, bot.bus, clock, random.Random(0))

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ToolError
 from nanobot.plugins.common.files import document_worker as parsing
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
@@ -32,7 +33,6 @@ from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.seam.faces import FileReader
 from nanobot.system import Installation
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.doubles.web_server import pdf
 from tests.sampling import examples
 from tests.tools.browsing import CALL

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import ToolArgumentsError, ToolError
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.file_tools.search import MAX_MATCHES, search_files_tool
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.globs import Glob
 from tests.tools.browsing import CALL
 

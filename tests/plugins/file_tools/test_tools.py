@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ConfigError, ToolDenied, ToolError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.file_tools.tools import MAX_ENTRIES, file_tools
 from nanobot.tools.base import CallContext, Effect
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 
 SECRET = "the secret outside"
 CALL = CallContext(
@@ -260,7 +260,7 @@ def test_without_permission_it_says_so(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from nanobot.workspace.confinement import ConfinedFiles\n"
+        "from nanobot.plugins.common.files.confinement import ConfinedFiles\n"
         "from nanobot.errors import ToolError\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "roots = ConfinedFiles(Path(sys.argv[1]))\n"
@@ -388,7 +388,7 @@ def test_a_failed_write_leaves_the_old_content_and_no_temporary_file(tmp_path: P
     script = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from nanobot.workspace.confinement import ConfinedFiles\n"
+        "from nanobot.plugins.common.files.confinement import ConfinedFiles\n"
         "from nanobot.errors import ToolError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"

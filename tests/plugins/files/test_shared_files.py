@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.files import shared_files
 from nanobot.plugins.files.shared_files import SharedFiles
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.confinement import ConfinedFiles
 
 
 def test_a_file_that_goes_while_its_folder_is_read_keeps_nobody_from_the_others(

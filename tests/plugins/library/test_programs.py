@@ -14,6 +14,8 @@ from nanobot.agent.loop import AgentLoop
 from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.common.runs.checked_input import checked
 from nanobot.plugins.common.runs.run_input import RunInput, RunLimits, RunResult, ToolPolicy
 from nanobot.plugins.library.message_bus import MessageBus
@@ -27,7 +29,6 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.workspace.blobs import MemoryBlobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.pictures import png
 
@@ -112,7 +113,7 @@ async def test_a_run_that_is_known_is_given_whatever_became_of_its_tools() -> No
 
 async def test_pictures_come_with_the_messages_of_an_input(tmp_path: Path) -> None:
     seeing = ScriptedProvider("a dot", model=ModelProfile(name="m", provider="test", images=True))
-    received = Received(MemoryBlobs(), ConfinedFiles(tmp_path))
+    received = Received(MemoryBlobs(), PlacedFiles(ConfinedFiles(tmp_path)))
     question = [{"type": "text", "text": "and this?"}, part(PICTURE)]
     request = RunInput(
         messages=[

@@ -9,6 +9,7 @@ import pytest
 from nanobot.channels.host import Hosting
 from nanobot.errors import ChatGone, NotSent
 from nanobot.messages import Address, OutboundKind, OutboundMessage
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.quiet.hours import QuietHours
 from nanobot.plugins.quiet.settings import QuietSettings
@@ -20,7 +21,6 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER, FakePlatform
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
 
 TOOLS = [message_tool({"fake"})]

@@ -9,6 +9,7 @@ import pytest
 from nanobot.errors import NanobotError, ToolError
 from nanobot.messages import EventKind, Role
 from nanobot.plugins.common.addresses import Addresses
+from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest
 from nanobot.plugins.common.runs.run_types import TaskContext
 from nanobot.plugins.file_tools.tools import file_tools
@@ -22,7 +23,6 @@ from nanobot.testing import gateway
 from nanobot.testing.gateway import MemoryHome, Options, Process
 from nanobot.testing.model import ScriptedProvider
 from nanobot.tools.base import AnyTool
-from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import bodies
 from tests.doubles.web_server import PUBLIC, WebServer
 from tests.plugins.tasks.working import Words, parent, say, tasks_of, the_run, wanted, with_types

@@ -10,6 +10,8 @@ import msgspec
 from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, OverBudget, StoreUnwritable
 from nanobot.messages import TERMINAL, Address, OutboundMessage
+from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.voice.speaking import TOO_LATE_SECONDS, Speaking, VoiceAnswer
 from nanobot.providers.base import ModelProfile
 from nanobot.session.auxiliary import AuxiliaryCall, NoReservation, Reservation
@@ -19,7 +21,6 @@ from nanobot.store.opening import in_memory_database
 from nanobot.store.unit import StoreContext
 from nanobot.testing.machine import CountingIds, ManualClock
 from nanobot.workspace.blobs import Blobs
-from nanobot.workspace.confinement import ConfinedFiles
 from nanobot.workspace.received import Received
 from tests.doubles.sounds import opus
 
@@ -94,7 +95,7 @@ async def speak(owed: Owed, voice: Voice, home: Path, *, files: bool = True) -> 
     """Have everything settled."""
     clock = ManualClock(1_000.0, instant=False)
     journal = SqlJournal(in_memory_database(), StoreContext(clock, CountingIds(), "me"))
-    received = Received(Blobs(home / "blobs"), ConfinedFiles(home / "workspace"))
+    received = Received(Blobs(home / "blobs"), PlacedFiles(ConfinedFiles(home / "workspace")))
     (home / "workspace").mkdir(exist_ok=True)
     speaking = Speaking(owed, voice, received, Bus(journal, 50), clock, lambda _: files)
     running = asyncio.create_task(speaking.run())

@@ -65,14 +65,14 @@ async def is_outside(received: Received, paths: Iterable[str]) -> bool:
     """Whether one of the files at these absolute paths is known to contain untrusted content,
     by its path or its content. Without labels, every file counts as one.
     """
-    labels = received.labels
+    files = received.files
     for path in paths:
         try:
             content = await _beginning_of(path, _MAX_COMPARED)
         except UsageError:
             continue
         place = Path(path).resolve()  # noqa: ASYNC240 - a look at a few links
-        if labels is None or await labels.is_outside(place, content):
+        if files is None or await files.is_outside(place, content):
             return True
     return False
 

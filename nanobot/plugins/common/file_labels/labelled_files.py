@@ -1,5 +1,5 @@
 """The port to the labels of files: whose content a file of the workspace has. The plugin
-`file_labels` keeps them, on or off, for the tools that read files."""
+`file_labels` keeps them, on or off, for files that people send."""
 
 from __future__ import annotations
 

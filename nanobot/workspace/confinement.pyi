@@ -1,0 +1,1 @@
+from nanobot.plugins.common.files.confinement import ConfinedFiles as ConfinedFiles

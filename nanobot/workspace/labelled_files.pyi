@@ -1,0 +1,1 @@
+from nanobot.plugins.common.file_labels.labelled_files import LabelledFiles as LabelledFiles
