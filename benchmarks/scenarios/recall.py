@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.figures import Measure, Sample, Scenario
 from benchmarks.notes import NOTES, QUESTIONS
 from benchmarks.stage import Stage, Subject
+from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.embed import LocalEmbedder, missing
 from nanobot.plugins.memory.files import MemoryFiles
@@ -16,7 +17,6 @@ from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.memory.search import Search, merged
 from nanobot.plugins.memory.store.memories import SqlMemoryStore
 from nanobot.session.lasting import Provenance
-from nanobot.plugins.common.models.embedding import Embedder
 from nanobot.session.scopes import OWNER
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database

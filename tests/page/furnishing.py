@@ -21,6 +21,8 @@ ZONE = "America/New_York"
 ASKS = 'tool:exec:{"command": "git push --force origin NAME"}\nsay:Pushed.'
 LONG = "pneumonoultramicroscopicsilicovolcanoconiosis" * 5
 """A word that fits on no phone."""
+RIGHT = "مرحبا (abc) שלום!"
+"""It begins at the right, and ends with its exclamation mark at the left."""
 FORMULA = "The area is $\\pi r^2$ of `math.tau / 2`:\n\n```python\nprint(2)\n```"
 
 
@@ -109,7 +111,7 @@ async def _fill(there: Furnished) -> None:
     lines = "".join(f"- The garden has {number} apple trees.\n" for number in range(2, 14))
     lines += f"- The plan is at https://example.org/{LONG} and in `{LONG}`.\n"
     await there.call("prompts write", name="MEMORY.md", text=lines, digest="")
-    remembered = await there.read("memory list", limit=1)
+    remembered = await there.read("memory list", limit=2)
     table = f"| a | b | c |\n|---|---|---|\n| `{LONG}` | {LONG[:50]} | {LONG[:50]} |"
     code = f"```\n{LONG}\n```\n\n{table}"
     await there.call("memory correct", id=remembered[0]["id"], text=code)
@@ -117,6 +119,9 @@ async def _fill(there: Furnished) -> None:
     await there.say(f"web:{LONG[:60]}", f"say:{LONG} `{LONG}`")
     fact = json.dumps({"text": "The plums are ripe in August."})
     await there.say(f"web:{LONG[:60]}", f"tool:memory_save:{fact}\nsay:I shall remember that.")
+    await there.call("cron add", text=RIGHT, schedule="every 4 hours", name=RIGHT)
+    await there.call("memory correct", id=remembered[1]["id"], text=RIGHT)
+    await there.say("web:right", f"{RIGHT}\nsay:{RIGHT}")
     there.house.world.telegram.block(7)
     for number in range(4):
         await there.call("notify", chat="telegram:7", text=f"Message {number} that is refused.")

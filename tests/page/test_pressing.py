@@ -136,7 +136,7 @@ async def test_the_buttons_of_a_job_do_what_they_say(there: Furnished) -> None:
         await page.get_by_role("button", name="Remove").click()
         await page.get_by_role("button", name="Yes, remove it").click()
         await until(lambda: _is(state, ""))
-        assert len(await there.read("cron list", limit=500)) == 9
+        assert len(await there.read("cron list", limit=500)) == 10
 
 
 async def _is(state: Callable[[], Awaitable[str]], wanted: str) -> bool:

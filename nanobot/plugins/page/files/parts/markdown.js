@@ -4,8 +4,9 @@
  */
 
 import { workspaceFile } from "../api.js";
-import { html, useEffect, useMemo, useRef } from "../lib.js";
+import { asset, html, useEffect, useMemo, useRef } from "../lib.js";
 import { language, t } from "../i18n.js";
+import { styled } from "../styles.js";
 import purify from "../vendor/dompurify.js";
 import { Marked } from "../vendor/marked.js";
 import { drawFormulas, formulas } from "./formulas.js";
@@ -80,7 +81,10 @@ const TAGS = [
   "tr",
   "ul",
 ];
+const BLOCKS = /^(?:BLOCKQUOTE|H[1-6]|LI|OL|P|TABLE|T[DH]|UL)$/;
 purify.addHook("afterSanitizeAttributes", (node) => {
+  // A list or a table in Arabic begins on the right.
+  if (BLOCKS.test(node.tagName)) node.setAttribute("dir", "auto");
   if (node.tagName === "A") {
     // A link leaves this page only with a click, and the other side learns nothing of this one.
     node.setAttribute("target", "_blank");
@@ -125,13 +129,12 @@ export function clean(text) {
   });
 }
 
-let highlighter;
-const highlight = () =>
-  (highlighter ??= import("../vendor/highlight.js").then((module) => module.default));
-
 /** @param {Iterable<HTMLElement>} blocks */
 async function colour(blocks) {
-  const library = await highlight();
+  const [{ default: library }] = await Promise.all([
+    import("../vendor/highlight.js"),
+    styled(asset("./styles/code.css")),
+  ]);
   for (const block of blocks) {
     const name = /language-([\w+#-]+)/.exec(block.className)?.[1];
     if (name && library.getLanguage(name) && block.isConnected) library.highlightElement(block);

@@ -9,21 +9,32 @@ import { Icon } from "./icons.js";
  */
 const shown = signal([]);
 let last = 0;
+/** So long a notice stays when nobody points at it any more. */
+const LINGER_MS = 1_500;
 
 /** @param {number} id */
 const drop = (id) => {
   shown.value = shown.value.filter((notice) => notice.id !== id);
 };
 
+/** Whether somebody reads them, or is about to press something in one. */
+const looked = () => document.querySelector(".notices:is(:hover, :focus-within)") !== null;
+
+/** @param {number} id @param {number} after_ms */
+function close(id, after_ms) {
+  setTimeout(() => (looked() ? close(id, LINGER_MS) : drop(id)), after_ms);
+}
+
 /**
- * Show a notice. One that says the same is there already takes its place.
+ * Show a notice, until it is closed or its time is over while nobody points at one. It takes the
+ * place of one that says the same.
  * @param {string} text @param {"good" | "bad"} [tone]
  */
 export function tell(text, tone = "good") {
   const id = ++last;
   const others = shown.value.filter((notice) => notice.text !== text || notice.tone !== tone);
   shown.value = [...others.slice(-3), { id, text, tone }];
-  setTimeout(() => drop(id), tone === "bad" ? 12_000 : 4_000);
+  close(id, tone === "bad" ? 12_000 : 4_000);
 }
 
 /** How many dialogs are open: nothing below the last one can be pressed or is read out. */

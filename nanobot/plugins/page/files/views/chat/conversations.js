@@ -23,7 +23,8 @@ import { Manage } from "./manage.js";
  * @typedef {import("../../gateway.js").SessionView} Session
  */
 
-const ROW = 62;
+/** The height of a row, as in the styles. */
+const ROW_REM = 3.875;
 const BEYOND = 8;
 /**
  * So many are asked for at once. The first ones are asked for before this module is there: see
@@ -32,27 +33,33 @@ const BEYOND = 8;
 const CHUNK = 200;
 const PATIENCE = 200;
 
+const rowHeight = () =>
+  ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
 /**
  * The rows that can be seen, and a little more: 5,000 conversations cost as much as 20.
  * @param {number} length
  */
 function useWindow(length) {
   const element = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const [view, setView] = useState({ top: 0, height: 800 });
+  const [view, setView] = useState({ top: 0, height: 800, row: rowHeight() });
   useEffect(() => {
     const list = element.current;
     if (!list) return undefined;
-    const look = () => setView({ top: list.scrollTop, height: list.clientHeight });
+    const look = () =>
+      setView({ top: list.scrollTop, height: list.clientHeight, row: rowHeight() });
     const watching = new ResizeObserver(look);
     watching.observe(list);
     list.addEventListener("scroll", look, { passive: true });
     return () => (watching.disconnect(), list.removeEventListener("scroll", look));
   }, []);
-  const first = Math.max(Math.floor(view.top / ROW) - BEYOND, 0);
+  const { top, height, row } = view;
+  const first = Math.max(Math.floor(top / row) - BEYOND, 0);
   return {
     element,
     first,
-    last: Math.min(Math.ceil((view.top + view.height) / ROW) + BEYOND, length),
+    row,
+    last: Math.min(Math.ceil((top + height) / row) + BEYOND, length),
   };
 }
 
@@ -123,7 +130,7 @@ function Row({ session, chosen, index, count, find }) {
   const unread = session.has_unread && !run && !(chosen && !document.hidden);
   const open = () => (sought.value = found ? { session: key, find } : null);
   return html`
-    <li style=${{ top: `${index * ROW}px` }} aria-setsize=${count} aria-posinset=${index + 1}>
+    <li style=${{ top: `${index * ROW_REM}rem` }} aria-setsize=${count} aria-posinset=${index + 1}>
       <a
         href=${link("chat", key)}
         class=${unread ? "unread" : ""}
@@ -194,7 +201,7 @@ export function Conversations({ chosen }) {
     return () => clearTimeout(timer);
   }, [text]);
   const { rows, whole, more, latest } = useList(only, wanted);
-  const { element, first, last } = useWindow(rows.length);
+  const { element, first, last, row } = useWindow(rows.length);
   useEffect(() => {
     if (!whole && rows.length && last > rows.length - 2 * BEYOND)
       more().catch((error) => complain(error));
@@ -225,7 +232,7 @@ export function Conversations({ chosen }) {
         <${Fetched} of=${latest}>
           ${() =>
             rows.length ? html`
-              <ul style=${{ height: `${rows.length * ROW}px` }}>
+              <ul style=${{ height: `${rows.length * row}px` }}>
                 ${rows
                   .slice(first, last)
                   .map((session, offset) => html`
