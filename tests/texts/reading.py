@@ -260,7 +260,7 @@ class Texts:
         all_ = [
             each for value in returned(node) for each in self.readings(value, inside, depth + 1)
         ]
-        # A value of the function's own is a value to its caller as well.
+        # A value of the function's own is one to its caller as well; its parameters stay texts.
         told = ast.unparse(node.returns).startswith("Sentence")
         return _unique(
             [tuple(_passed(piece, reading, told=told) for piece in reading) for reading in all_]
@@ -271,7 +271,7 @@ def _passed(piece: Piece, reading: Reading, *, told: bool) -> Piece:
     if isinstance(piece, str):
         return piece
     if len(reading) > 1:
-        return Hole(piece.text)
+        return Hole(piece.text, piece.flows if told else None)
     return Hole(piece.text or told, piece.flows)
 
 
