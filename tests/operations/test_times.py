@@ -56,7 +56,7 @@ async def test_lists_in_chats_are_in_the_zone_of_the_gateway() -> None:
 
 # Where a time is made without the zone of a person, and why that is right.
 _OTHERWISE = {
-    "workspace/received.py": "names of folders, the same wherever they are read",
+    "plugins/common/files/placed_files.py": "names of folders, the same wherever they are read",
     "plugins/cron/schedule.py": "a schedule's own form, which ends in Z",
     "agent/entry_messages.py": "converted to the zone of the message in the same line",
     "plugins/budgets/limits.py": "converted to the zone of the budgets in the same line",

@@ -54,8 +54,7 @@ async def test_what_asks_for_labels_by_their_documented_path_gets_those_of_the_g
 async def test_where_nothing_keeps_labels_nothing_reads_files_and_none_from_outside_is_put_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("file_labels", "file_tools"):
-        monkeypatch.delitem(installed().found, name)
+    monkeypatch.delitem(installed().found, "file_labels")
     async with serving(tmp_path / "home") as parts:
         assert await asked(parts, "hello") == "completed"
         received: Received = parts.received
