@@ -53,7 +53,16 @@ from nanobot.store.database.database import Database
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.opening import Store
 from nanobot.store.repositories.records import SqlRecords
-from tests.stored import consuming, lists_of, log_of, marks_of, outbox_of, previewing, runs_of
+from tests.stored import (
+    consuming,
+    counts_of,
+    lists_of,
+    log_of,
+    marks_of,
+    outbox_of,
+    previewing,
+    runs_of,
+)
 
 EXEC = '{"command": "ls -l"}'
 _TERMS = RunOptions(type="sleep", unattended=True)
@@ -231,7 +240,7 @@ class Verbs:
     async def reading(self, number: int) -> None:
         """What people look at."""
         timed, records, key = self._timed, self._records, key_of(self._chat(number))
-        await timed.named("status: counts", records.counts())
+        await timed.named("status: counts", counts_of(records).counts())
         await timed.named("status: session", self._journal.session(key))
         await timed.named("sessions list", lists_of(records).newest(limit=50, unread=False))
         await timed.named("sessions list --unread", lists_of(records).newest(limit=50, unread=True))

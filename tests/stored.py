@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nanobot.plugins.approvals.store.approvals import SqlApprovals
+from nanobot.plugins.common.store.counts import StoreCounts
 from nanobot.plugins.common.store.outbox import SqlOutbox
 from nanobot.plugins.common.store.requested_runs import RequestedRuns
 from nanobot.plugins.common.store.runs import StoredRuns
@@ -17,6 +18,10 @@ from nanobot.session.journal import Journal
 from nanobot.session.views import Records
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.verbs import SqlStore
+
+
+def counts_of(records: Records) -> StoreCounts:
+    return StoreCounts.over(records)
 
 
 def outbox_of(records: Records) -> SqlOutbox:

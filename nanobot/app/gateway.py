@@ -281,7 +281,7 @@ async def _say_what_waits(parts: Parts) -> None:
             "`nanobot plugins on tasks` switches it on",
             waiting,
         )
-    asked = 0 if offers.has(Decisions) else (await engine.records.counts()).asked
+    asked = 0 if offers.has(Decisions) else await engine.records.asked()
     if asked:
         logger.warning(
             "{} run(s) wait for a person, and the plugin approvals, which takes decisions, is not "

@@ -8,22 +8,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
 from nanobot.messages import Address
 from nanobot.session.runs import Ending, Run
-
-
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of sessions, messages waiting for a run, runs waiting for a person, unsent messages,
-    failed messages, and rows that could not be read."""
-
-    sessions: int
-    waiting: int
-    asked: int
-    owed: int
-    dead: int
-    unreadable: int = 0
 
 
 class Records(Protocol):
@@ -32,8 +18,8 @@ class Records(Protocol):
     Lists are newest first, and at most `limit` long.
     """
 
-    async def counts(self) -> Counts:
-        """How many rows of each kind there are."""
+    async def asked(self) -> int:
+        """How many runs wait for a person."""
         ...
 
     async def chats(self, channel: str) -> list[Address]:

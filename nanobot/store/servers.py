@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias
 
 import msgspec
-import sqlalchemy as sa
 
 from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import switched
@@ -17,14 +15,12 @@ from nanobot.errors import ConfigError, NanobotError
 from nanobot.ports import Clock
 from nanobot.seam.installed import installed
 from nanobot.seam.plugin import Part, resolved
-from nanobot.store.database.database import Database, Work
+from nanobot.store.database.database import Database
 from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.lock import HomeLock
-from nanobot.store.plugin_tables import Revisions
 from nanobot.store.unit import StoreContext
 from nanobot.text import Sentence
 
-T = TypeVar("T")
 ContextOf: TypeAlias = Callable[[float | None, str], StoreContext]
 
 _OURS: Mapping[str, str] = {"postgresql": "postgres", "postgresql+psycopg": "postgres"}
@@ -59,56 +55,18 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     notices: Notices
 
 
-class DatabaseAtRest(Protocol):
-    """A database that nobody else uses, without an event loop."""
-
-    def run_now(self, work: Work[T]) -> T:
-        """Run `work` in one transaction. Raises StoreError."""
-        ...
-
-
 class DatabaseServer(Protocol):
     """A database on a server, which a plugin gives for its URL. Nothing is opened before it is
-    used. Every method but `where` raises StoreError, and ConfigError where something is not
-    installed."""
-
-    @property
-    def where(self) -> str:
-        """The URL without its password."""
-        ...
+    used. What commands without a gateway need of it is plugins.common.store.servers.WholeServer.
+    """
 
     async def reached(self, clock: Clock) -> None:
         """Wait at most a minute for a server that is restarting."""
         ...
 
     def open(self, opening: Opening) -> Opened:
-        """Open it for a gateway, with the tables of this version."""
-        ...
-
-    def at_rest(self) -> AbstractContextManager[DatabaseAtRest]:
-        """Open it for exclusive use, with the tables of this version. Raises StoreError while
-        other processes work on it."""
-        ...
-
-    def reading(self) -> AbstractContextManager[sa.Connection]:
-        """A connection whose transaction is rolled back. Others may work on it."""
-        ...
-
-    def look(self, work: Work[T]) -> T:
-        """Run `work` in one transaction, whatever tables there are."""
-        ...
-
-    def back_up(self, file: Path, plugins: Mapping[str, Revisions]) -> tuple[str, ...]:
-        """Copy the store into a SQLite file that is empty, from one snapshot. Returns the plugins
-        whose tables are not in it."""
-        ...
-
-    def restore(self, copy: Path, plugins: Mapping[str, Revisions]) -> None:
-        """Copy a SQLite store into this database, which must be empty."""
-        ...
-
-    def vacuum(self) -> tuple[int, int]:
-        """Reclaim the space of removed rows. Returns the sizes before and after, in bytes."""
+        """Open it for a gateway, with the tables of this version. Raises StoreError, and
+        ConfigError where something is not installed."""
         ...
 
 

@@ -18,6 +18,7 @@ from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
+from tests.stored import counts_of
 
 OTHER = "telegram:2"
 
@@ -113,10 +114,10 @@ async def test_what_can_be_read_is_left_alone(guarded: Guarded) -> None:
 async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
     home, journal = guarded.home, guarded.journal
     await admit(journal, said("hello"))
-    assert (await home.records().counts()).unreadable == 0
+    assert (await counts_of(home.records()).counts()).unreadable == 0
     await home.execute("UPDATE inbound SET role = 'king'")
     assert await guarded.guard.look_through() == 1
-    assert (await home.records().counts()).unreadable == 1
+    assert (await counts_of(home.records()).counts()).unreadable == 1
 
 
 async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Guarded) -> None:

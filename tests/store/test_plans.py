@@ -30,7 +30,7 @@ from tests.store.making import (
     said,
     told,
 )
-from tests.stored import approvals_of, consuming, marks_of, outbox_of, runs_of
+from tests.stored import approvals_of, consuming, counts_of, marks_of, outbox_of, runs_of
 
 GROWING = (
     "entries",
@@ -118,7 +118,7 @@ async def test_no_verb_of_a_conversation_goes_through_a_table_that_grows(new_hom
     await journal.owed_chats("telegram")
     await consuming(journal).take_inbound(None)
     await journal.session(KEY)
-    await records.counts()
+    await counts_of(records).counts()
     await marks_of(records).mark_read(KEY)
     await runs_of(records).listed(session=KEY, state="", limit=10)
     await runs_of(records).listed(session="", state="live", limit=10)

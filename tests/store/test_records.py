@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from nanobot.errors import Fenced, UsageError
+from nanobot.plugins.common.store.counts import Counts
 from nanobot.session.entries import CancelEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
-from nanobot.session.views import Counts
 from tests.store.home import Home
 from tests.store.making import CHAT, KEY, admit, asked, begun, following, said, told
-from tests.stored import lists_of, log_of, marks_of, outbox_of, runs_of
+from tests.stored import counts_of, lists_of, log_of, marks_of, outbox_of, runs_of
 
 CANCELLED = Ending(
     state=RunState.ABORTED, outbound=(told("Cancelled.", "r1:stopped"),), error="cancelled"
@@ -20,7 +20,9 @@ CANCELLED = Ending(
 
 async def test_an_empty_store_reads_as_empty(home: Home) -> None:
     records = home.records()
-    assert await records.counts() == Counts(sessions=0, waiting=0, asked=0, owed=0, dead=0)
+    assert await counts_of(records).counts() == Counts(
+        sessions=0, waiting=0, asked=0, owed=0, dead=0
+    )
     assert await lists_of(records).newest(limit=10, unread=False) == []
     assert await runs_of(records).listed(session="", state="", limit=10) == []
     assert await outbox_of(records).listed(state="", limit=10) == []
@@ -45,7 +47,7 @@ async def test_a_live_run_is_seen_with_its_session_and_reading_changes_nothing(h
     assert [entry.kind for entry in await runs_of(records).entries("r1")] == [
         entry.kind for entry in await log_of(records).entries(KEY, after=0, limit=100)
     ]
-    assert (await records.counts()).waiting == 1
+    assert (await counts_of(records).counts()).waiting == 1
     assert await home.everything() == before
 
 
@@ -73,7 +75,7 @@ async def test_a_cancelled_run_is_fenced_and_what_waits_stays(home: Home) -> Non
     with pytest.raises(Fenced):
         await journal.release(claimed.lane, claimed.run)
     assert (await home.bodies(KEY))[-1] == CancelEntry(by="1001")
-    assert (await records.counts()).waiting == 1
+    assert (await counts_of(records).counts()).waiting == 1
     (owed,) = await outbox_of(records).listed(state="pending", limit=10)
     assert (owed.address, owed.text) == ("telegram:7", "Cancelled.")
 
@@ -84,7 +86,7 @@ async def test_a_dead_message_comes_back_and_a_dropped_one_does_not(home: Home) 
     await records.cancel("r1", CANCELLED, "1001")
     row = await following(journal)
     await journal.bury(row, "blocked", scope="message")
-    assert (await records.counts()).dead == 1
+    assert (await counts_of(records).counts()).dead == 1
     assert await outbox_of(records).retry(row.id) == CHAT
     assert await outbox_of(records).retry(row.id) is None
     assert await outbox_of(records).drop(row.id)

@@ -47,7 +47,7 @@ from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
-from tests.stored import approvals_of, consuming, lists_of, log_of, outbox_of, runs_of
+from tests.stored import approvals_of, consuming, counts_of, lists_of, log_of, outbox_of, runs_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -144,7 +144,7 @@ def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     yield "claim", journal.claim(OTHER, "a", "UTC")
     yield "history", journal.history(KEY)
     yield "session", journal.session(KEY)
-    yield "counts", records.counts()
+    yield "counts", counts_of(records).counts()
     yield "sessions", lists_of(records).newest(limit=50, unread=False)
     yield "runs", runs_of(records).listed(session="", state="", limit=50)
     yield "entries", log_of(records).entries(KEY, after=0, limit=50)

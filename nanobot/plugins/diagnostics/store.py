@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from nanobot.errors import NanobotError
 from nanobot.plugins.common.store.at_rest import read_only
+from nanobot.plugins.common.store.servers import whole_server_of
 from nanobot.store.database import migrate
 from nanobot.store.database.fingerprint import missing
 from nanobot.store.opening import sqlite_path
-from nanobot.store.servers import server_of
 
 _MOST_ROWS = 1_000_000
 _SECONDS = 5.0
@@ -22,7 +22,7 @@ _WAIT_MILLISECONDS = 2_000
 def database(url: str) -> str:
     """Revision, size and counts. Nothing is locked, created or changed. Raises StoreError."""
     if not url.startswith("sqlite"):
-        return server_of(url).look(_seen)
+        return whole_server_of(url).look(_seen)
     path = sqlite_path(url) or Path(":memory:")
     if not path.exists():
         return "kind      SQLite\nThe database does not exist yet."

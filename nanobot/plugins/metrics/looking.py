@@ -6,6 +6,7 @@ import shutil
 
 from nanobot.operations.engine import Engine
 from nanobot.plugins.common.models.spending import Spending
+from nanobot.plugins.common.store.counts import StoreCounts
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.families import FAMILIES, Family
 from nanobot.plugins.metrics.meter import Meter, meter_of
@@ -42,7 +43,11 @@ async def _time_ended(meter: Meter, store: MetricsStore) -> None:
 
 
 async def _standing(engine: Engine, store: MetricsStore) -> list[Metric]:
-    counts, facts, now = await engine.records.counts(), engine.facts(), await store.standing()
+    counts, facts, now = (
+        await StoreCounts.over(store).counts(),
+        engine.facts(),
+        await store.standing(),
+    )
     disk = shutil.disk_usage(facts.home)
 
     def each_channel(family: Family, found: dict[str, float]) -> Metric:

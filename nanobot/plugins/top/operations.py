@@ -17,7 +17,7 @@ from nanobot.plugins.common.views.remarks import as_entry
 from nanobot.plugins.common.views.views import RunView
 from nanobot.plugins.top.loop_lag import lag_of
 from nanobot.plugins.top.moment import LiveRun, Moment, moment_text
-from nanobot.plugins.top.status import show_status
+from nanobot.plugins.top.status import counts_of, show_status
 
 if TYPE_CHECKING:
     from nanobot.plugins.top.store import Loads
@@ -50,7 +50,7 @@ async def show_now(
     began = engine.clock.monotonic()
     load = await loads.now()
     store_ms = (engine.clock.monotonic() - began) * 1000
-    counts = await engine.records.counts()
+    counts = await counts_of(context)
     spending = context.offered(Spending)  # type: ignore[type-abstract]
     spent = None if spending is None else await spending.spent()
     return Moment(

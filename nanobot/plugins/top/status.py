@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from nanobot.errors import NanobotError
@@ -12,6 +14,9 @@ from nanobot.operations.rendering import Now
 from nanobot.operations.run_states import as_people_see
 from nanobot.session.states import RunState
 from nanobot.text import Sentence
+
+if TYPE_CHECKING:
+    from nanobot.plugins.common.store.counts import Counts
 
 _MOST_TROUBLES = 20
 
@@ -77,6 +82,13 @@ def _status_text(status: Status, _: Now) -> Sentence:
     return "\n".join(lines)
 
 
+async def counts_of(context: OperationContext) -> Counts:
+    """How much is in the store."""
+    from nanobot.plugins.common.store.counts import StoreCounts  # noqa: PLC0415 - loads the store
+
+    return await StoreCounts.over(context.engine.records).counts()
+
+
 @operation("status", reads=True, role=Role.MEMBER, text=_status_text)
 async def show_status(
     context: OperationContext, caller: Caller, session: SessionArgument = ""
@@ -84,7 +96,7 @@ async def show_status(
     """Show the model, the session and the running work."""
     engine = context.engine
     row = await engine.journal.session(session)
-    facts, counts = engine.facts(), await engine.records.counts()
+    facts, counts = engine.facts(), await counts_of(context)
     try:
         model = (await engine.describe_model(row.model if row else None)).label
     except NanobotError as error:

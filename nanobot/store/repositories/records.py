@@ -4,20 +4,16 @@ make.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import sqlalchemy as sa
 
 from nanobot.messages import Address
 from nanobot.session.states import RunState
-from nanobot.session.views import Counts
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import runs
 from nanobot.store.verbs import SqlStore, verb
 
 _r = schema.runs
-_i = schema.inbound
 _o = schema.outbound
 _p = schema.outbound_parts
 
@@ -26,21 +22,11 @@ _CHATS_AT_ONCE = 300
 _LATELY = 10_000
 """The number of messages searched for a receipt that has no index."""
 
-COUNTED: Mapping[str, tuple[sa.Table, sa.ColumnElement[bool]]] = {
-    "sessions": (schema.sessions, sa.true()),
-    "waiting": (_i, runs.PENDING),
-    "asked": (_r, sa.and_(schema.RUN_LIVE, _r.c.state == RunState.AWAITING_HUMAN)),
-    "owed": (_o, sa.and_(schema.OUTBOUND_OPEN)),
-    "dead": (_o, sa.and_(schema.OUTBOUND_DEAD)),
-    "unreadable": (schema.quarantine, schema.quarantine.c.state != "restored"),
-}
-"""The fields of Counts: the rows of a table for which that holds."""
 
-
-def counted(connection: Connection, name: str) -> int:
-    """One of the fields of Counts."""
-    table, where = COUNTED[name]
-    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
+def asked(connection: Connection) -> int:
+    """How many runs wait for a person."""
+    waiting = sa.and_(schema.RUN_LIVE, _r.c.state == RunState.AWAITING_HUMAN)
+    return connection.scalar(sa.select(sa.func.count()).select_from(_r).where(waiting)) or 0
 
 
 def chats(connection: Connection, channel: str, before: str) -> tuple[list[Address], str | None]:
@@ -91,11 +77,9 @@ class SqlRecords(SqlStore):
     cancel = verb(runs.cancel, "cancel")
     arrived = verb(arrived)
 
-    _counted = verb(counted)
-    _some_chats = verb(chats)
+    asked = verb(asked)
 
-    async def counts(self) -> Counts:
-        return Counts(**{name: await self._counted(name) for name in COUNTED})
+    _some_chats = verb(chats)
 
     async def chats(self, channel: str) -> list[Address]:
         places: dict[Address, None] = {}

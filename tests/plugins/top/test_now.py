@@ -27,6 +27,7 @@ from nanobot.testing.model import Held, ScriptedProvider
 from tests.plugins.budgets import ledgers
 from tests.plugins.budgets.ledgers import COUNTED
 from tests.plugins.conversations.test_marks import ask, caller
+from tests.stored import counts_of
 
 
 def counted(bot: FakeGateway) -> Brought:
@@ -130,7 +131,7 @@ async def test_the_queue_of_the_store_is_what_waits_beside_the_look_itself(
         records = SqlRecords(store.guard, store.writer)
         blocking = asyncio.create_task(store.guard.transact(lambda _: gate.wait(20)))
         await asyncio.sleep(0.05)
-        others = [asyncio.create_task(records.counts()) for _ in range(5)]
+        others = [asyncio.create_task(counts_of(records).counts()) for _ in range(5)]
         loads = Loads(store.guard, store.writer)
         look = asyncio.create_task(loads.now())
         await asyncio.sleep(0.05)

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.store.servers import DatabaseAtRest, whole_server_of
 from nanobot.store.database.dialect import one_snapshot
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import bring_up_to_date, sqlite_path, uri_of
-from nanobot.store.servers import DatabaseAtRest, server_of
 
 COMMAND = "nanobot db"
 """What the lock of a home says of those who work on its store."""
@@ -25,7 +25,7 @@ COMMAND = "nanobot db"
 def where(url: str) -> str:
     """The location of a store, without its password."""
     path = file_of(url)
-    return str(path) if path is not None else server_of(url).where
+    return str(path) if path is not None else whole_server_of(url).where
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def at_rest(url: str) -> Iterator[DatabaseAtRest]:
     """
     path = file_of(url)
     if path is None:
-        with server_of(url).at_rest() as database:
+        with whole_server_of(url).at_rest() as database:
             yield database
         return
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
@@ -74,7 +74,7 @@ def reading(url: str) -> Iterator[sa.Connection]:
     """
     path = present(url)
     if path is None:
-        with server_of(url).reading() as connection:
+        with whole_server_of(url).reading() as connection:
             begin_reading(connection)
             yield connection
         return

@@ -8,9 +8,9 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store.at_rest import read_only
+from nanobot.plugins.common.store.servers import whole_server_of
 from nanobot.store.database import migrate
 from nanobot.store.opening import check, sqlite_path
-from nanobot.store.servers import server_of
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 def inspect(url: str) -> Inspection:
     """Check integrity and version. Raises StoreError, which describes the problem."""
     if not url.startswith("sqlite"):
-        server = server_of(url)
+        server = whole_server_of(url)
         return _inspected(server.where, 0, server.look(_revision))
     path = sqlite_path(url) or Path(":memory:")
     if not path.exists():

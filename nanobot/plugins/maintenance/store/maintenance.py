@@ -27,12 +27,12 @@ from nanobot.plugins.common.store.at_rest import (
     reading,
     where,
 )
+from nanobot.plugins.common.store.servers import whole_server_of
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import check, uri_of
 from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
-from nanobot.store.servers import server_of
 
 _MOST_PROBLEMS = 20
 _s = schema.sessions
@@ -73,7 +73,7 @@ def back_up(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
         if path is not None:
             _copy_sqlite(path, f"{uri_of(path)}?mode=ro", unfinished)
         else:
-            left = server_of(url).back_up(unfinished, plugins)
+            left = whole_server_of(url).back_up(unfinished, plugins)
         check(unfinished)
         unfinished.replace(file)
     finally:
@@ -89,7 +89,7 @@ def restore(url: str, file: Path, plugins: Mapping[str, Revisions] = NO_PLUGINS)
     path = file_of(url)
     if path is None:
         with tempfile.TemporaryDirectory() as folder:
-            server_of(url).restore(_working_copy(file, Path(folder)), plugins)
+            whole_server_of(url).restore(_working_copy(file, Path(folder)), plugins)
         return ""
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
         copy_path = _working_copy(file, path.parent)
@@ -158,7 +158,7 @@ def vacuum(url: str) -> tuple[int, int]:
     """
     path = present(url)
     if path is None:
-        return server_of(url).vacuum()
+        return whole_server_of(url).vacuum()
     with HomeLock(path.parent, COMMAND, f"{path.stem}.lock"):
         before = path.stat().st_size
         try:

@@ -27,7 +27,7 @@ from nanobot.store.servers import Opened, Opening
 
 
 class PostgresServer:
-    """See store.servers.DatabaseServer."""
+    """See common.store.servers.WholeServer."""
 
     def __init__(self, url: str) -> None:
         self._url = url
