@@ -22,12 +22,8 @@ def session_key(address: Address, sender_id: str, policy: SessionPolicy) -> str:
 
 TERMINAL = "cli"
 """The channel of the command line and of the control socket."""
-
-
 WEB = "web"
 """The channel of the page and of other HTTP clients."""
-
-
 TERMINAL_SESSION = f"{TERMINAL}:direct"
 """The session of the terminal if none is named."""
 

@@ -16,7 +16,6 @@ import msgspec
 
 from nanobot.bus.peers import Peers
 from nanobot.bus.wake_ups import Due, Turn, WakeUps
-from nanobot.errors import UsageError
 from nanobot.messages import Address, Attachment, EventKind, OutboundMessage, Role, RunEvent
 from nanobot.session.inbox import Admission, Admitted, Busy
 from nanobot.session.journal import Journal
@@ -84,10 +83,8 @@ class Bus:
     """Connects channels and the agent over a Journal. `peers` tells other processes what concerns
     them. `drives` False: only those drive lanes."""
 
-    def __init__(
-        self, journal: Journal | None, lane_limit: int = 50, busy: Busy | None = None
-    ) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, lane_limit: int = 50, busy: Busy | None = None) -> None:
+        self.journal = journal
         self.busy = busy or Busy()
         self.peers = Peers()
         self.drives = True
@@ -103,22 +100,17 @@ class Bus:
         self._owed: dict[str, WakeUps] = {}
         self._watchers: dict[str | None, list[Subscription]] = {}
         self._numbers: dict[str, int] = {}
-        self._departures: dict[str, Departing] = {}
-        self._on_slowed: dict[str, Callable[[float], None]] = {}
+        self.departures: dict[str, Departing] = {}
+        """Asked by channel for the departures of its messages."""
+        self.on_slowed: dict[str, Callable[[float], None]] = {}
+        """Called by channel when another process was told to slow down its bot."""
         self._on_stopped: list[Callable[[Run], None]] = []
         self._claims: dict[str, Claim] = {}
         self.begins: Beginning | None = None
         """Asked whether a worker could begin a lane's next run now."""
         self.abandoned = asyncio.Event()
         """Set when a transaction may have been committed whose follow-up here was cancelled."""
-        if journal is not None:
-            journal.on_abandoned(self.abandoned.set)
-
-    @property
-    def journal(self) -> Journal:
-        if self._journal is None:
-            raise UsageError("this bus has no journal")
-        return self._journal
+        journal.on_abandoned(self.abandoned.set)
 
     # Inbound
 
@@ -307,24 +299,16 @@ class Bus:
         if address.channel in self._owed:
             self._owed[address.channel].put(address.chat_id)
 
-    def on_departure(self, channel: str, call: Departing) -> None:
-        """Ask `call` for the departures of a channel's messages."""
-        self._departures[channel] = call
-
     def departure(self, message: OutboundMessage) -> Departure | None:
         """The departure of a message that is about to be stored. None: store it, then call
         `owed`."""
-        call = self._departures.get(message.address.channel)
+        call = self.departures.get(message.address.channel)
         return None if call is None else call(message)
-
-    def on_slowed(self, channel: str, call: Callable[[float], None]) -> None:
-        """Call `call` when another process was told to slow down a channel's bot."""
-        self._on_slowed[channel] = call
 
     def slow_down(self, channel: str, seconds: float) -> None:
         """A peer was told to slow down; see Peers.slowed."""
-        if channel in self._on_slowed:
-            self._on_slowed[channel](seconds)
+        if channel in self.on_slowed:
+            self.on_slowed[channel](seconds)
 
     def owed_chats(self, channel: str) -> WakeUps:
         """The channel's chats that got a message since the first call; the journal has earlier

@@ -69,7 +69,7 @@ class Delivery:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._tasks: asyncio.TaskGroup | None = None
-        bus.on_departure(name, self.departure)
+        bus.departures[name] = self.departure
 
     async def run(self) -> None:
         """Send messages until cancelled, starting with those of an earlier process."""

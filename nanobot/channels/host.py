@@ -99,7 +99,7 @@ class ChannelHost:
             outgoing=bus.outgoing,
         )
         self.confides, self.is_after = sender.confides, sender.is_after
-        bus.on_slowed(name, sender.rates.heard)
+        bus.on_slowed[name] = sender.rates.heard
         self._leases = hosting.sharing.chats(name, channel, bus, hosting.attended)
         self._companions = Companions(name, hosting.companions(self._parts()))
         sender.shaped = self._companions.shaped

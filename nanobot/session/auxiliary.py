@@ -31,12 +31,10 @@ class Reservation(Protocol):
     @property
     def max_tokens(self) -> int:
         """Answer tokens that every budget has room for."""
-        ...
 
     def settled(self, usage: Usage) -> StoreWrite:
         """Return the write that settles the reservation once, in the transaction that records the
         result. Without tokens the call counts as failed."""
-        ...
 
 
 class NoReservation(msgspec.Struct, frozen=True):
@@ -59,9 +57,7 @@ class CallAccount(Protocol):
 
     async def start_auxiliary(self, call: AuxiliaryCall) -> Reservation:
         """Reserve a call before it is made."""
-        ...
 
     async def start_retry(self, discarded: Usage) -> None:
         """Reserve another request of the same call after one failed. The failed request is charged
         for the tokens in `discarded`."""
-        ...

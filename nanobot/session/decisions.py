@@ -34,27 +34,21 @@ class Decisions(Protocol):
 
     async def meant(self, said: Said, order: Order) -> Meant | None:
         """What the words decide; None if they are no decision."""
-        ...
 
     async def check(
         self, operation: str, arguments: Mapping[str, Any], message: InboundMessage, order: Order
     ) -> None:
         """Raises UsageError if a message cannot mean the operation that it asks for."""
-        ...
 
     async def signed(self, message: InboundMessage) -> Sign | None:
         """What a reaction to a message of ours decides; None if it decides nothing."""
-        ...
 
     def sign(self, emoji: str) -> str:
         """The operation that an emoji on a question means; empty for other emoji."""
-        ...
 
     async def asking(self, channel: str, limit: int) -> Sequence[tuple[Address, str]]:
         """The latest questions in a channel's chats that a reaction may decide: where each is, and
         the key of its message."""
-        ...
 
     async def pending(self, session_key: str, to: Address) -> Sequence[OutboundMessage]:
         """The questions that runs of a session wait for, as that chat shows them."""
-        ...

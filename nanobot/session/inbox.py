@@ -42,10 +42,10 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """The part that the chat has seen in a draft; the draft disappears, so the chat gets that part
     as a message."""
     awaiting_files: bool = False
-    """No run takes the message before its files are here (see Arrivals)."""
+    """No run takes the message before its files are here (see Journal.unfetched)."""
     performing: bool = False
     """A command that takes longer; no run takes it, and its answer follows (see
-    Arrivals.performed)."""
+    Journal.performed)."""
 
     @property
     def for_run(self) -> bool:

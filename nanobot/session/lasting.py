@@ -40,12 +40,9 @@ class LastingFacts(Protocol):
         """The writes that keep the new ones of these facts within the caller's transaction. If
         that is not possible, nothing is kept. Raises StoreError.
         """
-        ...
 
     async def filed(self, scope: str) -> None:
         """Called after the commit of these writes. Raises StoreError."""
-        ...
 
     async def known(self, scope: str) -> str:
         """The most important facts of a scope; "" if there are none. Raises NanobotError."""
-        ...

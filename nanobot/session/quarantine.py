@@ -35,4 +35,3 @@ class UnreadableRows(Protocol):
         self, *, tables: Sequence[str], session: str, restored: bool, limit: int
     ) -> list[Quarantined]:
         """The latest first. Empty `tables` or `session`: of all."""
-        ...

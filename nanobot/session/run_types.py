@@ -31,16 +31,13 @@ class TaskExecution(Protocol):
     @property
     def options(self) -> RunOptions:
         """The request."""
-        ...
 
     @property
     def tainted(self) -> bool:
         """Whether the request contains content from outside."""
-        ...
 
     def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
         """Report progress to watchers."""
-        ...
 
 
 class RunTypes(Protocol):
@@ -48,7 +45,6 @@ class RunTypes(Protocol):
 
     async def perform(self, job: TaskExecution) -> TaskResult:
         """Do the work of type `options.type`. After a crash it starts over. Raises ToolError."""
-        ...
 
 
 class _NoTypes:

@@ -56,11 +56,9 @@ class Waiting(Protocol):
     async def command(self, said: Said, perform: Perform) -> Admission:
         """The command's message with its answer, or, if that takes longer than a chat can wait, as
         `performing`."""
-        ...
 
     def stop(self, said: Said, *, everyone: bool) -> bool:
         """Stop the commands in progress there, one's own or everyone's. False: there are none."""
-        ...
 
 
 def notice(

@@ -10,8 +10,6 @@ class StoreWrite(Protocol):
 
     def write(self, connection: Any) -> None:
         """Write within that transaction, over the store's connection. It may be called again."""
-        ...
 
     def written(self) -> None:
         """Called after the commit, to wake dependent tasks. A crash can prevent the call."""
-        ...

@@ -20,20 +20,15 @@ class Records(Protocol):
 
     async def asked(self) -> int:
         """How many runs wait for a person."""
-        ...
 
     async def chats(self, channel: str) -> list[Address]:
         """The addresses where a channel's runs were requested, latest first; at most a thousand."""
-        ...
 
     async def cancel(self, run_id: str, ending: Ending, by: str) -> Run | None:
         """End one live run, whichever process drives it. None: it is not alive."""
-        ...
 
     async def children(self, session_key: str, sender_id: str | None) -> list[str]:
         """The live runs started from a session (by that sender), and those that these started."""
-        ...
 
     async def arrived(self, channel: str, message_ids: tuple[str, ...]) -> list[str]:
         """Those ids that belong to delivered messages of ours on that platform."""
-        ...

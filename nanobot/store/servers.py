@@ -43,7 +43,6 @@ class Notices(Protocol):
     @property
     def line(self) -> str:
         """The channel for notices to this process only, or "" while it is not listening."""
-        ...
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +61,10 @@ class DatabaseServer(Protocol):
 
     async def reached(self, clock: Clock) -> None:
         """Wait at most a minute for a server that is restarting."""
-        ...
 
     def open(self, opening: Opening) -> Opened:
         """Open it for a gateway, with the tables of this version. Raises StoreError, and
         ConfigError where something is not installed."""
-        ...
 
 
 def server_of(url: str) -> DatabaseServer:

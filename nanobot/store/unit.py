@@ -17,7 +17,7 @@ from nanobot.session.entries import Body, ModelCallEntry
 from nanobot.session.keys import TASKS
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Lane, Run
-from nanobot.store.database.connection import Connection, Rows
+from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import SERVER_CLOCK
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import PreparedResult
@@ -113,15 +113,12 @@ class HumanWaits(Protocol):
 
     def park(self, unit: Unit, lane: Lane, run: Run, approval: Approval) -> ParkResult:
         """Ask people about a call, and free the lane; see Journal.park."""
-        ...
 
     def waits(self, unit: Unit, run: Run) -> float:
         """Seconds that a parked run still waits if nothing happens."""
-        ...
 
     def go_on(self, unit: Unit, lane: Lane, run: Run) -> None:
         """Resume a parked run whose wait has ended, and log what ended it."""
-        ...
 
 
 class EndHook(Protocol):
@@ -129,7 +126,6 @@ class EndHook(Protocol):
 
     def ends(self, unit: Unit, run: Run, ending: Ending) -> None:
         """The run ends in this way; its answer is not settled yet."""
-        ...
 
 
 class ArrivalHook(Protocol):
@@ -137,7 +133,6 @@ class ArrivalHook(Protocol):
 
     def arrives(self, unit: Unit, row: OutboundRow) -> None:
         """All parts of the message were sent."""
-        ...
 
 
 class EraseHook(Protocol):
@@ -146,7 +141,6 @@ class EraseHook(Protocol):
     def erases(self, unit: Unit, session_key: str) -> None:
         """The conversation is about to be removed. Its runs and entries are still there, unless an
         earlier call failed."""
-        ...
 
 
 class StoreHooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,11 +227,13 @@ class Unit:
     and has the writer's time, ids and participants.
     """
 
-    __slots__ = ("_connection", "dialect", "writer")
-
     def __init__(self, connection: Connection, writer: StoreContext) -> None:
         self._connection = connection
         self.dialect = connection.dialect
+        self.execute = connection.execute
+        self.scalar = connection.scalar
+        self.scalars = connection.scalars
+        self.exec_driver_sql = connection.exec_driver_sql
         self.writer = writer
 
     @property
@@ -252,18 +248,6 @@ class Unit:
     @property
     def connection(self) -> sa.PoolProxiedConnection:
         return self._connection.connection
-
-    def execute(self, statement: sa.Executable, parameters: Any = None) -> Rows:
-        return self._connection.execute(statement, parameters)
-
-    def scalar(self, statement: sa.Executable, parameters: Any = None) -> Any:
-        return self._connection.scalar(statement, parameters)
-
-    def scalars(self, statement: sa.Executable, parameters: Any = None) -> sa.ScalarResult[Any]:
-        return self._connection.scalars(statement, parameters)
-
-    def exec_driver_sql(self, statement: str, parameters: Any = None) -> Rows:
-        return self._connection.exec_driver_sql(statement, parameters)
 
     if not TYPE_CHECKING:  # hooks of packages may ask more of what was SQLAlchemy's connection
 

@@ -67,12 +67,12 @@ class MessageBus(Bus):
     """
 
     def __init__(self, journal: Journal | None = None, lane_limit: int = 50) -> None:
-        super().__init__(journal, lane_limit)
         self._own: Store | None = None
         if journal is None:
             context = contexts(SystemClock(), RandomIds(), store_hooks())(None, "")
             self._own = Store(_AtFirstUse(), context, None)
-            self._journal = self._own.journal
+            journal = self._own.journal
+        super().__init__(journal, lane_limit)
         self._came, self._owing = asyncio.Event(), asyncio.Event()
         self._taking, self._sending = asyncio.Lock(), asyncio.Lock()
         self._inbound: Consumed | None = None

@@ -37,11 +37,9 @@ class Queue(Protocol):
         self, prepared: Prepared, values: Values, refusal: Exception | None = None
     ) -> PreparedResult:
         """Queue a statement. `refusal` is raised if it must change a row and does not."""
-        ...
 
     def many(self, prepared: Prepared, rows: Sequence[Values]) -> None:
         """Queue a statement once per set of parameters."""
-        ...
 
 
 class Prepared:

@@ -170,12 +170,9 @@ def hold(turn: Sequence[Pending], now: float) -> float:
     return left if 0 < left <= longest else 0.0
 
 
-def insert(
-    unit: Unit, admission: Admission, *, waits: bool, held: float, account: int = 0
-) -> int | None:
-    """Insert the message; returns its id, or None if it is known."""
-    row = row_of(admission, unit.now, waits=waits, held=held, account=account)
-    return insert_row(unit, row)
+def insert(unit: Unit, admission: Admission) -> int | None:
+    """Insert a message that waits; returns its id, or None if it is known."""
+    return insert_row(unit, row_of(admission, unit.now, waits=True, held=0.0, account=0))
 
 
 def insert_row(connection: Connection, row: Values) -> int | None:

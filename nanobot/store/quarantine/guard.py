@@ -52,7 +52,6 @@ class Care(Protocol):
         """Tell people about rows of which they do not know yet. Returns the chats with unsent
         notices about rows. Repeating it has no effect.
         """
-        ...
 
 
 class Guard:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nanobot.bus.core import Bus
 from nanobot.messages import TERMINAL, Address, EventKind, RunEvent, RunPayload
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.postgres.processes.over_store import OverStore
 from nanobot.plugins.postgres.processes.peers import PeerProcesses
 from nanobot.plugins.postgres.processes.presence import GONE_SECONDS, Presence
@@ -167,7 +167,7 @@ async def never_ends(_: str) -> bool:
 
 async def test_after_a_tool_a_run_looks_for_what_others_admitted_meanwhile() -> None:
     """They say it once it is committed and acknowledged, which may be after the tool has ended."""
-    bus, clock = Bus(None), ManualClock()
+    bus, clock = MessageBus(), ManualClock()
     this = ThisProcess(
         drives=lambda: True,
         schedules=lambda: False,

@@ -49,7 +49,7 @@ def answer(unit: Unit, identity: int, answer: ApprovalAnswer) -> AnswerOutcome |
         note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
         log.append(unit, lane, done.run_id, [note])
     else:
-        inbox.insert(unit, _follow_up(done, now), waits=True, held=0.0)
+        inbox.insert(unit, _follow_up(done, now))
     return AnswerOutcome(done, fresh=True)
 
 

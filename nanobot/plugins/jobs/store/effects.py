@@ -84,7 +84,7 @@ class Effects:
             scheduled_at=scheduled_at,
             session_key=session,
             attempt=attempt,
-            inbound_id=inbox.insert(self.unit, admitted, waits=True, held=0.0),
+            inbound_id=inbox.insert(self.unit, admitted),
         )
         occurrences.begun(self.unit, occurrence)
         self.wake(session)

@@ -76,7 +76,7 @@ class SqlTaskEnds:
                 label=label,
             )
             follow_up = Admission(message=message, session_key=key, role=run.role)
-            inbox.insert(unit, follow_up, waits=True, held=0.0)
+            inbox.insert(unit, follow_up)
             return
         if run.parent_session is None:
             named = sa.update(_s).where(_s.c.key == key).values(title=title_of(head))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from nanobot.bus.core import Bus
 from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.times.looks import Looks, stirred
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.testing.machine import ManualClock
 
 LASTING = 20.0
@@ -49,7 +49,7 @@ async def looked(looks: Looks, clock: ManualClock, seconds: int) -> int:
 
 
 async def test_a_loop_looks_rarely_while_nothing_happens_and_often_after_an_event() -> None:
-    bus, clock = Bus(None), ManualClock(instant=False)
+    bus, clock = MessageBus(), ManualClock(instant=False)
     looks = looks_of(clock)
     with stirred(looks, bus, EventKind.END):
         clock.advance(LASTING)
