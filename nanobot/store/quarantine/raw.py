@@ -22,6 +22,12 @@ class Raw(msgspec.Struct, frozen=True, array_like=True):
     kind: Kind
     data: bytes = b""
 
+    @property
+    def value(self) -> Any:
+        """As a driver gives it. Raises UnicodeDecodeError."""
+        read: dict[Kind, Callable[[bytes], Any]] = {"integer": int, "real": float, "blob": bytes}
+        return None if self.kind == "null" else read.get(self.kind, bytes.decode)(self.data)
+
     def shown(self) -> str:
         """For people."""
         if self.kind == "null":

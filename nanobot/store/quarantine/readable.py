@@ -47,91 +47,60 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], tuple[str, ...]], ...] = (
 
 def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
     """Why a row is unreadable, column by column; empty if it is readable."""
-    found = [
-        Flaw(column.name, reason)
-        for column in table.columns
-        if (reason := _unreadable(column, row[column.name], now))
-    ]
+    found = [(column.name, _unreadable(column, row[column.name], now)) for column in table.columns]
     if table is schema.erasures:
         decode = _ERASED_IN.get(row["kind"].data.decode("utf-8", "replace"))
-        odd = None if decode is None else _tried("name", decode, row["name"].data)
-        found += [] if odd is None else [odd]
-    return found
+        found.append(("name", "" if decode is None else _refused(decode, row["name"].data)))
+    return [Flaw(name, reason) for name, reason in found if reason]
+
+
+def readable(table: sa.Table, row: Sequence[Any], now: float) -> bool:
+    """Whether a row that was read in the ordinary way has valid contents."""
+    pairs = zip(table.columns, row, strict=True)
+    return table is not schema.erasures and not any(_wrong(*pair, now) for pair in pairs)
 
 
 def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
-    if raw.kind == "null":
-        return "" if column.nullable else "it is empty"
     kinds = next((kinds for kind, kinds in _KINDS if isinstance(column.type, kind)), None)
-    if kinds is not None and raw.kind not in kinds:
+    if kinds is not None and raw.kind not in (*kinds, "null"):
         return f"it holds {raw.kind}, not {kinds[0]}"
-    if raw.kind in ("integer", "real"):
-        return _bad_number(column, raw, now)
-    if raw.kind == "text":
-        return _bad_text(column, raw)
-    decode = column.info.get("decode")
-    found = None if decode is None else _tried(column.name, decode, raw.data)
-    return "" if found is None else found.reason
+    try:
+        value = raw.value
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 ({error.reason} at byte {error.start})"
+    return _wrong(column, value, now)
 
 
-def _bad_number(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
+def _wrong(column: sa.Column[Any], value: Any, now: float) -> Sentence:
+    """Why a value is unreadable that the database stores as its column's type says."""
+    if value is None:
+        return "" if column.nullable else "it is empty"
+    words, decode = column.info.get("words"), column.info.get("decode")
+    if words is not None and value not in words:
+        return f"{json.dumps(value[:40])} is not one of its values"
+    if decode is not None:
+        return _refused(decode, value)
+    return _bad_number(column, value, now) if isinstance(value, int | float) else ""
+
+
+def _refused(decode: Callable[[bytes], object], data: bytes) -> Sentence:
+    try:
+        decode(data)
+    except (msgspec.MsgspecError, RowUnreadable, ValueError, TypeError, RecursionError) as error:
+        return " ".join(str(error).split())[:300]
+    return ""
+
+
+def _bad_number(column: sa.Column[Any], value: float, now: float) -> Sentence:
     check = strict_types.check_of(column.type)
-    value: Any = float(raw.data) if raw.kind == "real" else int(raw.data)
     try:
         if check is not None:
             check(value)
     except RowUnreadable as error:
         return str(error)
-    if _is_time(column) and abs(value) > _LARGEST:
+    is_time = isinstance(column.type, sa.Float) and "any_time" not in column.info
+    if is_time and abs(value) > _LARGEST:
         return f"{value:g} is not a time or number that was meant"
     if "lease" in column.info and value > now + _LEASE:
         return f"the lease runs until {value:g}, which is not a time that was meant"
     return ""
-
-
-def _bad_text(column: sa.Column[Any], raw: Raw) -> Sentence:
-    try:
-        text = raw.data.decode()
-    except UnicodeDecodeError as error:
-        return f"it is not UTF-8 ({error.reason} at byte {error.start})"
-    choices = column.info.get("words")
-    if choices is not None and text not in choices:
-        return f"{json.dumps(text[:40])} is not one of its values"
-    return ""
-
-
-def _is_time(column: sa.Column[Any]) -> bool:
-    return isinstance(column.type, sa.Float) and "any_time" not in column.info
-
-
-def _tried(column: str, decode: Callable[[bytes], object], data: bytes) -> Flaw | None:
-    try:
-        decode(data)
-    except (msgspec.MsgspecError, RowUnreadable, ValueError, TypeError, RecursionError) as error:
-        return Flaw(column, " ".join(str(error).split())[:300])
-    return None
-
-
-class PlainCheck:
-    """Whether rows that were read in the ordinary way have valid contents. The types of their
-    values are checked as they are read.
-    """
-
-    def __init__(self, table: sa.Table) -> None:
-        places = list(enumerate(table.columns))
-        self._required = [n for n, column in places if not column.nullable]
-        self._times = [n for n, column in places if _is_time(column)]
-        self._leases = [n for n, column in places if "lease" in column.info]
-        self._choices = [(n, words) for n, c in places if (words := c.info.get("words"))]
-        self._decoded = [(n, read) for n, c in places if (read := c.info.get("decode"))]
-        self._special = table is schema.erasures
-
-    def __call__(self, row: Sequence[Any], now: float) -> bool:
-        return not (
-            self._special
-            or any(row[n] is None for n in self._required)
-            or any(row[n] is not None and abs(row[n]) > _LARGEST for n in self._times)
-            or any(row[n] is not None and row[n] > now + _LEASE for n in self._leases)
-            or any(row[n] is not None and row[n] not in words for n, words in self._choices)
-            or any(row[n] is not None and _tried("", read, row[n]) for n, read in self._decoded)
-        )

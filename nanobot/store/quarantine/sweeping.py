@@ -16,7 +16,7 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.quarantine import keeping, raw
 from nanobot.store.quarantine.raw import RawRow
-from nanobot.store.quarantine.readable import Flaw, PlainCheck, flaws
+from nanobot.store.quarantine.readable import Flaw, flaws, readable
 from nanobot.store.unit import StoreContext, Unit
 
 Pause: TypeAlias = Callable[[], Awaitable[None]]
@@ -40,7 +40,6 @@ class Sweeper:
     def __init__(self, database: Database, writer: StoreContext) -> None:
         self._database = database
         self._writer = writer
-        self._checks: dict[str, PlainCheck] = {}
         self._tables = tuple(schema.metadata().sorted_tables)
 
     async def named(self, table: sa.Table, key: tuple[object, ...], reason: str) -> int:
@@ -124,13 +123,12 @@ class Sweeper:
         after: RawRow | None,
     ) -> Sequence[sa.Row[Any]] | None:
         """A page of a table if all its rows are readable; None: read it row by row."""
-        check = self._checks.setdefault(table.name, PlainCheck(table))
         now = unit.now
         try:
             rows = raw.read_plain(unit, table, *where, order=order, after=after, limit=_PAGE)
         except (RowUnreadable, DBAPIError):
             return None
-        return rows if all(check(row, now) for row in rows) else None
+        return rows if all(readable(table, row, now) for row in rows) else None
 
     def _judged(self, unit: Unit, table: sa.Table, row: RawRow) -> bool:
         found = flaws(table, row, unit.now)

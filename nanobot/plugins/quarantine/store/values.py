@@ -47,15 +47,7 @@ def typed(column: sa.Column[Any], text: str) -> Raw:
 
 
 def _bound(raw: Raw) -> Any:
-    match raw.kind:
-        case "null":
-            return None
-        case "integer":
-            return int(raw.data)
-        case "real":
-            return float(raw.data)
-        case _:
-            return raw.data
+    return raw.data if raw.kind == "text" else raw.value
 
 
 def _python(column: sa.Column[Any], raw: Raw) -> Any:
