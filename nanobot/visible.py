@@ -7,6 +7,7 @@ as <U+202E>, and long gaps by their length. So no two different texts look the s
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,6 +29,7 @@ _GAP = pattern(rf" {{{_LONGEST_GAP + 1},}}")
 _FORGED = pattern(r"<(?=U\+[0-9A-F]{4,6}>|\d+ (?:spaces|empty lines)>)")
 _EMPTY_LINES = pattern(rf"\n{{{_MOST_EMPTY + 2},}}")
 _PLAIN = pattern(r"[\t\x20-\x7e]*")
+_SPELLED = pattern(r"<U\+([0-9A-F]{4,5}|10[0-9A-F]{4})>|<([1-9]\d{0,5}) spaces>")
 
 
 def blank(text: str) -> bool:
@@ -44,6 +46,15 @@ def spelled(text: str) -> str:
     if not _PLAIN.fullmatch(shown):
         shown = "".join(_shown(shown))
     return _GAP.sub(lambda gap: f"<{len(gap[0])} spaces>", shown)
+
+
+def unspelled(text: str) -> str:
+    """The text that `spelled` shows so."""
+    return _SPELLED.sub(_original, text)
+
+
+def _original(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else " " * int(found[2])
 
 
 def spelled_lines(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from msgspec import Meta
 from nanobot.errors import UsageError
 from nanobot.messages import Role
 from nanobot.text import pattern
+from nanobot.visible import unspelled
 
 SessionArgument: TypeAlias = Annotated[
     str, Meta(description="The session; in a chat, the chat's own.", extra={"session": True})
@@ -132,6 +133,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"`{self.name}` must be {self.allowed}, not {shown}") from None
         if isinstance(typed, int | float) and not abs(typed) <= LARGEST:
             raise UsageError(f"`{self.name}` is too large: at most {LARGEST:,}")
+        if isinstance(typed, str) and self.name == "session":
+            return unspelled(typed)  # lists show it spelled, and it may have any characters
         if isinstance(typed, str) and "\0" in typed:
             raise UsageError(f"`{self.name}` contains a NUL character")
         return typed

@@ -34,6 +34,8 @@ _HEADINGS = {
     "ended_at": "ended",
     "has_unread": "unread",
 }
+_KEYS = frozenset({"key", "session_key", "session"})
+"""What a person may give back as it is shown, whatever its characters."""
 _RUN_FIELDS = frozenset({"id", "run", "run_id"})
 _RUN_ID = pattern(r"[0-9a-hjkmnp-tv-z]{26}")
 _SHORTEST_ID, _ID_LENGTH = 10, 26
@@ -110,8 +112,13 @@ def cell(field: str, value: Any, now: Now, *, whole: bool = False) -> str:
     if isinstance(value, dict | msgspec.Struct):
         pairs = value if isinstance(value, dict) else msgspec.structs.asdict(value)
         return ", ".join(f"{name} {cell(name, item, now)}" for name, item in pairs.items()) or "-"
-    word = _word(value)
-    return spelled(word) if field == "arguments" else word
+    return _text(field, value)
+
+
+def _text(field: str, value: Any) -> str:
+    if field in _KEYS:
+        return spelled(str(value))
+    return spelled(_word(value)) if field == "arguments" else _word(value)
 
 
 def _word(value: Any) -> str:

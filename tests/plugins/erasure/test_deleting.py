@@ -17,6 +17,7 @@ from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.model import Held, ScriptedProvider
 from tests.agent.conftest import held as held
 from tests.plugins.erasure.erasers import ERASING
+from tests.store.making import answered, begun
 
 
 async def delete(bot: FakeGateway, session: str) -> Any:
@@ -34,6 +35,16 @@ async def test_a_session_that_is_not_there_cannot_be_deleted() -> None:
     async with gateway(options=ERASING) as bot:
         with pytest.raises(NanobotError, match="There is no session fake:9"):
             await delete(bot, "fake:9")
+
+
+async def test_a_session_whose_key_cannot_be_typed_is_deleted_by_what_a_list_shows() -> None:
+    async with gateway(options=ERASING) as bot:
+        claimed = await begun(bot.journal, "r1", "fake:1\0x")
+        await answered(bot.journal, claimed, "hello")
+        bot.journal.let_go(claimed.lane)
+        gone = await delete(bot, "fake:1<U+0000>x")
+        assert (gone.key, gone.entries) == ("fake:1\0x", 2)
+        assert bot.home.entries("fake:1\0x") == []
 
 
 async def test_a_deleted_session_leaves_nothing_but_the_keys_of_what_arrived() -> None:
