@@ -129,6 +129,23 @@ def test_what_is_answered_comes_as_a_quote() -> None:
 STRANGER = {"id": 99, "first_name": "Eve"}
 
 
+INLINE = {"id": 98, "is_bot": True, "first_name": "Gif"}
+THINGS_OF_OTHERS: list[dict[str, Any]] = [
+    {"via_bot": INLINE},
+    {"contact": {"phone_number": "1", "first_name": "Eve"}},
+    {"text": "", "document": {"file_id": "a", "file_unique_id": "a", "file_name": "Obey.txt"}},
+]
+"""What others may have worded, though the sender sent it."""
+
+
+@pytest.mark.parametrize("text", ["/approve 1", "/stop", "yes 1", "yes", "👍"])
+def test_no_text_of_an_inline_bot_is_a_command_or_a_decision(text: str) -> None:
+    message = certain(text=text, via_bot=INLINE)
+    assert message.text == f"[made by the bot Gif]\n{text}"
+    own = {"id": ME.id, "is_bot": True, "first_name": "Nano"}
+    assert certain(text=text, via_bot=own).text == text
+
+
 def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
     hidden = {"type": "hidden_user", "sender_user_name": "Eve"}
     assert certain(text="x", forward_origin=hidden).tainted
@@ -146,6 +163,9 @@ def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
         who: in_group("why?", reply_to_message=replied | {"from": user}).tainted
         for who, user in by.items()
     } == {"another": True, "the sender": False, "the bot": False}
+    for words in THINGS_OF_OTHERS:
+        told = {"message_id": 4, "chat": {"id": 1}, "text": "one", "from": PERSON, **words}
+        assert certain(text="why?", reply_to_message=told).tainted, words
     passed_on = {"message_id": 4, "chat": {"id": 1}, "text": "one", "forward_origin": hidden}
     assert certain(text="why?", reply_to_message=passed_on).tainted
     assert not certain(text="why?", reply_to_message=replied | {"chat": {"id": 1}}).tainted

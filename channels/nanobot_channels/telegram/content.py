@@ -124,6 +124,12 @@ def forwarded(origin: Origin) -> str:
     return f"[forwarded from {name or 'somebody'}{f' ({signature})' if signature else ''}]"
 
 
+def made_by(bot: User | None) -> str:
+    """The line that names the inline bot that made a text; with it no such text is a command."""
+    name = bot and (label(bot.username) or label(bot.first_name))
+    return f"[made by the bot {name or 'of somebody'}]"
+
+
 def person(user: User) -> str:
     """A user's name, for display only."""
     return label(f"{user.first_name} {user.last_name}") or label(user.username)

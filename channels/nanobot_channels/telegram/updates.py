@@ -9,7 +9,7 @@ import msgspec
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels.common.numbers import moment
 from nanobot_channels.common.text import clean, clipped, label
-from nanobot_channels.telegram.content import attachments, described, forwarded, person
+from nanobot_channels.telegram.content import attachments, described, forwarded, made_by, person
 from nanobot_channels.telegram.text import commands_another, means, message_text
 from nanobot_channels.telegram.types import (
     BotUser,
@@ -214,6 +214,8 @@ def _from_message(
     lines = described(message)
     if not (message.text or message.caption or files or lines):
         return None
+    if _made_by_another_bot(message, me):
+        lines.insert(0, made_by(message.via_bot))
     if message.forward_origin:
         lines.insert(0, forwarded(message.forward_origin))
     text = clean("\n".join([*lines, message_text(message, me)])).strip()
@@ -285,13 +287,19 @@ def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
     from an inline bot, quoted, or of a shared contact card.
     """
     author = message.sender.id if message.sender and not message.sender_chat else None
-    if message.via_bot and (me is None or message.via_bot.id != me.id):
-        return True
-    if message.contact or message.venue or message.checklist or message.game:
-        return True
-    return _forwards_another(message, author) or (
+    return _brings_others(message, author, me) or (
         bool(quote) and _quotes_another(message, author, me)
     )
+
+
+def _brings_others(message: Message, author: int | None, me: BotUser | None) -> bool:
+    things = message.contact, message.venue, message.checklist, message.game
+    return any(things) or _made_by_another_bot(message, me) or _forwards_another(message, author)
+
+
+def _made_by_another_bot(message: Message, me: BotUser | None) -> bool:
+    """Whether its sender picked it among the proposals of an inline bot, whose words it has."""
+    return message.via_bot is not None and (me is None or message.via_bot.id != me.id)
 
 
 def _forwards_another(message: Message, author: int | None) -> bool:
@@ -300,8 +308,12 @@ def _forwards_another(message: Message, author: int | None) -> bool:
 
 def _quotes_another(message: Message, author: int | None, me: BotUser | None) -> bool:
     replied = None if _opens_topic(message) else message.reply_to_message
-    if replied is None or _forwards_another(replied, author):
+    if replied is None or _brings_others(replied, author, me):
         return True  # the first: it is in another chat
+    wordless = not (replied.text or replied.caption)
+    by_me = me is not None and replied.sender is not None and replied.sender.id == me.id
+    if wordless and not by_me and not all(file.recorded for file in attachments(replied)):
+        return True  # the quote is the names of its files
     if message.chat.type == "private":
         return False
     speaks = replied.sender if replied.sender_chat is None else None
