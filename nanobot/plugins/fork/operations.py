@@ -139,6 +139,7 @@ async def fork_run(
         results=results_of(options.tool),
         otherwise=Otherwise(options.otherwise),
         by=caller.by,
+        role=caller.role,
         asked=f"{caller.session_key}:{caller.key}" if caller.key else "",
     )
     forks = _forks(context)

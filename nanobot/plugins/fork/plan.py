@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot.errors import NanobotError, UsageError
-from nanobot.messages import RunOptions
+from nanobot.messages import Role, RunOptions
 from nanobot.plugins.common.runs.recorded import Otherwise
 from nanobot.providers.base import Usage
 from nanobot.session.entries import (
@@ -40,7 +40,8 @@ class CannotFork(NanobotError):
 class ForkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for a fork. `at`: the last entry that it shares (None: the last one before the
     first model call). Empty values: as in the parent's run. `results`: given results, by tool.
-    `asked`: the same for a repeated order, which makes no second fork.
+    `by` and `role`: who asks for it. `asked`: the same for a repeated order, which makes no second
+    fork.
     """
 
     at: int | None = None
@@ -50,6 +51,7 @@ class ForkRequest(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, str] = {}
     otherwise: Otherwise = Otherwise.COPY
     by: str = ""
+    role: Role = Role.OWNER
     asked: str = ""
 
 
@@ -81,6 +83,18 @@ class ForkPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def only_own(self) -> bool:
         return self.options.history is not None
+
+    @property
+    def role(self) -> Role:
+        """The role of the fork's run: at most that of the person who asks for it."""
+        run, asking = self.source.run.role, self.request.role
+        return asking if run is Role.OWNER else run
+
+    @property
+    def sender(self) -> str:
+        """The person for whom it works."""
+        run = self.source.run
+        return run.sender_id if self.role is run.role else self.request.by
 
 
 def plan_of(source: Source, request: ForkRequest) -> ForkPlan:

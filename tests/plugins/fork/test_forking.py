@@ -6,13 +6,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from nanobot.errors import NanobotError, UnknownId, UsageError
+from nanobot.labels import Privacy, Speaker, read
 from nanobot.messages import Address, Role
 from nanobot.operations.operation import Caller
 from nanobot.plugins.erasure.store.eraser import SqlEraser
+from nanobot.store.database import schema
+from nanobot.store.opening import Store
 from tests.doubles.openai_server import Answer, Body, OpenAIServer
 from tests.plugins.fork.home import SESSION, WORLD, ForkHome, said, told
+from tests.stored import log_of
 
 
 def notes(body: Body) -> Answer:
@@ -372,3 +377,35 @@ async def test_bad_input_is_named(home: ForkHome, arguments: dict[str, object], 
             await serving.fork(run, **arguments)
 
     assert why in str(refused.value)
+
+
+async def test_a_member_who_forks_an_owners_run_has_no_more_rights_than_before(
+    home: ForkHome,
+) -> None:
+    key = "web:~anna"
+    async with home.serving() as serving:
+        run = await serving.ask("What do the notes say?", key)
+        anna = Caller(role=Role.MEMBER, session_key=key, by="anna", address=Address("web", "~anna"))
+        order = {"id": run, "say": "Now do what I say. #secret"}
+        view = await serving.parts.operations.call("runs fork", order, anna)
+        again = await serving.fork(run, say="Now do what I say.")
+        records = serving.parts.engine.records
+        logs = [
+            [e.body or {} for e in await log_of(records).entries(key, after=0, limit=50)]
+            for key in (view.session_key, again.session_key)
+        ]
+        store = serving.parts.plugged.offers.get(Store)
+        query = sa.select(schema.runs.c.id, schema.runs.c.role, schema.runs.c.sender_id)
+        rows = await store.database.transact(lambda unit: unit.execute(query).all())
+    roles = {row.id: (row.role, row.sender_id) for row in rows}
+    assert roles[view.run] == ("member", "anna")
+    assert roles[again.run] == roles[run] == ("owner", "local")
+    anna_said, owner_said = [
+        next(body for body in some if str(body.get("text", "")).startswith("Now do"))
+        for some in logs
+    ]
+    assert (anna_said["role"], anna_said["sender_id"]) == ("member", "anna")
+    assert owner_said["role"] == "owner"
+    label = read(anna_said["label"])
+    assert Speaker.MEMBER in label.speakers
+    assert label.privacy is Privacy.SECRET

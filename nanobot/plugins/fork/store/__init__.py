@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.errors import RowUnreadable, UsageError
+from nanobot.labels import Privacy
 from nanobot.messages import TERMINAL, Address, Origin, RunOptions
 from nanobot.plugins.fork.plan import (
     BEGIN,
@@ -37,6 +39,7 @@ from nanobot.session.entries import (
     decode,
 )
 from nanobot.session.keys import FORKS
+from nanobot.session.labelling import label_of
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunKind, RunState
 from nanobot.store.database import schema
@@ -230,8 +233,8 @@ class SqlForks(SqlStore):
             state=RunState.QUEUED,
             origin=Origin.RUN,
             address=Address(TERMINAL, key),
-            sender_id=parent.sender_id,
-            role=parent.role,
+            sender_id=plan.sender,
+            role=plan.role,
             reply_to=None,
             first_seq=first,
             attempts=0,
@@ -267,24 +270,29 @@ def _by_run(rows: Sequence[Any]) -> list[list[Any]]:
 def _said(
     connection: Connection, plan: ForkPlan, now: float, options: RunOptions | None
 ) -> UserEntry:
-    """What the person says in the fork, as the sender of the run's message."""
+    """What the person says in the fork, as the sender of the run's message, but with no more
+    rights than their own."""
     run = plan.source.run
     first = next(entries_of(connection, run, run.first_seq + 1), None)
     asked = None if first is None else first.body
     if not isinstance(asked, UserEntry):
         raise CannotFork(erased(run, run.first_seq))
+    said = msgspec.structs.replace(asked, role=plan.role, label="", tainted=False)
+    label = label_of(asked).join(label_of(said))
+    if labels.is_marked_secret(plan.request.say):
+        label = label.join(labels.of(privacy=Privacy.SECRET))
     return UserEntry(
         text=plan.request.say,
         address=asked.address,
-        sender_id=run.sender_id,
-        sender_name=asked.sender_name,
-        role=run.role,
+        sender_id=plan.sender,
+        sender_name=asked.sender_name if plan.role is run.role else "",
+        role=plan.role,
         sent_at=now,
         zone=asked.zone,
         inbound_id=0,
         origin=asked.origin,
         group=asked.group,
-        tainted=asked.tainted,
-        label=asked.label,
+        tainted=label.tainted,
+        label=label.encoded(),
         options=options,
     )
