@@ -162,9 +162,10 @@ class ModelMissing(ModelError):
 
 class ToolError(NanobotError):
     """A tool call failed. The text is for the model, which may correct the call. `facts`: as in
-    ToolOutput."""
+    ToolOutput. `label`: whose words the text repeats, as nanobot.labels stores it."""
 
     facts: Mapping[str, str] = {}
+    label: str = ""
 
 
 class ToolArgumentsError(ToolError):

@@ -11,7 +11,7 @@ from nanobot.agent.run_log import RunLog
 from nanobot.agent.step import StepLimits
 from nanobot.bus.core import Bus
 from nanobot.errors import OverBudget
-from nanobot.labels import NOTHING, Label, Speaker, of
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import (
     Address,
     EventKind,
@@ -218,7 +218,7 @@ class ActiveRun:
 
     async def take_result(self, result: TaskResult) -> None:
         """Take the result of a run type. If it asks a model, the result becomes the message."""
-        self._outside = of(Speaker.OUTSIDE) if result.tainted else NOTHING
+        self._outside = result.said
         if result.ask:
             (first,) = self.messages
             message = msgspec.structs.replace(

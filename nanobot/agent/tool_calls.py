@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from nanobot import labels
 from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.asking import Asker, CallSite, refusal
@@ -308,13 +309,20 @@ class ToolExecutor:
                             context = _context(active, pending)
                             return _judged(await self._tools.perform(name, arguments, context))
                         except ToolError as error:
-                            return ToolOutput(f"error: {error}", facts=error.facts), False
+                            return _failed(error), False
                     text = f"error: {name} failed inside ({type(caught.error).__name__})"
         except TimeoutError:
             if not limit.expired():
                 raise
             text = "error: cut off by the run's time limit; outcome unknown"
         return ToolOutput(text), False
+
+
+def _failed(error: ToolError) -> ToolOutput:
+    """An error in the form for the model."""
+    label = labels.read(error.label)
+    text = f"error: {error}"
+    return ToolOutput(text, tainted=label.tainted, label=label, facts=error.facts)
 
 
 def _judged(output: ToolOutput) -> tuple[ToolOutput, bool]:

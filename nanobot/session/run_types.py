@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias, Unpack
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.labels import NOTHING, Label, Speaker, of
 from nanobot.messages import EventKind, RunOptions, RunPayload
 from nanobot.session.runs import Run
 
@@ -16,11 +17,17 @@ Report: TypeAlias = Literal["post", "follow_up"]
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a run of some type or, with `ask`, what to ask the model. `tainted`: it
-    contains content from outside."""
+    contains content from outside. `label`: whose words it contains besides the request's."""
 
     text: str
     ask: bool = False
     tainted: bool = False
+    label: Label = NOTHING
+
+    @property
+    def said(self) -> Label:
+        """The label of both."""
+        return self.label.join(of(Speaker.OUTSIDE)) if self.tainted else self.label
 
 
 class TaskExecution(Protocol):
@@ -35,6 +42,11 @@ class TaskExecution(Protocol):
     @property
     def tainted(self) -> bool:
         """Whether the request contains content from outside."""
+
+    @property
+    def label(self) -> Label:
+        """Who contributed to the request, and how private it is."""
+        ...
 
     def emit(self, kind: EventKind, **payload: Unpack[RunPayload]) -> None:
         """Report progress to watchers."""

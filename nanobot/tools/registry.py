@@ -45,7 +45,7 @@ from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at
 from nanobot.tools.policy import Policy, PolicyInput
 from nanobot.tools.redact import Redactor
-from nanobot.tools.running import as_shown, ran, ran_or_failed
+from nanobot.tools.running import as_shown, note_secrets, ran, ran_or_failed
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, StandIn
 from nanobot.tools.toolbox import Asking
@@ -303,7 +303,11 @@ class ToolRegistry:
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
         run = ran_or_failed if self.results else ran
-        done = await run(tool, args, context, self.executor)
+        try:
+            done = await run(tool, args, context, self.executor)
+        except ToolError as error:
+            note_secrets(error, self.redact)
+            raise
         done = as_shown(name, args, done, self.redact)
         for change in self.results:
             tainted = done.tainted or self.taints(name, arguments, context)

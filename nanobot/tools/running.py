@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from nanobot import labels
 from nanobot.errors import ToolError, ToolTimeout
 from nanobot.labels import Label, Privacy
 from nanobot.session.labelling import PUBLIC_TOOLS
@@ -52,7 +53,15 @@ async def ran_or_failed(
     except ToolTimeout:
         raise
     except ToolError as error:
-        return ToolOutput(str(error), failed=True)
+        label = labels.read(error.label)
+        return ToolOutput(str(error), tainted=label.tainted, label=label, failed=True)
+
+
+def note_secrets(error: ToolError, redact: Callable[[str], str]) -> None:
+    """Label an error as secret if its text repeats a secret that the call found."""
+    text = clean(str(error))
+    if redact(text) != text or shows_secrets(text):
+        error.label = labels.read(error.label).join(_SECRET).encoded()
 
 
 def as_shown(name: str, args: Any, output: ToolOutput, redact: Callable[[str], str]) -> ToolOutput:

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from nanobot.labels import Speaker
+from nanobot.labels import Label, Speaker
 from nanobot.messages import Origin, Role
 from nanobot.search.terms import telling_terms
 from nanobot.session.entries import Entry, UserEntry
-from nanobot.session.labelling import label_of
+from nanobot.session.labelling import joined_label, label_of
 
 _PEOPLE = (Origin.USER, Origin.API)
 
@@ -32,6 +32,8 @@ class Said(msgspec.Struct, frozen=True):
     all_words: set[str]
     run_id: str
     entries: Sequence[Entry]
+    label: Label
+    """That of the message."""
 
     def means(self, intent: re.Pattern[str]) -> bool:
         """Whether the message says so."""
@@ -48,8 +50,10 @@ def said(run_id: str, role: Role, entries: Sequence[Entry]) -> Said | None:
     messages = list(_typed(entries, role, run_id))
     if not messages:
         return None
-    everything = _terms(_typed(entries, role))
-    return Said("\n".join(messages), _terms(messages), everything, run_id, entries)
+    texts = [message.text for message in messages]
+    everything = _terms(message.text for message in _typed(entries, role))
+    label = joined_label(messages)
+    return Said("\n".join(texts), _terms(texts), everything, run_id, entries, label)
 
 
 def words_of(arguments: Mapping[str, Any], *names: str) -> set[str]:
@@ -57,8 +61,8 @@ def words_of(arguments: Mapping[str, Any], *names: str) -> set[str]:
     return _terms(str(arguments.get(name) or "") for name in names)
 
 
-def _typed(entries: Iterable[Entry], role: Role, run_id: str = "") -> Iterator[str]:
-    """The texts that people with this role typed, only in one run if it is given."""
+def _typed(entries: Iterable[Entry], role: Role, run_id: str = "") -> Iterator[UserEntry]:
+    """The messages that people with this role typed, only in one run if it is given."""
     own = {Role.OWNER: Speaker.OWNER, Role.MEMBER: Speaker.MEMBER}.get(role)
     for entry in entries:
         body = entry.body
@@ -66,9 +70,18 @@ def _typed(entries: Iterable[Entry], role: Role, run_id: str = "") -> Iterator[s
             isinstance(body, UserEntry)
             and (not run_id or entry.run_id == run_id)
             and body.origin in _PEOPLE
-            and label_of(body).speakers == {own}
+            and own is not None
+            and _wrote(own, body)
         ):
-            yield body.text
+            yield body
+
+
+def _wrote(person: Speaker, message: UserEntry) -> bool:
+    """Whether only this person's words are in the text. Its quote may have those of others who may
+    speak here."""
+    label = label_of(message)
+    quotes = bool(message.quote) and person in label.speakers and not label.tainted
+    return quotes or label.speakers == {person}
 
 
 def _terms(texts: Iterable[str]) -> set[str]:

@@ -82,6 +82,8 @@ def message(approval: Approval, to: Address) -> OutboundMessage:
         replaces=key if decided else "",
         only_for=approval.sender_id if to == approval.address and not approval.question else "",
         own=around(text, *_quoted(approval)),
+        tainted=approval.tainted,
+        label=approval.label,
     )
 
 

@@ -13,12 +13,13 @@ from typing import Annotated, Any
 import msgspec
 
 from nanobot.errors import ToolArgumentsError
+from nanobot.labels import Label
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.desk import MAX_BYTES
-from nanobot.tools.typed import Said
+from nanobot.tools.typed import Said, said
 from nanobot.visible import blank
 
 MAX_CHARS = 100_000
@@ -62,12 +63,15 @@ def message_tool(
         if blank(args.content) and not args.files:
             raise ToolArgumentsError("content: there is nothing to say")
         files = [await kept(path, context) for path in args.files]
+        label = _label_of(args, context)
         sent = OutboundMessage(
             address=to,
             text=clean(args.content),
             key=f"{context.key}:message",
             kind=OutboundKind.POST,
             attachments=tuple(files),
+            tainted=label.tainted,
+            label=label.encoded(),
         )
         where = "this chat" if to == context.address else str(to)
         text = f"queued for {where}; should it not arrive, you are told in that conversation"
@@ -98,6 +102,14 @@ def _content(roots: ConfinedFiles, path: str) -> bytes:
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:
             return file.read(MAX_BYTES)
+
+
+def _label_of(args: MessageArgs, context: CallContext) -> Label:
+    """The label of a message: only its person's, if they typed all of it."""
+    words = said(context.run_id, context.role, context.entries)
+    if words is not None and _typed(msgspec.to_builtins(args), words):
+        return words.label
+    return context.label
 
 
 def _typed(arguments: Mapping[str, Any], said: Said) -> bool:

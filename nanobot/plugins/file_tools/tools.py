@@ -106,7 +106,12 @@ class _Files:
         file = await asyncio.to_thread(self._read, args)
         path = self.reached(args)
         label = await self._taint.label_of(path, file.digest, file.changed_at)
-        return ToolOutput(await self._text(args, file), tainted=label.tainted, label=label)
+        try:
+            text = await self._text(args, file)
+        except ToolError as error:
+            error.label = label.encoded()
+            raise
+        return ToolOutput(text, tainted=label.tainted, label=label)
 
     async def _text(self, args: ReadFile, file: _ReadFile) -> str:
         if file.descriptor is None:
@@ -151,7 +156,11 @@ class _Files:
         if context.tainted:
             await self._taint.mark(path, "", context.label)
         tainted = context.tainted or await self._taint.is_marked(path)
-        done = await asyncio.to_thread(self._edit, args)
+        try:
+            done = await asyncio.to_thread(self._edit, args)
+        except ToolError as error:  # it may quote the file
+            error.label = (await self._taint.label_of_all([path])).encoded()
+            raise
         if tainted:
             await self._taint.mark_again(path, context.label)
         else:

@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 from loguru import logger
 
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import Address
 from nanobot.plugins.common.jobs.plans import SILENT
 from nanobot.plugins.common.times.daily_hours import DailyHours
@@ -70,8 +71,8 @@ class ChatSituation(msgspec.Struct, frozen=True, kw_only=True):
     """When a run last worked there."""
     said: tuple[RecentMessage, ...] = ()
     """The assistant's messages, oldest first."""
-    tainted: bool = False
-    """Some of these messages have untrusted content."""
+    label: Label = NOTHING
+    """Of these messages."""
     gone: str = ""
     """Why the chat is unreachable."""
 

@@ -91,7 +91,11 @@ def triggers(
 
     def into(address: Address, situation: ChatSituation) -> Publisher:
         there = msgspec.structs.replace(
-            plan, address=address, session_key=situation.session_key, tainted=situation.tainted
+            plan,
+            address=address,
+            session_key=situation.session_key,
+            tainted=situation.label.tainted,
+            label=situation.label.encoded(),
         )
         return jobs.publisher(there)
 

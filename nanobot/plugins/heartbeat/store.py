@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import sqlalchemy as sa
 
+from nanobot import labels
 from nanobot.messages import Address, InboundMessage, OutboundKind, OutboundMessage
 from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
@@ -73,7 +74,7 @@ class SqlChatHistory(SqlStore):
             spoke_at=None if spoke is None else spoke.at,
             active=_active(unit, chat, now),
             said=tuple(RecentMessage(text=_clipped(message.text), at=at) for at, message in recent),
-            tainted=any(message.tainted for _, message in recent),
+            label=labels.joined(labels.read(m.label, tainted=m.tainted) for _, m in recent),
             gone=gone or "",
         )
 

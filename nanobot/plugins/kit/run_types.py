@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from nanobot.errors import PluginBroken, ToolArgumentsError
+from nanobot.labels import NOTHING
 from nanobot.messages import Address, EventKind, Origin, Role, RunOptions
 from nanobot.plugins.common.runs.background_work import RUN_TYPE_REGISTRY
 from nanobot.plugins.common.runs.run_types import AnyRunType, trouble
@@ -41,6 +42,7 @@ class _Job:
     """See TaskExecution."""
 
     tainted = False
+    label = NOTHING
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options

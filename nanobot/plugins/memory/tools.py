@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from nanobot.errors import NanobotError, ToolError
-from nanobot.labels import joined
+from nanobot.labels import Label, joined, of
 from nanobot.plugins.memory import typed
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.index import Memory
@@ -81,7 +81,7 @@ class _Tools:
             session_key=context.session_key,
             run_id=context.run_id,
             tainted=context.tainted and not context.approved,
-            label="" if context.approved else context.label.encoded(),
+            label=_label_of(context).encoded(),
         )
         state: State = "proposed" if unsure else "active"
         try:
@@ -142,6 +142,11 @@ def memory_tools(
             typed=typed.forgets,
         ),
     ]
+
+
+def _label_of(context: CallContext) -> Label:
+    """The label of a memory. Approved, it is a person's own word, but as private as before."""
+    return of(privacy=context.label.privacy) if context.approved else context.label
 
 
 def _scope(context: CallContext) -> str:

@@ -18,19 +18,20 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
+from nanobot.labels import Label
 from nanobot.messages import Address, InboundMessage, Origin, Role, Sender
 from nanobot.plugins.common.file_labels.opened_files import CommandWatch
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.processes import kill
 from nanobot.plugins.common.times.looks import Looks
 from nanobot.plugins.common.walls import NetworkAccess, SandboxProcess
-from nanobot.plugins.shell.capture import Capture
+from nanobot.plugins.shell.capture import Capture, label_of
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox, Walls
 from nanobot.ports import Clock
 from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import Entry, ErasedEntry, ToolResultEntry, UserEntry
 from nanobot.session.inbox import Admission
-from nanobot.session.labelling import Labelled
+from nanobot.session.labelling import Labelled, of_result
 from nanobot.supervision import supervised
 from nanobot.text import clean, shorten
 from nanobot.tools.base import CallContext
@@ -117,7 +118,7 @@ class BackgroundCommands:
     """The background commands of one gateway. `serving()` is their lifetime: at its end they are
     killed, and reported as lost at the next start."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
         sandbox: Sandbox,
         files: TaintedFiles,
@@ -125,7 +126,9 @@ class BackgroundCommands:
         records: BackgroundRecords,
         clock: Clock,
         max_seconds: float,
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
         self._sandbox = sandbox
         self._files = files
         self._bus = bus
@@ -331,19 +334,20 @@ class BackgroundCommands:
         command.done.set()
         if self._tasks is None:
             return  # the gateway ends: the next start reports it
-        output = shorten(
-            clean(command.capture.text()), _TAIL_CHARS, "Read the rest with `process`."
-        )
+        whole = clean(command.capture.text())
+        shown = self._redact(whole)
+        output = shorten(shown, _TAIL_CHARS, "Read the rest with `process`.")
         text = f"{command.state}.\nIts output:\n{output or '(none)'}"
         if command.program.refused:
             hosts = ", ".join(command.program.refused)
             text += f"\nNot reached, because they are not on the list of hosts: {hosts}"
         with boundary(f"telling the end of {_key(command.started)}"):
-            await self._tell(command.started, text, tainted=True)
+            label = label_of(whole, command.started.command, redacted=shown != whole)
+            await self._tell(command.started, text, label)
 
-    async def _tell(self, command: StartedCommand, text: str, *, tainted: bool) -> None:
+    async def _tell(self, command: StartedCommand, text: str, label: Label) -> None:
         """Publish the command's end, retrying until the store accepts it; the same end is never
-        published twice. `tainted`: the text contains its output."""
+        published twice."""
         message = InboundMessage(
             address=command.address,
             message_id=f"command:{command.id}",
@@ -352,7 +356,8 @@ class BackgroundCommands:
             text=f"Background command #{command.id} (`{command.command}`) {text}",
             sent_at=self._clock.now(),
             origin=Origin.EVENT,
-            tainted=tainted,
+            tainted=label.tainted,
+            label=label.encoded(),
         )
         admission = Admission(message=message, session_key=command.session_key, role=command.role)
         while True:
@@ -370,9 +375,10 @@ class BackgroundCommands:
         while True:
             with boundary("background commands"):
                 for command in await self._records.lost(_LOST_AFTER_SECONDS):
+                    kept = of_result("exec", tainted=False)
                     why = "is lost: nanobot was stopped or restarted while it ran. It may have done"
                     with boundary(f"telling the loss of {_key(command)}"):
-                        await self._tell(command, f"{why} part of its work.", tainted=False)
+                        await self._tell(command, f"{why} part of its work.", kept)
                 if self._running():
                     self._looks.stir()
                     await self._records.beat()

@@ -1,4 +1,4 @@
-"""Captures the output of a running process."""
+"""Captures the output of a running process, and says how private it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from asyncio.subprocess import Process
 from collections import deque
 from contextlib import suppress
 
+from nanobot.labels import Label, Privacy, of
 from nanobot.plugins.common.processes import DYING_SECONDS, kill
+from nanobot.session.labelling import of_result
+from nanobot.workspace.secret_files import secret_file_in, shows_secrets
 
 _CHUNK = 65_536
 
@@ -74,3 +77,12 @@ class Capture:
         self._tail_size += len(chunk)
         while self._tail_size - len(self._tail[0]) >= self._keep:
             self._tail_size -= len(self._tail.popleft())
+
+
+def label_of(output: str, command: str, *, redacted: bool) -> Label:
+    """The label of a command's output that may be from outside. It is secret under the same
+    conditions as the result of a call (nanobot.tools.running); `redacted`: a secret was removed.
+    """
+    label = of_result("exec", tainted=True)
+    secret = redacted or shows_secrets(output) or secret_file_in({"command": command})
+    return label.join(of(privacy=Privacy.SECRET)) if secret else label

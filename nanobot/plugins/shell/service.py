@@ -28,6 +28,7 @@ from nanobot.seam.faces import Environment
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING
+from nanobot.tools.redact import Redactor
 
 _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
     "bwrap": "required",
@@ -36,8 +37,14 @@ _ISOLATION: Mapping[str, Literal["required", "wanted", "off"]] = {
 }
 
 
-def objects(
-    config: Config, store: Store, bus: Bus, clock: Clock, environ: Environment, taint: TaintedFiles
+def objects(  # noqa: PLR0913 - each is a part of its own
+    config: Config,
+    store: Store,
+    bus: Bus,
+    clock: Clock,
+    environ: Environment,
+    taint: TaintedFiles,
+    redact: Redactor,
 ) -> Mapping[Any, Any]:
     """The sandbox of commands, and those in the background. Private files are hidden unless only an
     owner reads. All other files of the home (keys, the log) stay hidden from commands, even if the
@@ -51,7 +58,7 @@ def objects(
     )
     records = SqlBackgroundCommands(store.database, store.writer)
     longest = config.of(ExecTable).exec.background_timeout
-    background = BackgroundCommands(sandbox, taint, bus, records, clock, longest)
+    background = BackgroundCommands(sandbox, taint, bus, records, clock, longest, redact)
     return {Sandbox: sandbox, BackgroundCommands: background}
 
 

@@ -66,7 +66,9 @@ class RunTypeRegistry:
             with boundary(f"{kind.name} run {job.run.id}") as caught:
                 try:
                     async with asyncio.timeout(kind.seconds):
-                        return await kind.perform(values, context)
+                        result = await kind.perform(values, context)
+                        label = result.label.join(context.label)
+                        return msgspec.structs.replace(result, label=label)
                 except ToolError as error:
                     failure = error
             if caught.error is not None:

@@ -21,6 +21,7 @@ from nanobot.errors import (
     ToolError,
     UsageError,
 )
+from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import EventKind, Origin, Role
 from nanobot.plugins.common.models.auxiliary import AuxiliaryAnswer, ask
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
@@ -46,6 +47,7 @@ _HISTORY_CHARS = 6_000
 _MESSAGE_CHARS = 8_000
 _FACTS_CHARS = 2_000
 _MAX_TOKENS = 1_000
+_OWNERS = of(Speaker.OWNER, privacy=Privacy.PERSON)
 _SORRY = "Sorry, I could not work out what to do with this. Please say it in other words."
 _INSTRUCTION = """\
 You decide what an assistant does with the message at the end. Answer with one JSON object only:
@@ -255,7 +257,8 @@ def _concerns(active: ActiveRun) -> bool:
 
 
 def _request(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
-    """The run to start. A run without a parent acts as an owner, so only owners may start one."""
+    """The run to start. A run without a parent acts as an owner and keeps no label, so only owners
+    may start one, where only owners spoke and nothing is secret."""
     parent_run = active.run
     parent = Parent(
         session_key=parent_run.session_key,
@@ -263,9 +266,12 @@ def _request(active: ActiveRun, key: str, run: TriageRun) -> TaskRequest:
         address=active.address,
         sender_id=parent_run.sender_id,
         role=parent_run.role,
+        tainted=active.tainted,
+        label=active.label.encoded(),
         private=active.log.private,
     )
-    alone = run.conversation_id is None and parent_run.role is Role.OWNER
+    own = active.label <= _OWNERS and parent_run.role is Role.OWNER
+    alone = run.conversation_id is None and own
     return TaskRequest(
         type=run.type,
         title=run.name,

@@ -10,7 +10,14 @@ import sqlalchemy as sa
 
 from nanobot import labels
 from nanobot.labels import NOTHING, UNKNOWN, Label
-from nanobot.messages import Attachment, InboundMessage, Origin, OutboundMessage, Role
+from nanobot.messages import (
+    Attachment,
+    InboundMessage,
+    Origin,
+    OutboundKind,
+    OutboundMessage,
+    Role,
+)
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import FETCHING_SECONDS, Admission, BegunCommand, Unfetched
 from nanobot.session.labelling import of_message
@@ -231,13 +238,17 @@ def settle_one(connection: Connection, identity: int) -> None:
     connection.execute(sa.update(_i).where(_i.c.id == identity).values(state="settled"))
 
 
+def label_of(connection: Connection, pending: Pending) -> Label:
+    """The label of a message. If it quotes an answer it also gets that answer's label, because /new
+    may have removed the answer from view."""
+    return of_message(pending.message, pending.role).join(_quoted(connection, pending.message))
+
+
 def as_entry(
     connection: Connection, pending: Pending, zone: str, *, steered: bool = False
 ) -> UserEntry:
-    """A message as an entry. If it quotes an answer it also gets that answer's label, because /new
-    may have removed the answer from view."""
-    message = pending.message
-    label = of_message(message, pending.role).join(_quoted(connection, message))
+    """A message as an entry."""
+    message, label = pending.message, label_of(connection, pending)
     return UserEntry(
         text=message.text,
         address=message.address,
@@ -282,8 +293,16 @@ def _quoted(connection: Connection, message: InboundMessage) -> Label:
         answer = _answer.decode(body)
     except msgspec.DecodeError:  # its content is unknown
         return UNKNOWN
-    label = labels.read(answer.label, tainted=answer.tainted)
-    return label if label.tainted else NOTHING
+    return _label_of_answer(answer)
+
+
+def _label_of_answer(answer: OutboundMessage) -> Label:
+    """The label of one of our messages. Answers to commands and questions repeat any stored text,
+    and their labels are known only if they are set."""
+    if answer.label or answer.tainted or answer.kind in (OutboundKind.REPLY, OutboundKind.POST):
+        return labels.read(answer.label, tainted=answer.tainted)
+    said = sum(end - start for start, end in answer.own_words)
+    return NOTHING if said >= len(answer.text) else UNKNOWN
 
 
 def begun_commands(connection: Connection, channel: str) -> list[BegunCommand]:

@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt
+from nanobot.labels import NOTHING, Label
 from nanobot.messages import InboundMessage
 from nanobot.providers.base import ToolCall
 from nanobot.session.approvals import Approval, NobodyReached, ParkResult, State
@@ -21,6 +22,7 @@ from nanobot.session.entries import (
     ToolResultEntry,
 )
 from nanobot.session.keys import APPROVALS
+from nanobot.session.labelling import of_result
 from nanobot.session.runs import Lane, Run
 from nanobot.session.states import RunState
 from nanobot.store.database import message_tables as schema
@@ -94,8 +96,11 @@ def as_approval(row: Any) -> Approval:
     return msgspec.structs.replace(approval, id=identity, state=state)
 
 
-def resume(unit: Unit, lane: Lane, run: Run, done: Approval, result: str) -> None:
-    """Log how the wait of a run ended, with the `result` of a call that is not made."""
+def resume(
+    unit: Unit, lane: Lane, run: Run, done: Approval, result: str, said: Label = NOTHING
+) -> None:
+    """Log how the wait of a run ended, with the `result` of a call that is not made. `said`: the
+    label of the words in it."""
     bodies: list[Body] = [DecisionEntry(id=done.id, verdict=done.state, by=done.decided_by)]
     if done.state != "approved":
         outcome = ToolResultEntry(
@@ -104,6 +109,10 @@ def resume(unit: Unit, lane: Lane, run: Run, done: Approval, result: str) -> Non
             name=done.tool,
             text=result,
             ok=done.state == "answered",
+            tainted=said.tainted,
+            label=of_result(done.tool, tainted=False).join(said).encoded()
+            if said != NOTHING
+            else "",
         )
         bodies.append(outcome)
     log.append(unit, lane, run.id, bodies)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nanobot.errors import ConfigError, Refused
+from nanobot.labels import Privacy, of
 from nanobot.messages import Address, Origin, OutboundKind, OutboundMessage
 from nanobot.plugins.heartbeat.heartbeat import FILE_LIMIT, NAME, to_do, trouble
 from nanobot.plugins.heartbeat.service import rhythm_of
 from nanobot.providers.base import ModelProfile
 from nanobot.session.entries import PostEntry, UserEntry
+from nanobot.session.labelling import label_of
 from nanobot.testing.gateway import FakeGateway, MemoryHome
 from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import Held, ScriptedProvider, last_text
@@ -218,8 +221,12 @@ async def test_words_from_outside_make_the_beat_that_sees_them_tainted(tmp_path:
         )
         await bot.journal.post("fake:1", post)
         await beaten(bot, beats)
-        first, second = bodies(bot, UserEntry, NAME)
-        assert (first.tainted, second.tainted) == (False, True)
+        secret = {"key": "secret", "tainted": False, "label": of(privacy=Privacy.SECRET).encoded()}
+        await bot.journal.post("fake:1", msgspec.structs.replace(post, **secret))
+        await beaten(bot, beats)
+        labels = [label_of(body) for body in bodies(bot, UserEntry, NAME)]
+        assert [label.tainted for label in labels] == [False, True, True]
+        assert [label.privacy is Privacy.SECRET for label in labels] == [False, False, True]
 
 
 async def test_a_chat_that_is_gone_is_left_alone_until_somebody_speaks_or_a_day_is_over(

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from nanobot.errors import ToolDenied, ToolError
+from nanobot.labels import Privacy, Speaker, of
 from nanobot.messages import Address, Role
 from nanobot.plugins.erasure.store.eraser import SqlEraser
 from nanobot.plugins.memory.files import MemoryFiles
@@ -126,6 +127,15 @@ async def test_a_run_that_saw_the_web_can_only_propose(bench: Bench) -> None:
     await bench.memory.save(OWNER, "a rumour", Provenance(), state="proposed")
     await bench.memory.reject(3)
     assert "is not proposed again" in await bench.save("a rumour", tainted)
+
+
+async def test_what_a_person_agreed_to_is_their_word_and_as_secret_as_before(bench: Bench) -> None:
+    label = of(Speaker.OWNER, Speaker.TOOL, privacy=Privacy.SECRET)
+    seen = msgspec.structs.replace(CONTEXT, tainted=True, label=label, approved=True)
+    assert (await bench.save("The door opens with 7731", seen)).startswith("remembered")
+    found = await bench.perform("memory_search", CONTEXT, query="door")
+    assert not found.tainted
+    assert found.label.privacy is Privacy.SECRET
 
 
 async def test_what_came_from_outside_taints_whoever_finds_it(bench: Bench) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.bus.core import Bus
 from nanobot.errors import StoreError, ToolError
+from nanobot.labels import Privacy, read
 from nanobot.messages import Address, Origin, Role
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
@@ -28,9 +29,11 @@ from nanobot.store.journal import inbox
 from nanobot.store.opening import Store, contexts, open_store
 from nanobot.system import RandomIds, SystemClock
 from nanobot.tools.base import CallContext
+from nanobot.tools.redact import Redactor
 from nanobot.tools.registry import ToolRegistry
 
 KEY, OTHER = "fake:1", "fake:2"
+KNOWN = "a-key-of-the-configuration"
 
 
 def context(key: str = KEY, *, approved: bool = False, tainted: bool = False) -> CallContext:
@@ -57,7 +60,13 @@ class Desk:
         self.files = TaintedFiles(workspace, marks)
         self.records = SqlBackgroundCommands(store.database, store.writer)
         self.background = BackgroundCommands(
-            sandbox, self.files, self.bus, self.records, SystemClock(), max_seconds=seconds
+            sandbox,
+            self.files,
+            self.bus,
+            self.records,
+            SystemClock(),
+            max_seconds=seconds,
+            redact=Redactor([KNOWN]),
         )
         self.registry = ToolRegistry()
         self.registry.register(exec_tool(sandbox, workspace, ExecOptions(), self.background))
@@ -82,12 +91,13 @@ class Desk:
     async def told(self, count: int = 1) -> list[str]:
         """What the session was told, once it was told so often."""
         async with asyncio.timeout(30):
-            while len(rows := await self._waiting()) < count:  # noqa: ASYNC110 - rows set no event
+            while len(rows := await self.waiting()) < count:  # noqa: ASYNC110 - rows set no event
                 await asyncio.sleep(0.02)
         assert all(row.message.origin is Origin.EVENT for row in rows)
         return [row.message.text for row in rows]
 
-    async def _waiting(self) -> list[inbox.Pending]:
+    async def waiting(self) -> list[inbox.Pending]:
+        """What the session has not answered yet."""
         return await self.store.database.transact(lambda c: inbox.pending(c, KEY))
 
 
@@ -170,6 +180,28 @@ async def test_the_session_is_told_of_the_end_with_the_output(home: Home) -> Non
     assert text.startswith(f"Background command #{number} (`echo out; echo err >&2; exit 3`)")
     assert "ended with exit code 3" in text
     assert "out\nerr" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "secret"),
+    [
+        (f"printf %2000s; echo {KNOWN}", True),
+        ("echo DB_PASSWORD=hunter2hunter2", True),
+        ("cat .env || true", True),
+        ("echo plain", False),
+    ],
+)
+async def test_its_end_is_labelled_like_a_result_and_shows_no_key(
+    home: Home, command: str, secret: bool
+) -> None:
+    async with home.desk() as desk:
+        await desk.exec(command)
+        (text,) = await desk.told()
+        (row,) = await desk.waiting()
+    assert KNOWN not in text.rpartition("Its output:")[2]
+    label = read(row.message.label)
+    assert label.tainted
+    assert label.privacy is (Privacy.SECRET if secret else Privacy.PERSON)
 
 
 async def test_it_goes_on_after_exec_returned_and_its_output_can_be_read(home: Home) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot import labels
+from nanobot.labels import NOTHING, Label, Privacy
 from nanobot.messages import InboundMessage, Origin, Sender
 from nanobot.plugins.approvals.port import AnswerOutcome, ApprovalAnswer
 from nanobot.plugins.approvals.question import message, result, still_waits, subject
@@ -44,7 +45,7 @@ def answer(unit: Unit, identity: int, answer: ApprovalAnswer) -> AnswerOutcome |
     if answer.always:
         _allow_for_good(unit, done, now)
     if approval.state == "waiting" and live is not None:
-        resume(unit, lane, live, done)
+        resume(unit, lane, live, done, _marked(answer.text))
     elif answer.state == "denied":
         note = DeniedEntry(text=f"#{done.id} ({done.tool}) was denied by {answer.by}")
         log.append(unit, lane, done.run_id, [note])
@@ -73,9 +74,9 @@ def close(
     return done
 
 
-def resume(unit: Unit, lane: Lane, run: Run, done: Approval) -> None:
-    """Continue a parked run with the decision."""
-    waiting.resume(unit, lane, run, done, result(done))
+def resume(unit: Unit, lane: Lane, run: Run, done: Approval, said: Label = NOTHING) -> None:
+    """Continue a parked run with the decision. `said`: the label of an answer."""
+    waiting.resume(unit, lane, run, done, result(done), said)
     if done.state == "detached":
         outbox.owe(unit, done.session_key, run.id, [still_waits(done)])
 
@@ -94,8 +95,15 @@ def _allow_for_good(connection: Connection, done: Approval, now: float) -> None:
     connection.execute(sa.insert(rule_tables.approval_rules), row)
 
 
+def _marked(text: str) -> Label:
+    """The label of an answer by command."""
+    return labels.of(privacy=Privacy.SECRET) if labels.is_marked_secret(text) else NOTHING
+
+
 def _follow_up(done: Approval, now: float) -> Admission:
-    """The message that brings a late answer to a run that continued without it."""
+    """The message that brings a late answer to a run that continued without it. It repeats the
+    model's question, or leads to the model's call, so it also has the label of what the model saw.
+    """
     key = APPROVALS.of(done.id)
     text = f"(answering: {done.question})\n{done.answer}"
     if not done.question:
@@ -108,5 +116,7 @@ def _follow_up(done: Approval, now: float) -> Admission:
         text=text,
         sent_at=now,
         origin=Origin.USER if done.question else Origin.APPROVAL,
+        tainted=done.tainted,
+        label=done.label,
     )
     return Admission(message=question, session_key=done.session_key, role=done.role)

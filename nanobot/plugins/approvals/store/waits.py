@@ -6,6 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot import labels
+from nanobot.labels import NOTHING
 from nanobot.messages import Address, Origin
 from nanobot.plugins.approvals.question import message, subject
 from nanobot.plugins.approvals.store.deciding import close, resume
@@ -92,7 +93,7 @@ class SqlWaits:
         text = "" if pending is None else pending.message.text
         by = run.sender_id if pending is not None else ""
         done = close(unit, approval, state, by, text)
-        resume(unit, lane, run, done)
+        resume(unit, lane, run, done, NOTHING if pending is None else inbox.label_of(unit, pending))
 
     def _news(self, unit: Unit, run: Run) -> tuple[Approval, State, inbox.Pending | None] | None:
         """The approval of a parked run, its current state, and the message that decided it."""

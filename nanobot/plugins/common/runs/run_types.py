@@ -11,10 +11,13 @@ from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from nanobot.errors import ToolArgumentsError, ToolDenied, ToolUnknown, UsageError
+from nanobot import labels
+from nanobot.errors import ToolArgumentsError, ToolDenied, ToolError, ToolUnknown, UsageError
+from nanobot.labels import Label
 from nanobot.messages import EventKind, RunOptions
 from nanobot.plugins.common.runs.background_runs import Report
 from nanobot.seam.entry_points import RUN_TYPES, LoadedPlugin, Plugins
+from nanobot.session.labelling import of_result
 from nanobot.session.run_types import TaskExecution, TaskResult
 from nanobot.session.runs import Run
 from nanobot.text import pattern
@@ -36,6 +39,8 @@ class TaskContext:
         self.job = job
         self._tools = tools
         self._calls = 0
+        self.label = job.label
+        """Of the request, and of all results so far."""
 
     @property
     def run(self) -> Run:
@@ -57,13 +62,26 @@ class TaskContext:
             sender_id=run.sender_id,
             role=run.role,
             key=f"{run.id}:0:{self._calls}",
-            tainted=self.job.tainted,
+            tainted=self.label.tainted,
+            label=self.label,
         )
         encoded = msgspec.json.encode(arguments).decode()
         judged = await self._tools.judge(name, encoded, context)
         if judged.verdict is not Verdict.ALLOW:
             raise ToolDenied(f"{name} is not allowed in the background: {judged.why}")
-        return await self._tools.execute(name, encoded, context)
+        taints = self._tools.taints(name, encoded, context)
+        try:
+            output = await self._tools.perform(name, encoded, context)
+        except ToolError as error:
+            self._saw(name, labels.read(error.label), tainted=taints)
+            raise
+        self._saw(name, output.label, tainted=taints or output.tainted)
+        if output.failed:
+            raise ToolError(output.text)
+        return output.text
+
+    def _saw(self, name: str, label: Label, *, tainted: bool) -> None:
+        self.label = self.label.join(of_result(name, tainted=tainted)).join(label)
 
 
 class RunType(msgspec.Struct, Generic[In], frozen=True, kw_only=True):
