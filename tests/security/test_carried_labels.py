@@ -435,7 +435,6 @@ NOT_LABELLED = {
     "plugins.lifecycle.lifecycle": "a file that steers the assistant",
     "plugins.sending.operations": "an owner writes it",
     # notices: what is quoted of them is labelled by `quotes`
-    "channels.changes": "its own words",
     "channels.intake": "its own words",
     "channels.sender": "its own words",
     "session.said": "its label is not known: see quotes",

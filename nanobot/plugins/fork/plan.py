@@ -38,21 +38,21 @@ class CannotFork(NanobotError):
 
 
 class ForkRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a fork. `at`: the last entry that it shares (None: the last one before the
-    first model call). Empty values: as in the parent's run. `results`: given results, by tool.
-    `by` and `role`: who asks for it. `asked`: the same for a repeated order, which makes no second
-    fork.
-    """
+    """A request for a fork. Empty values: as in the parent's run."""
 
     at: int | None = None
+    """The last entry that it shares. None: the last one before the first model call."""
     model: str = ""
     prompt: str = ""
     say: str = ""
     results: dict[str, str] = {}
+    """Given results, by tool."""
     otherwise: Otherwise = Otherwise.COPY
     by: str = ""
+    """Who asks for it, with this role."""
     role: Role = Role.OWNER
     asked: str = ""
+    """The same for a repeated order, which makes no second fork."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
