@@ -73,6 +73,61 @@ def test_a_reply_to_the_bot_means_it_and_quotes_it() -> None:
     assert (gone.addressed, gone.reply_to, gone.quote) == (False, "900", "")
 
 
+@pytest.mark.parametrize(
+    ("replied", "quote"),
+    [
+        ({"embeds": [{"title": "Build 7", "description": "failed"}]}, "Build 7\nfailed"),
+        (
+            {"content": "look", "embeds": [{"author": {"name": "CI"}, "footer": {"text": "x"}}]},
+            "look\nCI\nx",
+        ),
+        ({"attachments": [{"id": "3", "filename": "a.png"}]}, "[document a.png]"),
+        (
+            {"attachments": [{"id": "3", "filename": "a.png", "content_type": "image/png"}]},
+            "[image a.png]",
+        ),
+        ({"sticker_items": [{"name": "Wave"}]}, "[sticker Wave]"),
+        ({"poll": {"question": {"text": "Tea?"}}}, "[poll Tea?]"),
+        (
+            {"message_snapshots": [{"message": {"content": "their words"}}]},
+            "[forwarded]\ntheir words",
+        ),
+    ],
+)
+def test_a_reply_quotes_also_what_is_no_text(replied: dict[str, Any], quote: str) -> None:
+    about = {"id": "900", "channel_id": "5", "author": {"id": "99", "bot": True}} | replied
+    reference = {"type": 0, "message_id": "900"}
+    message = read(type=19, referenced_message=about, message_reference=reference)
+    assert message is not None
+    assert (message.quote, message.tainted) == (quote, True)
+
+
+def test_a_reply_to_a_persons_own_forward_quotes_words_of_others() -> None:
+    forward = {"message_snapshots": [{"message": {"content": "their words"}}]}
+    about = {"id": "900", "channel_id": "5", "author": THEM} | forward
+    reference = {"type": 0, "message_id": "900"}
+    message = read(type=19, referenced_message=about, message_reference=reference)
+    assert message is not None
+    assert message.tainted
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "text"),
+    [
+        ({"sticker_items": [{"id": "1", "name": "Wave"}]}, "[forwarded]\n[sticker Wave]"),
+        ({"poll": {"question": {"text": "Tea?"}}}, "[forwarded]\n[poll Tea?]"),
+        ({"content": "/stop"}, "[forwarded]\n/stop"),
+    ],
+)
+def test_a_forwarded_message_is_shown_whole(forwarded: dict[str, Any], text: str) -> None:
+    assert text_of(content="", message_snapshots=[{"message": forwarded}]) == text
+
+
+def test_an_invitation_to_an_activity_is_said_in_words() -> None:
+    playing = {"activity": {"type": 1, "party_id": "p"}, "application": {"name": "Chess"}}
+    assert text_of(content="", **playing) == "[an invitation to Chess]"
+
+
 def test_words_of_others_in_a_message_are_marked_as_from_outside() -> None:
     reference = {"type": 0, "message_id": "900"}
     tainted = {}
@@ -279,6 +334,23 @@ async def test_a_message_is_asked_about_from_its_menu(discord: DiscordServer) ->
         await channel.send(about.address, channel.render(answer)[0])
         (reply,) = discord.mine(discord_server.CHANNEL)
         assert reply["message_reference"]["message_id"] == theirs["id"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "quote"),
+    [
+        ({"embeds": [{"title": "Build 7"}]}, "Build 7"),
+        ({"attachments": [{"id": "3", "filename": "a.pdf"}]}, "[document a.pdf]"),
+        ({}, "(no text)"),
+    ],
+)
+def test_a_message_without_text_is_asked_about_too(fields: dict[str, Any], quote: str) -> None:
+    target = {"id": "900", "author": {"id": "99"}} | fields
+    data = {"type": 3, "target_id": "900", "resolved": {"messages": {"900": target}}}
+    asked = {"id": "1000", "token": "t", "type": 2, "channel_id": "5", "user": THEM, "data": data}
+    message = interaction_message(parse_interaction(asked), ChannelPlace(), "discord")
+    assert message is not None
+    assert (message.quote, message.tainted) == (quote, True)
 
 
 async def test_nothing_malformed_stops_the_channel(discord: DiscordServer) -> None:

@@ -114,6 +114,8 @@ def test_one_line_without_an_end_is_not_kept_either() -> None:
         (b"Content-Type: nonsense\r\n\r\nhello there", "hello there"),
         (b"Content-Type: text/plain; charset=no-such\r\n\r\nhello there", "hello there"),
         (b"Content-Type: text/plain; charset=idna\r\n\r\nhell\xf6 there", "hellö there"),
+        (b"Content-Type: text/plain; charset=punycode\r\n\r\nhello there-", "hello there-"),
+        (b"Content-Type: text/plain; charset=Unicode-Escape\r\n\r\nhell\\x6f", "hell\\x6f"),
         (b"Content-Type: text/plain; charset=us-ascii\r\n\r\nhell\xc3\xb6", "hellö"),
         (b"Content-Transfer-Encoding: base64\r\n\r\naGVsbG8gdGhlcmU", "hello there"),
         (b"Content-Transfer-Encoding: base64\r\n\r\naGVsbG8g!!dGhlcmU=\r\n-- list", "hello there"),
@@ -155,6 +157,33 @@ def test_thousands_of_parts_are_not_read() -> None:
     many = b"--x\r\n\r\na\r\n" * 5_000
     mail = scanned(b"Content-Type: multipart/mixed; boundary=x\r\n\r\n" + many)
     assert len(mail.parts) == 200
+
+
+def test_a_mail_with_more_parts_than_are_read_says_so() -> None:
+    head = b"Content-Type: multipart/mixed; boundary=x\r\n\r\n"
+    note = "[cut here: only 200 parts of a mail are read]"
+    for parts, cut in ((200, False), (201, True)):
+        text = read_text(letter(body=head + b"--x\r\n\r\na\r\n" * parts + b"--x--\r\n"))
+        assert text.endswith(note) is cut
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m",
+        "application/x-pkcs7-mime; smime-type=signed-data",
+        "multipart/encrypted; protocol=application/pgp-encrypted; boundary=x",
+    ],
+)
+def test_a_mail_that_only_its_recipient_can_open_says_so(kind: str) -> None:
+    body = b"MIAGCSqGSIb3\r\n"
+    if "boundary" in kind:
+        inner = b"Content-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n"
+        data = b"Content-Type: application/octet-stream; name=a.asc\r\n\r\n-----BEGIN\r\n"
+        body = b"--x\r\n" + inner + b"--x\r\n" + data + b"--x--\r\n"
+    mail = f"Content-Type: {kind}\r\n\r\n".encode() + body
+    text = read_text(letter(body=mail))
+    assert "[the text of this mail is encrypted or sealed, and cannot be read]" in text
 
 
 def test_a_deep_nest_is_not_followed_to_its_end() -> None:

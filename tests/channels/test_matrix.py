@@ -297,6 +297,72 @@ async def test_what_is_no_text_is_said_as_text() -> None:
     ]
 
 
+_UNSTABLE = "org.matrix.msc3381.poll.start"
+_TEXT = "org.matrix.msc1767.text"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (
+            _UNSTABLE,
+            {
+                _UNSTABLE: {
+                    "question": {_TEXT: "Tea?"},
+                    "answers": [{"id": "1", _TEXT: "yes"}, {"id": "2", _TEXT: "no\nway"}],
+                }
+            },
+        ),
+        (
+            "m.poll.start",
+            {
+                "m.poll": {
+                    "question": {"m.text": [{"body": "Tea?"}]},
+                    "answers": [
+                        {"m.id": "1", "m.text": [{"body": "<b>yes</b>", "mimetype": "text/html"}]},
+                        {"m.id": "2", "m.text": [{"body": "no way", "mimetype": "text/plain"}]},
+                    ],
+                }
+            },
+        ),
+    ],
+)
+async def test_a_poll_is_said_in_words(
+    matrix: MatrixServer, kind: str, content: dict[str, Any]
+) -> None:
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        poll = matrix.rooms.add(matrix.dm, kind, content, sender=ANN)
+        matrix.say(
+            matrix.dm,
+            "what do you think?",
+            **about({"m.in_reply_to": {"event_id": poll["event_id"]}}),
+        )
+        asked, reply = await intake.received(2)
+    assert asked.text in {"[poll: Tea? yes / no way]", "[poll: Tea? <b>yes</b> / no way]"}
+    assert reply.quote == asked.text
+
+
+@pytest.mark.parametrize("content", [{}, {_UNSTABLE: 5}, {_UNSTABLE: {"answers": [1, {}]}}])
+async def test_a_poll_without_words_stops_nothing(
+    matrix: MatrixServer, content: dict[str, Any]
+) -> None:
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        matrix.rooms.add(matrix.dm, _UNSTABLE, content, sender=ANN)
+        matrix.say(matrix.dm, "still here")
+        await intake.until(lambda: any(m.text == "still here" for m in intake.messages))
+
+
+async def test_an_answer_to_a_file_names_it(matrix: MatrixServer) -> None:
+    async with receiving(channel(matrix), FakeIntake()) as intake:
+        url = matrix.file(b"bytes", "image/png")
+        file = matrix.say(matrix.dm, "b.png", msgtype="m.image", url=url)
+        matrix.say(
+            matrix.dm, "what is it?", **about({"m.in_reply_to": {"event_id": file["event_id"]}})
+        )
+        answer = (await intake.received(2))[1]
+    assert answer.quote == "[image b.png]"
+
+
 async def test_files_come_with_their_captions(matrix: MatrixServer) -> None:
     bot = channel(matrix)
     async with receiving(bot, FakeIntake()) as intake:

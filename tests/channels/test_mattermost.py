@@ -149,6 +149,19 @@ async def test_what_bots_integrations_and_the_system_say_is_not_heard(b: Bench) 
     assert (await b.heard(1)).text == "a person"
 
 
+async def test_what_a_person_says_of_themselves_is_heard(b: Bench) -> None:
+    await b.server.say(b.server.dm, "*waves*", type="me")
+    assert (await b.heard(1)).text == "*waves*"
+
+
+@pytest.mark.parametrize("kind", ["burn_on_read", "custom_voice", "slack_attachment"])
+async def test_a_person_learns_that_a_post_of_another_kind_was_not_read(
+    b: Bench, kind: str
+) -> None:
+    await b.server.say(b.server.dm, "", type=kind)
+    assert (await b.heard(1)).text == f"[a post of the kind {kind}, which cannot be read]"
+
+
 async def test_what_was_missed_comes_first_in_the_order_of_time_and_once(b: Bench) -> None:
     edited = await b.server.say(b.server.dm, "first version")
     await b.server.say(b.server.dm, "zero")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nanobot.messages import Address, Choice, InboundMessage, OutboundMessage
 from nanobot.ports import OutboundPart
 from nanobot_channels.common.shapes import BadEvent
+from nanobot_channels.slack.blocks import words_of
 from nanobot_channels.slack.events import (
     BotUser,
     ThreadContext,
@@ -238,6 +239,105 @@ async def test_a_shared_message_comes_with_its_text(b: Bench) -> None:
     assert message.tainted
 
 
+TABLE = {
+    "type": "table",
+    "rows": [
+        [{"type": "raw_text", "text": "Item"}, {"type": "raw_text", "text": "<a|b>"}],
+        [
+            {
+                "type": "rich_text",
+                "elements": [
+                    {
+                        "type": "rich_text_section",
+                        "elements": [
+                            {"type": "text", "text": "A & "},
+                            {"type": "user", "user_id": "U2"},
+                        ],
+                    }
+                ],
+            },
+            {"type": "raw_number", "value": 1200},
+        ],
+    ],
+}
+PASTED = {"id": 1, "blocks": [TABLE], "fallback": "[no preview available]"}
+ROWS = "| Item | <a\\|b> |\n| A & @Bob | 1200 |"
+
+
+@pytest.mark.parametrize("where", [{"attachments": [PASTED]}, {"blocks": [TABLE]}], ids=str)
+@pytest.mark.parametrize("text", ["which one?", ""])
+async def test_a_table_that_a_person_pasted_is_read(
+    b: Bench, where: dict[str, Any], text: str
+) -> None:
+    async with b.running():
+        b.slack.say("D1", text, **where)
+        (message,) = await received(b)
+    assert message.text == f"{text}\n{ROWS}".strip()
+    assert not message.tainted
+
+
+async def test_a_shared_message_comes_with_its_files_and_its_tables(b: Bench) -> None:
+    file = {"id": "F9", "name": "a.png", "mimetype": "image/png", "url_private": "https://x.y/a"}
+    inner = {"message": {"blocks": [TABLE]}}
+    async with b.running():
+        for share in (
+            {"is_share": True, "files": [file, None], "fallback": "[no preview available]"},
+            {"is_share": True, "text": "look", "message_blocks": [inner], "files": [file]},
+            {"is_reply_unfurl": True, "message_blocks": [inner]},
+        ):
+            b.slack.say("D1", "", attachments=[share], files=[])
+        messages = await received(b, 3)
+    assert [message.text for message in messages] == [
+        "[shared message]",
+        f"[shared message: look\n{ROWS}]",
+        f"[shared message: {ROWS}]",
+    ]
+    assert [len(message.attachments) for message in messages] == [1, 1, 0]
+    assert all(message.tainted for message in messages)
+
+
+ALERT = {
+    "title": "CPU",
+    "text": "over *90 %*",
+    "fields": [{"title": "host", "value": "nas"}],
+    "footer": "monitor",
+    "fallback": "never",
+}
+SECTIONS = [
+    {"type": "header", "text": {"type": "plain_text", "text": "Build <7>"}},
+    {"type": "section", "fields": [{"type": "mrkdwn", "text": "*failed*"}]},
+    {"type": "context", "elements": [{"type": "image", "alt_text": "red"}]},
+    {"type": "new", "text": "words", "elements": [{"type": "newer", "text": "more"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("root", "quote"),
+    [
+        ({"attachments": [ALERT]}, "CPU\nover *90 %*\nhost: nas\nmonitor"),
+        ({"attachments": [{"fallback": "old form"}]}, "old form"),
+        ({"blocks": SECTIONS}, "Build <7>\n*failed*\nred\nwords\nmore"),
+        ({"text": "short", "blocks": SECTIONS}, "short"),
+    ],
+    ids=str,
+)
+async def test_a_bots_message_is_quoted_whatever_it_is_written_in(
+    b: Bench, root: dict[str, Any], quote: str
+) -> None:
+    async with b.running():
+        said = b.slack.say("C1", root.pop("text", ""), user="", bot_id="BCI", **root)
+        b.slack.say("C1", "<@UBOT> why?", thread_ts=said["ts"])
+        message, _ = await received(b, 2)
+    assert (message.quote, message.tainted) == (quote, True)
+
+
+def test_blocks_without_end_are_no_blocks() -> None:
+    deep: dict[str, Any] = {"type": "table"}
+    for _ in range(2000):
+        deep = {"type": "section", "elements": [deep]}
+    assert words_of([deep]) == ""
+
+
 async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing(b: Bench) -> None:
     async with b.running():
         for _ in range(3):
@@ -331,9 +431,19 @@ FIELDS = [
     "thread_ts",
     "bot_id",
     "is_share",
+    "blocks",
+    "message_blocks",
+    "elements",
+    "rows",
+    "fields",
+    "type",
 ]
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("1700000000.000100"),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=8)
+    | st.sampled_from(["1700000000.000100", "table", "link", "user", "rich_text"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(

@@ -121,6 +121,11 @@ PLACE = {"latitude": 52.5, "longitude": 13}
             "[checklist: Buy: tea]",
         ),
         ({"story": {"chat": {"id": 1}, "id": 1}}, "[a story, which bots cannot see]"),
+        ({"paid_media": {"star_count": 5, "paid_media": []}}, "[media for 5 Telegram Stars]"),
+        ({"paid_media": {"star_count": "many"}}, "[media for 0 Telegram Stars]"),
+        ({"giveaway": {"chats": []}}, "[a giveaway]"),
+        ({"giveaway_winners": {}}, "[the winners of a giveaway]"),
+        ({"invoice": {"title": "Boat", "description": "a red\none"}}, "[invoice: Boat: a red one]"),
     ],
     ids=str,
 )
@@ -128,3 +133,26 @@ def test_what_is_neither_text_nor_a_file_arrives_in_words(
     fields: dict[str, Any], text: str
 ) -> None:
     assert sent(**fields).text == text
+
+
+def test_media_for_sale_arrive_as_far_as_they_are_bought() -> None:
+    media = [
+        {"type": "preview", "width": 9},
+        {"type": "photo", "photo": [FILE, FILE | {"file_id": "L", "width": 9}]},
+        {"type": "video", "video": FILE},
+        {"type": "live_photo", "live_photo": FILE | {"file_id": "M"}},
+    ]
+    message = sent(paid_media={"star_count": 5, "paid_media": media}, caption="buy")
+    assert message.text == "[media for 5 Telegram Stars]\nbuy"
+    assert [(file.ref, file.name) for file in message.attachments] == [
+        ("L", "photo-5-2.jpg"),
+        ("F", "video-5-3.mp4"),
+        ("M", "video-5-4.mp4"),
+    ]
+
+
+def test_a_live_photo_is_its_photo_and_without_one_its_video() -> None:
+    live = FILE | {"file_id": "V"}
+    assert [file.ref for file in sent(photo=[FILE], live_photo=live).attachments] == ["F"]
+    (video,) = sent(live_photo=live).attachments
+    assert (video.ref, video.kind) == ("V", "video")

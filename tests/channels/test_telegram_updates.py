@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
+import telegram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage
+from nanobot.ports import OutboundPart
 from nanobot_channels.common.text import clean
-from nanobot_channels.telegram.types import BotUser
+from nanobot_channels.telegram.messages import target_of
+from nanobot_channels.telegram.types import BotUser, Content
+from nanobot_channels.telegram.unread import unknown_fields
 from nanobot_channels.telegram.updates import QUOTE_LENGTH, BadUpdate, needs_me, to_inbound
 from tests.doubles.telegram_rules import entities_of
 
@@ -188,6 +193,26 @@ def test_an_answer_to_another_chat_has_a_quote_and_no_number() -> None:
     assert here.reply_to == "4"
 
 
+RICH = {"blocks": [{"type": "heading", "size": 2, "text": "Plan"}]}
+
+
+@pytest.mark.parametrize(
+    ("answered", "quote"),
+    [
+        ({"rich_message": RICH}, "## Plan"),
+        ({"photo": [{"file_id": "F"}]}, "[image photo-0.jpg]"),
+        ({"dice": {"emoji": "🎲", "value": 4}}, "[dice 🎲 shows 4]"),
+        ({"invoice": {"title": "Boat", "description": "red"}}, "[invoice: Boat: red]"),
+    ],
+    ids=str,
+)
+def test_an_answer_to_what_is_no_text_quotes_it(answered: dict[str, Any], quote: str) -> None:
+    here = {"message_id": 2, "chat": {"id": 1}, "from": {"id": 42, "is_bot": True}} | answered
+    assert certain(text="?", reply_to_message=here).quote == quote.replace("-0", "-2")
+    away = certain(text="?", external_reply=answered)
+    assert (away.quote, away.tainted) == (quote, True)
+
+
 def test_the_message_that_opened_a_topic_is_not_what_is_answered() -> None:
     opened = {"message_id": 3, "chat": GROUP, "forum_topic_created": {"name": "T"}}
     message = in_group("hi", message_thread_id=3, is_topic_message=True, reply_to_message=opened)
@@ -273,12 +298,47 @@ def test_a_message_of_nothing_readable_arrives_empty_so_that_it_can_be_answered(
         {"new_chat_title": "x"},
         {"text": "hi", "is_automatic_forward": True, "sender_chat": {"id": -3}},
         {"text": "hi", "from": PERSON | {"is_bot": True}},
-        {"some_future_content": {"a": 1}},
+        {"some_future_content": {"a": 1}, "chat": GROUP},
+        {"some_future_content": {"a": 1}, "from": PERSON | {"is_bot": True}},
     ],
     ids=str,
 )
 def test_service_messages_and_bots_are_skipped(fields: dict[str, Any]) -> None:
     assert inbound(**fields) is None
+
+
+def test_a_person_alone_with_the_bot_is_told_that_new_content_was_not_read() -> None:
+    message = certain(hologram={"file_id": "/stop"}, aura=1)
+    assert message.text == "[a message that cannot be read: aura, hologram]"
+    assert text_of(hologram={}, text="look") == "look"
+
+
+def test_every_field_of_a_message_that_the_library_documents_is_known() -> None:
+    slots = {name for name in telegram.Message.__slots__ if not name.startswith("_")}
+    fields = {"from" if name == "from_user" else name for name in slots}
+    assert unknown_fields(dict.fromkeys(fields)) == []
+
+
+# Content has its own sample below; everything else is a mark or a service message.
+NO_CONTENT = {name for name in telegram.Message.__slots__ if not name.startswith("_")}
+NO_CONTENT -= {*Content.__struct_encode_fields__, "text", "caption", "chat", "from_user"}
+NO_CONTENT -= {"date", "edit_date", "message_id", "entities", "caption_entities"}
+
+
+@pytest.mark.parametrize("field", sorted(NO_CONTENT))
+def test_no_mark_and_no_service_message_is_taken_for_what_a_person_says(field: str) -> None:
+    values: list[Any] = [{}, [], 1, "x", True]
+    for value in values:
+        with suppress(BadUpdate):
+            assert inbound(**{field: value}) is None
+
+
+def test_a_persons_messages_to_a_channel_are_a_thread_that_is_answered_there() -> None:
+    chat = {"id": -100, "type": "supergroup", "is_direct_messages": True}
+    message = certain(text="hi", chat=chat, direct_messages_topic={"topic_id": 77})
+    assert message.address == Address("telegram", "-100", "direct-77")
+    target = target_of(message.address, OutboundPart(text="hello"))
+    assert target == {"chat_id": "-100", "direct_messages_topic_id": "77"}
 
 
 REPLY = {"message_id": 2, "chat": {"id": -9}, "from": {"id": 42, "is_bot": True}}

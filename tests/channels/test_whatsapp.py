@@ -156,6 +156,7 @@ async def test_what_is_for_another_number_of_the_app_is_not_taken(b: Bench) -> N
         ({"context": {"forwarded": True}, "text": {"body": "/stop"}}, "[forwarded]\n/stop", True),
         ({"context": {"frequently_forwarded": True}}, "[forwarded]\nx", True),
         ({"type": "button", "button": {"payload": "yes", "text": "Yes"}}, "yes", False),
+        ({"type": "button", "button": {"text": "Yes"}}, "Yes", False),
         (
             {"type": "location", "location": {"latitude": 1.5, "longitude": 2, "name": "A\nB"}},
             "[location: 1.5, 2, A B]",
@@ -169,6 +170,80 @@ async def test_what_is_for_another_number_of_the_app_is_not_taken(b: Bench) -> N
             "[contact: Eve, +1]",
             True,
         ),
+        (
+            {
+                "type": "order",
+                "order": {
+                    "catalog_id": "77",
+                    "text": "by Friday, please",
+                    "product_items": [
+                        {
+                            "product_retailer_id": "di-5",
+                            "quantity": 2,
+                            "item_price": 30.5,
+                            "currency": "EUR",
+                        },
+                        {"product_retailer_id": "x\n9", "quantity": "1"},
+                    ],
+                },
+            },
+            "[order: 2 of di-5 for 30.5 EUR each; 1 of x 9]\nby Friday, please",
+            False,
+        ),
+        ({"type": "order", "order": {}}, "[order]", False),
+        (
+            {
+                "type": "interactive",
+                "interactive": {
+                    "type": "nfm_reply",
+                    "nfm_reply": {"name": "flow", "body": "Sent", "response_json": '{"day":"Mo"}'},
+                },
+            },
+            '[nfm_reply: flow, Sent, {"day":"Mo"}]',
+            False,
+        ),
+        (
+            {
+                "type": "interactive",
+                "interactive": {
+                    "type": "call_permission_reply",
+                    "call_permission_reply": {"response": "accept", "is_permanent": True},
+                },
+            },
+            "[call_permission_reply: accept]",
+            False,
+        ),
+        (
+            {
+                "type": "unsupported",
+                "unsupported": {"type": "poll_creation"},
+                "errors": [{"code": 131051, "title": "Message type unknown"}],
+            },
+            "[a message that WhatsApp does not pass on: poll_creation]",
+            False,
+        ),
+        ({"type": "unsupported"}, "[a message that WhatsApp does not pass on]", False),
+        ({"type": "hologram", "hologram": {}}, "[a message that cannot be read: hologram]", False),
+        (
+            {
+                "text": {"body": "Is it new?"},
+                "context": {"referred_product": {"catalog_id": "77", "product_retailer_id": "di"}},
+            },
+            "[about the product: di]\nIs it new?",
+            False,
+        ),
+        (
+            {
+                "text": {"body": "Hello"},
+                "referral": {
+                    "headline": "Boats",
+                    "body": "Half price",
+                    "source_url": "https://x.y",
+                },
+            },
+            "[came from the advertisement: Boats, Half price, https://x.y]\nHello",
+            False,
+        ),
     ],
 )
 async def test_kinds_of_messages(
@@ -177,6 +252,31 @@ async def test_kinds_of_messages(
     await b.meta.say(ANN, **{"type": "text", "text": {"body": "x"}} | fields)
     message = b.last()
     assert (message.text, message.tainted) == (text, tainted)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {
+            "type": "interactive",
+            "interactive": {"type": "nfm_reply", "nfm_reply": {"body": "/stop"}},
+        },
+        {"type": "order", "order": {"text": "/stop"}},
+        {"type": "unsupported", "unsupported": {"type": "/stop"}},
+    ],
+)
+async def test_what_is_said_in_words_is_neither_a_press_nor_a_command(
+    b: Bench, fields: dict[str, Any]
+) -> None:
+    await b.meta.say(ANN, **fields)
+    assert (b.last().pressed, b.last().text[:1]) == (False, "[")
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "document", "sticker", "video"])
+async def test_a_file_without_its_number_is_named_as_missing(b: Bench, kind: str) -> None:
+    await b.meta.say(ANN, **{"type": kind, kind: {"mime_type": "a/b", "caption": "look"}})
+    (file,) = b.last().attachments
+    assert (file.ref, bool(file.error)) == ("", True)
 
 
 async def test_an_edit_is_a_new_version_of_the_message(b: Bench) -> None:

@@ -15,9 +15,9 @@ from nanobot.messages import InboundMessage
 from nanobot.ports import MenuCommand
 from nanobot_channels.common.shapes import BadEvent, shaped
 from nanobot_channels.common.text import clean, clipped, one_line
-from nanobot_channels.discord.components import text_of
 from nanobot_channels.discord.messages import (
     ChannelPlace,
+    Content,
     Member,
     User,
     is_snowflake,
@@ -46,9 +46,7 @@ class _Author(msgspec.Struct):
     id: str = ""
 
 
-class _Target(msgspec.Struct):
-    content: str = ""
-    components: Any = None
+class _Target(Content):
     author: _Author = msgspec.field(default_factory=_Author)
 
 
@@ -153,7 +151,6 @@ def _about_message(
     target = interaction.data.resolved.messages.get(target_id)
     if target is None or not is_snowflake(target_id):
         return None
-    words = target.content or text_of(target.components)
     return InboundMessage(
         address=place.address(channel, interaction.channel_id),
         message_id=target_id,
@@ -162,7 +159,7 @@ def _about_message(
         text=_ASKS,
         sent_at=sent_at(int(interaction.id)),
         reply_to=target_id,
-        quote=clipped(clean(words).strip() or "(no text)", _QUOTE_LENGTH),
+        quote=clipped(target.described() or "(no text)", _QUOTE_LENGTH),
         group=place.group,
         tainted=target.author.id != user.id,
         language=interaction.locale,

@@ -87,35 +87,53 @@ class _Named(msgspec.Struct):
     value: str = ""
 
 
+class _Text(msgspec.Struct):
+    text: str | None = None
+
+
 class _Embed(msgspec.Struct):
     title: str | None = None
     description: str | None = None
     url: str | None = None
+    author: _Named | None = None
+    footer: _Text | None = None
     fields: list[_Named] = []
 
 
-class _Snapshot(msgspec.Struct):
+class _Answer(msgspec.Struct):
+    poll_media: _Text = msgspec.field(default_factory=_Text)
+
+
+class _Poll(msgspec.Struct):
+    question: _Text = msgspec.field(default_factory=_Text)
+    answers: list[_Answer] = []
+
+
+class Content(msgspec.Struct, kw_only=True):
+    """What a message shows, also a forwarded one."""
+
     content: str = ""
     components: Any = None
     attachments: list[UploadedFile] = []
     embeds: list[_Embed] = []
+    sticker_items: list[_Named] = []
+    poll: _Poll | None = None
+
+    @property
+    def words(self) -> str:
+        """Its text, from content or components."""
+        return self.content or text_of(self.components)
+
+    def described(self) -> str:
+        """It in words, with its embeds: other bots write in nothing else. Without any, its files
+        are named.
+        """
+        text = clean("\n".join([*_described(self), self.words, *_embedded(self)])).strip()
+        return text or ", ".join(f"[{_kind(file)} {_name(file)}]" for file in self.attachments)
 
 
 class _Forwarded(msgspec.Struct):
-    message: _Snapshot
-
-
-class _Media(msgspec.Struct):
-    text: str | None = None
-
-
-class _Answer(msgspec.Struct):
-    poll_media: _Media = msgspec.field(default_factory=_Media)
-
-
-class _Poll(msgspec.Struct):
-    question: _Media = msgspec.field(default_factory=_Media)
-    answers: list[_Answer] = []
+    message: Content
 
 
 class _Reference(msgspec.Struct):
@@ -123,7 +141,7 @@ class _Reference(msgspec.Struct):
     message_id: str | None = None
 
 
-class Message(msgspec.Struct, kw_only=True):
+class Message(Content, kw_only=True):
     """A message, as in gateway events and the history."""
 
     id: str
@@ -133,23 +151,15 @@ class Message(msgspec.Struct, kw_only=True):
     guild_id: str | None = None
     webhook_id: str | None = None
     member: Member | None = None
-    content: str = ""
     flags: Any = 0
     nonce: str | int | None = None
     edited_timestamp: str | None = None
     mentions: list[User] = []
-    attachments: list[UploadedFile] = []
-    sticker_items: list[_Named] = []
     message_reference: _Reference | None = None
     referenced_message: Message | None = None
     message_snapshots: list[_Forwarded] = []
-    poll: _Poll | None = None
-    components: Any = None
-
-    @property
-    def words(self) -> str:
-        """Its text, from content or components."""
-        return self.content or text_of(self.components)
+    activity: dict[str, Any] | None = None
+    application: _Named | None = None
 
     @property
     def files(self) -> list[UploadedFile]:
@@ -171,6 +181,7 @@ class Message(msgspec.Struct, kw_only=True):
             or self.sticker_items
             or self.message_snapshots
             or self.poll
+            or self.activity
         )
 
 
@@ -231,7 +242,7 @@ def to_inbound(
         sent_at=sent_at(message.number),
         attachments=attachments,
         reply_to=reference.message_id if reference and is_reply else None,
-        quote=clean(_readable(replied, me)).strip() if replied and is_reply else "",
+        quote=_quoted(replied, me) if replied and is_reply else "",
         edit_of=message.id if edited else None,
         group=place.group,
         addressed=not place.group or _is_for(message, me),
@@ -249,7 +260,11 @@ def _others_speak(message: Message, me: BotUser) -> bool:
     return (
         message.type == _REPLY
         and replied is not None
-        and (replied.author.id not in {message.author.id, me.id} or replied.webhook_id is not None)
+        and (
+            replied.author.id not in {message.author.id, me.id}
+            or replied.webhook_id is not None
+            or bool(replied.message_snapshots)
+        )
     )
 
 
@@ -272,20 +287,39 @@ def _is_for(message: Message, me: BotUser) -> bool:
 def _lines(message: Message, me: BotUser) -> Iterator[str]:
     for forwarded in message.message_snapshots:
         yield "[forwarded]"
-        yield forwarded.message.content or text_of(forwarded.message.components)
-        for embed in forwarded.message.embeds:
-            yield from _embedded(embed)
-    for sticker in message.sticker_items:
-        yield f"[sticker {sticker.name}]"
-    if message.poll:
-        options = " / ".join(answer.poll_media.text or "" for answer in message.poll.answers)
-        yield f"[poll {message.poll.question.text or ''} {options}]"
+        yield from _described(forwarded.message)
+        yield forwarded.message.words
+        yield from _embedded(forwarded.message)
+    yield from _described(message)
+    if message.activity:
+        name = message.application.name if message.application else ""
+        yield f"[an invitation to {name or 'an activity'}]"
     yield _readable(message, me)
 
 
-def _embedded(embed: _Embed) -> Iterator[str]:
-    yield from (text for text in (embed.title, embed.description, embed.url) if text)
-    yield from (f"{field.name}: {field.value}" for field in embed.fields)
+def _quoted(message: Message, me: BotUser) -> str:
+    """A message in words, with its embeds and its files."""
+    text = clean("\n".join([*_lines(message, me), *_embedded(message)])).strip()
+    return text or message.described()
+
+
+def _described(content: Content) -> Iterator[str]:
+    for sticker in content.sticker_items:
+        yield f"[sticker {sticker.name}]"
+    if content.poll:
+        options = " / ".join(answer.poll_media.text or "" for answer in content.poll.answers)
+        yield f"[poll {content.poll.question.text or ''} {options}".rstrip() + "]"
+
+
+def _embedded(content: Content) -> Iterator[str]:
+    for embed in content.embeds:
+        author = embed.author.name if embed.author else ""
+        footer = embed.footer.text if embed.footer else ""
+        about = (author, embed.title, embed.description, embed.url)
+        yield from (text for text in about if text)
+        yield from (f"{field.name}: {field.value}" for field in embed.fields)
+        if footer:
+            yield footer
 
 
 def _readable(message: Message, me: BotUser) -> str:
@@ -310,16 +344,27 @@ def _readable(message: Message, me: BotUser) -> str:
 def _attachments(message: Message) -> Iterator[Attachment]:
     """The files. Their URLs expire within a day, so the handle says how to request a new one."""
     for file in message.files:
-        mime = (file.content_type or "").partition(";")[0].strip()
-        major = mime.partition("/")[0]
         yield Attachment(
-            kind=major if major in {"image", "audio", "video"} else "document",
+            kind=_kind(file),
             ref=f"{message.channel_id}/{message.id}/{file.id}",
-            name=clean(file.filename).replace("\n", " "),
-            mime=mime,
+            name=_name(file),
+            mime=_mime(file),
             size=size(file.size),
             recorded=bool(size(message.flags) & _VOICE_MESSAGE) and file in message.attachments,
         )
+
+
+def _mime(file: UploadedFile) -> str:
+    return (file.content_type or "").partition(";")[0].strip()
+
+
+def _kind(file: UploadedFile) -> str:
+    major = _mime(file).partition("/")[0]
+    return major if major in {"image", "audio", "video"} else "document"
+
+
+def _name(file: UploadedFile) -> str:
+    return clean(file.filename).replace("\n", " ")
 
 
 def url_of(message: Message, attachment_id: str) -> str | None:

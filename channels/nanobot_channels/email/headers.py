@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable
 from email.errors import MessageError
@@ -25,6 +26,8 @@ _ALIASES = {
     "x-sjis": "cp932",
     "shift_jis": "cp932",
 }
+# Python's internal codecs: no mail means them, and some take minutes for a megabyte.
+_NO_CHARSETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 MAX_LINE_BYTES = 998
 """The longest line of headers, without its line end (RFC 5322, 2.1.1)."""
@@ -138,7 +141,7 @@ def text_of(data: bytes, charset: str) -> str:
     name = charset.strip().strip("\"'").lower()
     for encoding in (_ALIASES.get(name, name), "utf-8"):
         try:
-            if encoding:
+            if encoding and codecs.lookup(encoding).name not in _NO_CHARSETS:
                 return data.decode(encoding)
         except (LookupError, ValueError):
             continue

@@ -88,7 +88,7 @@ _READ_ON_THE_SPOT = frozenset({"text/plain", "text/html"})
 
 class Mail(msgspec.Struct, frozen=True, kw_only=True):
     """A whole mail. `digest` is the sha256 of its bytes. `ambiguous` says why a mail server may
-    read its headers differently; "" if it does not.
+    read its headers differently; "" if it does not. `cut`: it has more than MAX_PARTS.
     """
 
     headers: Message
@@ -96,6 +96,17 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     size: int
     digest: str
+    cut: bool = False
+
+    @property
+    def sealed(self) -> bool:
+        """Whether its text is inside a part that only its recipient's mail program opens."""
+        return any(part.type in _SEALED for part in self.parts)
+
+
+_SEALED = frozenset(
+    {"application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted"}
+)
 
 
 class _Container:
@@ -126,6 +137,7 @@ class MailScanner:
         self._reading: Message | None = None
         self._in_headers = True
         self._alternatives = 0
+        self._cut = False
 
     def feed(self, data: bytes) -> None:
         """Read the next bytes of the mail."""
@@ -158,6 +170,7 @@ class MailScanner:
             parts=tuple(self.parts),
             size=self._at,
             digest=digest,
+            cut=self._cut,
         )
 
     def _take(self, line: bytes) -> None:
@@ -199,7 +212,9 @@ class MailScanner:
         self._finish(max(self._at - self._ending, self._start))
         while len(self._open) > level + 1:
             self._close()
-        if line.rstrip().endswith(self._open[level].boundary + b"--") or not self._roomy():
+        last = line.rstrip().endswith(self._open[level].boundary + b"--")
+        if last or not self._roomy():
+            self._cut = self._cut or not last
             self._close()
             return
         self._open[level].children += 1

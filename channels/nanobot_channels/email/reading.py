@@ -15,7 +15,7 @@ from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels.common.text import file_name, label
 from nanobot_channels.email.auth import authenticated, author
 from nanobot_channels.email.headers import ODD, all_headers, header, headers_of, raw_headers
-from nanobot_channels.email.mime import MAX_TEXT_BYTES, Mail, Part, texts
+from nanobot_channels.email.mime import MAX_PARTS, MAX_TEXT_BYTES, Mail, Part, texts
 from nanobot_channels.email.text import mail_text, paragraphs, plain
 
 _ID = re.compile(r"<([^<>\s]{1,900})>")
@@ -143,6 +143,10 @@ class Reader:
         whole = whole[:MAX_TEXT_BYTES]
         if long or any(part.cut for part in parts):
             whole += f"\n\n[cut here: only {MAX_TEXT_BYTES // 1000} kB of a text are read]"
+        if mail.cut:
+            whole += f"\n\n[cut here: only {MAX_PARTS} parts of a mail are read]"
+        if mail.sealed and not whole.strip():
+            whole = "[the text of this mail is encrypted or sealed, and cannot be read]"
         own = mail_text(whole, forwarded=bool(_FORWARDED.match(subject)))
         decision = _DECISION.match(own.text)
         if decision is not None:

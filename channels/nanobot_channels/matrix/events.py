@@ -15,6 +15,12 @@ from nanobot_channels.common.text import clean, one_line
 _KINDS = {"m.image": "image", "m.audio": "audio", "m.video": "video", "m.file": "document"}
 _VOICE = {"org.matrix.msc3245.voice", "org.matrix.msc3245.voice.v2", "m.voice"}
 # Bots send notices to people and never answer notices, so that two bots cannot loop.
+# Both names are in use: the first since Matrix 1.7, the second by clients that are older.
+POLLS = {
+    "m.poll.start": "m.poll",
+    "org.matrix.msc3381.poll.start": "org.matrix.msc3381.poll.start",
+}
+_POLL_TEXTS = ("m.text", "org.matrix.msc1767.text")
 _UNHEARD = {"m.notice", "m.server_notice", "m.key.verification.request"}
 _MXC = re.compile(r"mxc://([\w.:\[\]-]+)/([\w-]+)")
 _FALLBACK = re.compile(r"(?:> ?[^\n]*(?:\n|$))+\n?")
@@ -74,7 +80,8 @@ def message_content(event: Event) -> MessageContent | None:
 
     Raises BadEvent.
     """
-    if event.type not in {"m.room.message", "m.sticker"} or event.state_key is not None:
+    kinds = {"m.room.message", "m.sticker", *POLLS}
+    if event.type not in kinds or event.state_key is not None:
         return None
     if not event.content:
         return None
@@ -89,6 +96,8 @@ def message_content(event: Event) -> MessageContent | None:
         return None
     reply_to, thread = _about(relates)
     text, quote = _words(content, answers=bool(reply_to) or bool(thread))
+    if event.type in POLLS:
+        text = _poll(table(content.get(POLLS[event.type])))
     attachments = _attachments(event.type, content)
     if not text and not attachments:
         return None
@@ -155,6 +164,24 @@ def _words(content: Json, *, answers: bool) -> tuple[str, str]:
         place = string(content.get("geo_uri"))
         return f"[place: {body} {place}]".replace(" ]", "]"), quote
     return (f"*{body}*" if msgtype == "m.emote" and body else body), quote
+
+
+def _poll(poll: Json) -> str:
+    """The question and the answers in words."""
+    question = _poll_text(table(poll.get("question")))
+    answers = (_poll_text(table(answer)) for answer in listed(poll.get("answers")))
+    said = f"[poll: {question} {' / '.join(filter(None, answers))}"
+    return f"{said.strip()}]"
+
+
+def _poll_text(content: Json) -> str:
+    """A text in one line: a string, or the first of several forms of the same text."""
+    for key in _POLL_TEXTS:
+        forms = [table(form).get("body") for form in listed(content.get(key))]
+        for text in (content.get(key), *forms):
+            if isinstance(text, str):
+                return one_line(text)
+    return ""
 
 
 def _attachments(kind: str, content: Json) -> tuple[Attachment, ...]:

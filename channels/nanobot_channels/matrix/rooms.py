@@ -154,8 +154,9 @@ class Rooms:
 
 
 def known_event(event: Event, it: MessageContent, me: BotUser) -> KnownEvent:
-    """The remembered data of a message."""
-    return KnownEvent(event.sender, it.text[:_QUOTE], it.thread, it.reply_to, means(it, me))
+    """The remembered data of a message. Without a text, its files are named."""
+    text = it.text or ", ".join(f"[{file.kind} {file.name}]" for file in it.attachments)
+    return KnownEvent(event.sender, text[:_QUOTE], it.thread, it.reply_to, means(it, me))
 
 
 def _name(value: object) -> str:

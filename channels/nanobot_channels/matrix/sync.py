@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot_channels.common.shapes import table
 from nanobot_channels.matrix.api import Api, Request, path
+from nanobot_channels.matrix.events import POLLS
 
 HELD_SECONDS = 30
 """How long the homeserver holds a poll without new events."""
@@ -17,7 +18,7 @@ _PAGE = 100
 Json = dict[str, Any]
 
 _TYPES = ["m.room.message", "m.sticker", "m.room.member", "m.room.encrypted", "m.room.tombstone"]
-_TYPES += ["m.reaction", "m.room.redaction"]
+_TYPES += ["m.reaction", "m.room.redaction", *POLLS]
 _FILTER = {
     "presence": {"types": []},
     "account_data": {"types": ["m.direct"]},

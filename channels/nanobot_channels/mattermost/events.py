@@ -18,6 +18,9 @@ from nanobot_channels.common.text import clean, file_name, label
 
 _ID = re.compile(r"[a-z0-9]{26}")
 _KINDS = {"image", "audio", "video"}
+# The types of people's posts; those of the system have other names.
+_OF_PEOPLE = {"", "me", "burn_on_read", "slack_attachment"}
+_OF_PLUGINS = "custom_"
 _SKIN = re.compile("_(?:medium_)?(?:light|medium|dark)_skin_tone$")
 _EMOJI = {
     "+1": "👍",
@@ -90,8 +93,10 @@ def post_of(value: object) -> Post:
 def is_of_person(post: Post, bot: Bot) -> bool:
     """Whether a person wrote it: not the system, an integration, or another bot."""
     props = post.props or {}
-    made = any(props.get(key) in ("true", True) for key in ("from_bot", "from_webhook"))
-    return post.user_id != bot.id and not post.type and not made
+    makers = ("from_bot", "from_webhook", "from_plugin")
+    made = any(props.get(key) in ("true", True) for key in makers)
+    personal = post.type in _OF_PEOPLE or post.type.startswith(_OF_PLUGINS)
+    return post.user_id != bot.id and personal and not made
 
 
 def mentions(post: Post, bot: Bot) -> bool:
@@ -110,7 +115,9 @@ def inbound(
     listed = (post.metadata or _Metadata()).files or []
     files = tuple(map(_attachment, listed))
     if not text and not files:
-        return None
+        if not post.type:
+            return None
+        text = f"[a post of the kind {label(post.type)}, which cannot be read]"
     thread = post.root_id or (None if around.direct else post.id)
     return InboundMessage(
         address=Address(channel, post.channel_id, thread),

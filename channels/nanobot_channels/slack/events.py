@@ -8,18 +8,17 @@ from typing import Any
 
 import msgspec
 
-from nanobot.messages import Address, Attachment, InboundMessage, Sender, deletion
-from nanobot_channels.common.numbers import moment, size
+from nanobot.messages import Address, InboundMessage, Sender, deletion
+from nanobot_channels.common.numbers import moment
 from nanobot_channels.common.shapes import BadEvent, shaped
 from nanobot_channels.common.text import clean
+from nanobot_channels.slack.blocks import tables_in, words_of
 from nanobot_channels.slack.parts import ACTION_PREFIX
+from nanobot_channels.slack.shared import File, Shared, files_of, shared_words
 from nanobot_channels.slack.text import mentions, people_in, to_plain, without_mention
 
 _SUBTYPES = {"", "file_share", "thread_broadcast", "me_message"}
 _TS = re.compile(r"\d{1,12}\.\d{1,6}")
-_KINDS = {"image", "audio", "video"}
-# The output of Slack's own recorder.
-_CLIPS = ("slack_audio", "slack_video")
 
 
 class BotUser(msgspec.Struct, frozen=True):
@@ -30,29 +29,6 @@ class BotUser(msgspec.Struct, frozen=True):
     user: str = ""
     team: str = ""
     team_id: str = ""
-
-
-class File(msgspec.Struct, frozen=True):
-    """A file in a message, or from files.info."""
-
-    id: str = ""
-    name: str | None = ""
-    title: str | None = ""
-    mimetype: str | None = ""
-    size: Any = 0
-    user: Any = ""
-    subtype: Any = ""
-    mode: str = ""
-    url_private: str = ""
-    url_private_download: str = ""
-
-
-class _Shared(msgspec.Struct, frozen=True):
-    is_share: bool = False
-    is_msg_unfurl: bool = False
-    author_name: str = ""
-    text: str = ""
-    fallback: str = ""
 
 
 class _Edited(msgspec.Struct, frozen=True):
@@ -75,11 +51,24 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     latest_reply: str | None = None
     reply_users: list[str] = []
     files: list[File | None] = []
-    attachments: list[_Shared] = []
+    attachments: list[Shared] = []
+    blocks: Any = None
     edited: _Edited | None = None
     deleted_ts: str = ""
     message: Message | None = None
     previous_message: Message | None = None
+
+    @property
+    def said(self) -> str:
+        """A person's text with the messages that they share and the tables that they paste."""
+        added = [tables_in(self.blocks), *shared_words(self.attachments)]
+        return "\n".join([self.text or "", *filter(None, added)])
+
+    @property
+    def shown(self) -> str:
+        """All that is written in a message, also of a bot's without a text of its own."""
+        words = (item.words for item in self.attachments)
+        return "\n".join(filter(None, [self.text or words_of(self.blocks), *words]))
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +91,7 @@ class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     def people(self) -> set[str]:
         """The users whose names are needed to render it."""
-        return {self.message.user} | people_in(self.message.text or "")
+        return {self.message.user} | people_in(self.message.said)
 
 
 class ThreadContext(msgspec.Struct, frozen=True):
@@ -197,10 +186,9 @@ def inbound(
     message, chat = item.message, item.chat
     raw = message.text or ""
     mentioned = mentions(raw, me.user_id)
-    attachments = tuple(
-        _attachment(file, message.user) for file in message.files if file is not None
-    )
-    text = _body(without_mention(raw, me.user_id), message, {**names, me.user_id: me.user or "bot"})
+    attachments = tuple(files_of(message.files, message.attachments, message.user))
+    known = {**names, me.user_id: me.user or "bot"}
+    text = to_plain(without_mention(raw, me.user_id) + message.said[len(raw) :], known).strip()
     if not text and not attachments:
         return None
     root = item.thread
@@ -226,7 +214,7 @@ def inbound(
         edit_of=key if edited else None,
         group=not item.is_direct,
         addressed=item.is_direct or mentioned or thread.joined,
-        tainted=others_speak or any(_is_shared(attachment) for attachment in message.attachments),
+        tainted=others_speak or any(item.is_message for item in message.attachments),
     )
 
 
@@ -235,38 +223,6 @@ def dedupe_key(chat: str, ts: str) -> str:
     repeated, and from the history. An event_id is not.
     """
     return f"{chat}:{ts}"
-
-
-def _body(text: str, message: Message, names: Mapping[str, str]) -> str:
-    shared = [
-        f"[shared message{' from ' + item.author_name if item.author_name else ''}: "
-        f"{item.text or item.fallback}]"
-        for item in message.attachments
-        if _is_shared(item)
-    ]
-    return to_plain("\n".join([text, *shared]), names).strip()
-
-
-def _is_shared(item: _Shared) -> bool:
-    """Whether it is a person's forwarded message, and not a preview of a link."""
-    return (item.is_share or item.is_msg_unfurl) and bool(item.text or item.fallback)
-
-
-def _attachment(file: File, sender: str | None) -> Attachment:
-    kind = (file.mimetype or "").partition("/")[0]
-    error = ""
-    if file.mode in {"tombstone", "hidden_by_limit"}:
-        error = "Slack does not keep this file any more"
-    return Attachment(
-        kind=kind if kind in _KINDS else "document",
-        ref=file.url_private_download or file.url_private or file.id,
-        name=clean(file.name or file.title or "").replace("\n", " "),
-        mime=file.mimetype or "",
-        size=size(file.size),
-        error=error,
-        # A person other than its speaker can share a clip again.
-        recorded=file.subtype in _CLIPS and bool(sender) and file.user == sender,
-    )
 
 
 class _Person(msgspec.Struct, frozen=True):

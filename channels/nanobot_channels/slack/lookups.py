@@ -137,7 +137,7 @@ class Threads:
         answer = await self._api.call("conversations.replies", params, form=True)
         messages = [convert(item) for item in listed(answer.get("messages"))]
         parent = next((message for message in messages if message.ts == root), None)
-        text = (parent.text or "") if parent else ""
+        text = parent.shown if parent else ""
         author = parent.user if parent else ""
         ours = any(
             message.user == me.user_id

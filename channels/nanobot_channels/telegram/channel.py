@@ -32,6 +32,7 @@ from nanobot_channels.telegram.menu import menus
 from nanobot_channels.telegram.messages import TelegramMessages, as_json, target_of
 from nanobot_channels.telegram.personal import PersonalMessages, is_personal
 from nanobot_channels.telegram.polling import Polling, refused_token
+from nanobot_channels.telegram.types import DIRECT
 
 DEFAULT_API_ROOT = "https://api.telegram.org"
 POLL_SECONDS = 30
@@ -255,7 +256,7 @@ class TelegramChannel:
     async def typing(self, address: Address) -> None:
         """Show "typing" for about five seconds. Raises as `send`."""
         params: dict[str, Any] = {"chat_id": address.chat_id, "action": "typing"}
-        if address.thread_id:
+        if address.thread_id and not address.thread_id.startswith(DIRECT):
             params["message_thread_id"] = address.thread_id
         await self._messages.call("send_Chat_Action", params)
 

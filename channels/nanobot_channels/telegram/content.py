@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from nanobot.messages import Attachment
 from nanobot_channels.common.numbers import size
 from nanobot_channels.common.text import file_name, label
-from nanobot_channels.telegram.types import File, Location, Message, Origin, Sticker, User
+from nanobot_channels.telegram.rich_text import files_in
+from nanobot_channels.telegram.types import (
+    ExternalReply,
+    File,
+    Location,
+    Message,
+    Origin,
+    PaidMedia,
+    Sticker,
+    User,
+)
 
 _KINDS = ("image", "audio", "video")
+# The types of files that Telegram does not name, and the ends of their names.
+_USUAL = {
+    "animation": ("video/mp4", ".mp4"),
+    "audio": ("audio/mpeg", ".mp3"),
+    "document": ("", ""),
+    "photo": ("image/jpeg", ".jpg"),
+    "video": ("video/mp4", ".mp4"),
+    "voice_note": ("audio/ogg", ".ogg"),
+}
 
 
-def attachments(message: Message) -> tuple[Attachment, ...]:
+def attachments(message: Message | ExternalReply) -> tuple[Attachment, ...]:
     """The files; of a photo the largest size. Animated stickers are left out: no model
     reads them.
     """
-    return tuple(_files(message))
+    return (*_files(message), *_sounds(message), *_several(message))
 
 
-def _files(message: Message) -> Iterator[Attachment]:
+def _largest(sizes: Sequence[File]) -> File:
+    return max(sizes, key=lambda photo: (size(photo.width), size(photo.file_size)))
+
+
+def _files(message: Message | ExternalReply) -> Iterator[Attachment]:
+    number = message.message_id or 0
     if message.photo:
-        largest = max(message.photo, key=lambda photo: (size(photo.width), size(photo.file_size)))
-        yield _file(largest, "image/jpeg", f"photo-{message.message_id}.jpg")
-    number = message.message_id
+        yield _file(_largest(message.photo), "image/jpeg", f"photo-{number}.jpg")
+    elif message.live_photo:
+        # Telegram repeats it as a photo, for old clients.
+        yield _file(message.live_photo, "video/mp4", f"live-photo-{number}.mp4")
     if message.animation:
         yield _file(message.animation, "video/mp4", f"animation-{number}.mp4")
     elif message.document:
         # Telegram repeats an animation as a document, for old clients.
         yield _file(message.document, "", f"document-{number}")
-    if message.voice:
-        voice = _file(message.voice, "audio/ogg", f"voice-{number}.ogg")
-        yield msgspec.structs.replace(voice, recorded=True)
-    if message.audio:
-        audio = message.audio
-        titled = " - ".join(word for word in (audio.performer, audio.title) if word)
-        yield _file(audio, "audio/mpeg", f"{titled}.mp3" if titled else f"audio-{number}.mp3")
     if message.video:
         yield _file(message.video, "video/mp4", f"video-{number}.mp4")
-    if message.video_note:
-        note = _file(message.video_note, "video/mp4", f"video-note-{number}.mp4")
-        yield msgspec.structs.replace(note, recorded=True)
     if message.sticker and not _moves(message.sticker):
         sticker = message.sticker
         yield Attachment(
@@ -52,6 +67,39 @@ def _files(message: Message) -> Iterator[Attachment]:
             mime="image/webp",
             size=size(sticker.file_size),
         )
+
+
+def _sounds(message: Message | ExternalReply) -> Iterator[Attachment]:
+    number = message.message_id or 0
+    if message.voice:
+        voice = _file(message.voice, "audio/ogg", f"voice-{number}.ogg")
+        yield msgspec.structs.replace(voice, recorded=True)
+    if message.audio:
+        audio = message.audio
+        titled = " - ".join(word for word in (audio.performer, audio.title) if word)
+        yield _file(audio, "audio/mpeg", f"{titled}.mp3" if titled else f"audio-{number}.mp3")
+    if message.video_note:
+        note = _file(message.video_note, "video/mp4", f"video-note-{number}.mp4")
+        yield msgspec.structs.replace(note, recorded=True)
+
+
+def _several(message: Message | ExternalReply) -> Iterator[Attachment]:
+    """Those of paid media, of which only previews may be there, and of a rich message."""
+    number = message.message_id or 0
+    if message.paid_media:
+        yield from _for_sale(message.paid_media, number)
+    if message.rich_message:
+        for at, (kind, file) in enumerate(files_in(message.rich_message), 1):
+            mime, end = _USUAL[kind]
+            yield _file(file, mime, f"{kind.replace('_', '-')}-{number}-{at}{end}")
+
+
+def _for_sale(media: PaidMedia, number: int) -> Iterator[Attachment]:
+    for at, item in enumerate(media.paid_media, 1):
+        if item.photo:
+            yield _file(_largest(item.photo), "image/jpeg", f"photo-{number}-{at}.jpg")
+        elif video := item.video or item.live_photo:
+            yield _file(video, "video/mp4", f"video-{number}-{at}.mp4")
 
 
 def _file(file: File, mime: str, name: str) -> Attachment:
@@ -70,12 +118,12 @@ def _moves(sticker: Sticker) -> bool:
     return sticker.is_animated or sticker.is_video
 
 
-def described(message: Message) -> list[str]:
+def described(message: Message | ExternalReply) -> list[str]:
     """Content that is neither text nor a file, in words, one line each."""
-    return [*_places(message), *_things(message)]
+    return [*_places(message), *_things(message), *_offers(message)]
 
 
-def _places(message: Message) -> Iterator[str]:
+def _places(message: Message | ExternalReply) -> Iterator[str]:
     if message.venue:
         venue = message.venue
         yield f"[venue: {label(venue.title)}, {label(venue.address)}, {_point(venue.location)}]"
@@ -88,7 +136,7 @@ def _places(message: Message) -> Iterator[str]:
         yield f"[contact: {name}, {label(contact.phone_number)}]"
 
 
-def _things(message: Message) -> Iterator[str]:
+def _things(message: Message | ExternalReply) -> Iterator[str]:
     if message.sticker:
         sticker = message.sticker
         what = "animated sticker" if _moves(sticker) else "sticker"
@@ -105,6 +153,18 @@ def _things(message: Message) -> Iterator[str]:
         yield f"[checklist: {label(message.checklist.title)}: {tasks}]"
     if message.story is not None:
         yield "[a story, which bots cannot see]"
+
+
+def _offers(message: Message | ExternalReply) -> Iterator[str]:
+    if message.paid_media:
+        yield f"[media for {size(message.paid_media.star_count)} Telegram Stars]"
+    if message.invoice:
+        about = (label(message.invoice.title), label(message.invoice.description, 300))
+        yield f"[invoice: {': '.join(filter(None, about))}]"
+    if message.giveaway is not None:
+        yield "[a giveaway]"
+    if message.giveaway_winners is not None:
+        yield "[the winners of a giveaway]"
 
 
 def _point(location: Location) -> str:

@@ -19,6 +19,7 @@ from nanobot_channels.telegram.api import MALFORMED, BotApi, delivery_error, lac
 from nanobot_channels.telegram.http import ApiRefusal
 from nanobot_channels.telegram.library import TelegramError
 from nanobot_channels.telegram.parts import Payload, Piece, payload_of, plain_pieces
+from nanobot_channels.telegram.types import DIRECT
 
 
 class _Unsupported(Refused):
@@ -279,7 +280,9 @@ def _target(address: Address, payload: Payload, *, alone: bool = False) -> dict[
     an ephemeral message (`alone`) gets a reply to it.
     """
     params: dict[str, Any] = {"chat_id": address.chat_id}
-    if address.thread_id:
+    if address.thread_id and address.thread_id.startswith(DIRECT):
+        params["direct_messages_topic_id"] = address.thread_id.removeprefix(DIRECT)
+    elif address.thread_id:
         params["message_thread_id"] = address.thread_id
     kind, number = "message_id", payload.reply_to or ""
     if number.startswith("e") and alone:

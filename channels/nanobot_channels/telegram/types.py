@@ -10,6 +10,9 @@ from typing import Any
 
 import msgspec
 
+DIRECT = "direct-"
+"""Begins the thread of one person's messages to a channel, before the number of their topic."""
+
 
 class BotUser(msgspec.Struct, frozen=True):
     """The bot itself, from getMe."""
@@ -99,10 +102,11 @@ class Contact(msgspec.Struct):
 
 
 class Titled(msgspec.Struct):
-    """An object of which only the text is used: a poll's option, a task, a game, a checklist."""
+    """An object of which only the text is used: a poll's option, a task, a game, an invoice."""
 
     text: str = ""
     title: str = ""
+    description: str = ""
     tasks: list[Titled] = []
 
 
@@ -136,40 +140,32 @@ class Quote(msgspec.Struct):
     text: str = ""
 
 
-class ExternalReply(msgspec.Struct):
-    """The answered message is in another chat or topic."""
+class RichMessage(msgspec.Struct):
+    """A text in blocks; rich_text.py reads them."""
 
-    message_id: int | None = None
-    chat: Chat | None = None
+    blocks: Any = None
 
 
-class Message(msgspec.Struct, kw_only=True):
-    """A Message, or an InaccessibleMessage, which has only its chat and its number."""
+class PaidItem(msgspec.Struct):
+    """A PaidMedia; without a file, it is the preview of one that nobody has bought."""
 
-    message_id: int
-    chat: Chat
-    ephemeral_message_id: int = 0
-    date: Any = 0
-    edit_date: int = 0
-    sender: User | None = msgspec.field(name="from", default=None)
-    sender_chat: Chat | None = None
-    message_thread_id: int | None = None
-    is_topic_message: bool = False
-    is_automatic_forward: bool = False
-    migrate_to_chat_id: int | None = None
-    migrate_from_chat_id: int | None = None
-    forward_origin: Origin | None = None
-    via_bot: User | None = None
-    media_group_id: str | None = None
-    reply_to_message: Message | None = None
-    external_reply: ExternalReply | None = None
-    quote: Quote | None = None
-    forum_topic_created: dict[str, Any] | None = None
-    text: str = ""
-    caption: str = ""
-    entities: list[Entity] = []
-    caption_entities: list[Entity] = []
     photo: list[File] = []
+    video: File | None = None
+    live_photo: File | None = None
+
+
+class PaidMedia(msgspec.Struct):
+    """PaidMediaInfo: files that are for sale."""
+
+    star_count: Any = 0
+    paid_media: list[PaidItem] = []
+
+
+class Content(msgspec.Struct, kw_only=True):
+    """The content of a message other than its text, also of one in another chat."""
+
+    photo: list[File] = []
+    live_photo: File | None = None
     animation: File | None = None
     document: File | None = None
     voice: File | None = None
@@ -185,6 +181,54 @@ class Message(msgspec.Struct, kw_only=True):
     game: Titled | None = None
     checklist: Titled | None = None
     story: dict[str, Any] | None = None
+    paid_media: PaidMedia | None = None
+    giveaway: dict[str, Any] | None = None
+    giveaway_winners: dict[str, Any] | None = None
+    invoice: Titled | None = None
+    rich_message: RichMessage | None = None
+
+
+class ExternalReply(Content, kw_only=True):
+    """The answered message is in another chat or topic."""
+
+    message_id: int | None = None
+    chat: Chat | None = None
+
+
+class DirectMessagesTopic(msgspec.Struct):
+    """One person's messages to a channel."""
+
+    topic_id: int
+
+
+class Message(Content, kw_only=True):
+    """A Message, or an InaccessibleMessage, which has only its chat and its number."""
+
+    message_id: int
+    chat: Chat
+    ephemeral_message_id: int = 0
+    date: Any = 0
+    edit_date: int = 0
+    sender: User | None = msgspec.field(name="from", default=None)
+    sender_chat: Chat | None = None
+    message_thread_id: int | None = None
+    is_topic_message: bool = False
+    direct_messages_topic: DirectMessagesTopic | None = None
+    is_automatic_forward: bool = False
+    migrate_to_chat_id: int | None = None
+    migrate_from_chat_id: int | None = None
+    forward_origin: Origin | None = None
+    via_bot: User | None = None
+    media_group_id: str | None = None
+    reply_to_message: Message | None = None
+    external_reply: ExternalReply | None = None
+    reply_to_story: dict[str, Any] | None = None
+    quote: Quote | None = None
+    forum_topic_created: dict[str, Any] | None = None
+    text: str = ""
+    caption: str = ""
+    entities: list[Entity] = []
+    caption_entities: list[Entity] = []
 
 
 class Press(msgspec.Struct, kw_only=True):

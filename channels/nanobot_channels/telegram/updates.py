@@ -10,9 +10,12 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot_channels.common.numbers import moment
 from nanobot_channels.common.text import clean, clipped, label
 from nanobot_channels.telegram.content import attachments, described, forwarded, made_by, person
+from nanobot_channels.telegram.rich_text import markdown_of
 from nanobot_channels.telegram.text import commands_another, means, message_text
 from nanobot_channels.telegram.types import (
+    DIRECT,
     BotUser,
+    ExternalReply,
     Message,
     Origin,
     Press,
@@ -21,6 +24,7 @@ from nanobot_channels.telegram.types import (
     Update,
     User,
 )
+from nanobot_channels.telegram.unread import unknown_fields
 
 ALLOWED_UPDATES = (
     *("message", "edited_message", "callback_query"),
@@ -96,7 +100,8 @@ def to_inbound(
     """
     try:
         parsed = msgspec.convert(update, Update, strict=False)
-        return _message(parsed, channel, me, now)
+        raw = update.get("message") if isinstance(update, dict) else None
+        return _message(parsed, channel, me, now) or _unread(parsed, raw, channel, now)
     except _ODD as error:
         raise BadUpdate(str(error)) from error
 
@@ -111,6 +116,18 @@ def _message(update: Update, channel: str, me: BotUser | None, now: float) -> In
     if update.message:
         return _from_message(update.message, channel, me, now)
     return _from_edit(update.edited_message, channel, me, now)
+
+
+def _unread(update: Update, raw: object, channel: str, now: float) -> InboundMessage | None:
+    """A person's message to the bot alone, with content of an unknown kind only: told in words, as
+    they would wait for an answer. In a group it could be anything that happened there.
+    """
+    message = update.message
+    unknown = unknown_fields(raw)
+    if message is None or not unknown or message.chat.type in _GROUPS:
+        return None
+    message.caption = f"[a message that cannot be read: {', '.join(map(label, unknown))}]"
+    return _from_message(message, channel, None, now)
 
 
 def _from_edit(
@@ -212,13 +229,13 @@ def _from_message(
         return None
     files = attachments(message)
     lines = described(message)
-    if not (message.text or message.caption or files or lines):
+    if not (message.text or message.caption or files or lines or message.rich_message):
         return None
     if _made_by_another_bot(message, me):
         lines.insert(0, made_by(message.via_bot))
     if message.forward_origin:
         lines.insert(0, forwarded(message.forward_origin))
-    text = clean("\n".join([*lines, message_text(message, me)])).strip()
+    text = clean("\n".join([*lines, _said(message, me)])).strip()
     unseen = message.ephemeral_message_id > 0
     reply_to, quote = _answered(message)
     return InboundMessage(
@@ -240,6 +257,13 @@ def _from_message(
     )
 
 
+def _said(message: Message, me: BotUser | None) -> str:
+    """The text, the caption, or the words of a rich message."""
+    if message.rich_message and not (message.text or message.caption):
+        return markdown_of(message.rich_message)
+    return message_text(message, me)
+
+
 def _number(message: Message) -> str:
     """The message's number in its chat; ephemeral messages have separate numbers."""
     ephemeral = message.ephemeral_message_id
@@ -250,6 +274,10 @@ def _address(message: Message, channel: str) -> Address:
     # Replies in groups without topics have a message_thread_id too; it cannot be used as a
     # destination.
     thread = message.message_thread_id if message.is_topic_message else None
+    if message.direct_messages_topic:
+        return Address(
+            channel, str(message.chat.id), f"{DIRECT}{message.direct_messages_topic.topic_id}"
+        )
     return Address(channel, str(message.chat.id), None if thread is None else str(thread))
 
 
@@ -275,11 +303,17 @@ def _answered(message: Message) -> tuple[str | None, str]:
         away = message.external_reply
         here = away is not None and away.chat is not None and away.chat.id == message.chat.id
         number = away.message_id if away and here else None
-        return None if number is None else str(number), _clip(chosen)
-    whole = replied.text or replied.caption or "\n".join(described(replied))
-    if not whole:
-        whole = ", ".join(f"[{file.kind} {file.name}]" for file in attachments(replied))
-    return _number(replied), _clip(chosen or whole)
+        story = "[a story, which bots cannot see]" if message.reply_to_story is not None else ""
+        quote = chosen or (_in_words(away) if away else story)
+        return None if number is None else str(number), _clip(quote)
+    return _number(replied), _clip(chosen or replied.text or replied.caption or _in_words(replied))
+
+
+def _in_words(content: Message | ExternalReply) -> str:
+    """What a message without text contains."""
+    rich = markdown_of(content.rich_message) if content.rich_message else ""
+    files = (f"[{file.kind} {file.name}]" for file in attachments(content))
+    return rich or "\n".join(described(content)) or ", ".join(files)
 
 
 def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
@@ -293,7 +327,7 @@ def _others_speak(message: Message, me: BotUser | None, quote: str) -> bool:
 
 
 def _brings_others(message: Message, author: int | None, me: BotUser | None) -> bool:
-    things = message.contact, message.venue, message.checklist, message.game
+    things = message.contact, message.venue, message.checklist, message.game, message.invoice
     return any(things) or _made_by_another_bot(message, me) or _forwards_another(message, author)
 
 
@@ -310,7 +344,7 @@ def _quotes_another(message: Message, author: int | None, me: BotUser | None) ->
     replied = None if _opens_topic(message) else message.reply_to_message
     if replied is None or _brings_others(replied, author, me):
         return True  # the first: it is in another chat
-    wordless = not (replied.text or replied.caption)
+    wordless = not (replied.text or replied.caption or replied.rich_message)
     by_me = me is not None and replied.sender is not None and replied.sender.id == me.id
     if wordless and not by_me and not all(file.recorded for file in attachments(replied)):
         return True  # the quote is the names of its files

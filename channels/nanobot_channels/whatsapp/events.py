@@ -19,6 +19,11 @@ from nanobot_channels.common.text import clean, file_name, label, one_line
 
 _FILES = {"image": "image", "sticker": "image", "video": "video", "audio": "audio"}
 _FILES |= {"voice": "audio", "document": "document"}
+# For a button below a template, one below a question, a text, a reaction; else a file's caption.
+_KEYS = {"button": "payload", "interactive": "id", "text": "body", "reaction": "emoji"}
+# Events of the chat and not content: a person opened it, a reaction was removed.
+_SILENT = {"request_welcome", "reaction"}
+_UNSUPPORTED = {"unsupported", "unknown", "errors"}
 _ID = re.compile(r"\S{1,256}")
 _PERSON = re.compile(r"[1-9]\d{4,19}|[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
 
@@ -117,10 +122,11 @@ def _message(
         content = table(inner.get(kind))
         item = inner
     forwarded = message.context.forwarded or message.context.frequently_forwarded
-    text, files = _content(kind, content, item), _files(kind, content, forwarded=forwarded)
+    said, files = _said(kind, content), _files(kind, content, forwarded=forwarded)
+    text = said or "\n".join(_described(kind, content, item, bare=not files))
     if not text and not files:
-        logger.info("{}: a message of the kind {!r} cannot be read", channel, message.type)
         return None
+    text = "\n".join([*_occasion(item), text]).strip()
     if forwarded and kind != "reaction":
         text = f"[forwarded]\n{text}".strip()  # so that no forwarded text is a command
     reaction = kind == "reaction"
@@ -134,7 +140,7 @@ def _message(
         attachments=files,
         reply_to=string(content.get("message_id")) if reaction else message.context.id or None,
         edit_of=original or None,
-        pressed=kind in {"interactive", "button"},
+        pressed=kind in {"interactive", "button"} and bool(said),
         reaction=reaction,
         tainted=forwarded or kind == "contacts",
     )
@@ -147,17 +153,73 @@ def _moved(item: Mapping[str, Any], old: str) -> Moved | None:
     return Moved(old, new) if told and _PERSON.fullmatch(new) and new != old else None
 
 
-def _content(kind: str, content: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """The text of a message; "" for a removed reaction."""
-    if kind == "location":
-        return _location(content)
-    if kind == "contacts":
-        return "\n".join(map(_contact, tables(item.get("contacts"))))
+def _said(kind: str, content: Mapping[str, Any]) -> str:
+    """The text of a message, or what a pressed button says."""
     if kind == "interactive":
         content = table(content.get(string(content.get("type"))))
-    # For a button below a template, one below a question, a text, a file.
-    keys = {"button": "payload", "interactive": "id", "text": "body", "reaction": "emoji"}
-    return clean(string(content.get(keys.get(kind, "caption")))).strip()
+    said = string(content.get(_KEYS.get(kind, "caption")))
+    if kind == "button":
+        said = said or string(content.get("text"))
+    return clean(said).strip()
+
+
+def _described(
+    kind: str, content: Mapping[str, Any], item: Mapping[str, Any], *, bare: bool
+) -> Iterator[str]:
+    """Content that is neither text nor a file, in words. Something is said of every kind: a person
+    does not know which of them a bot cannot read.
+    """
+    if kind == "location":
+        yield _location(content)
+    elif kind == "contacts":
+        yield from map(_contact, tables(item.get("contacts")))
+    elif kind == "order":
+        yield from _order(content)
+    elif kind == "interactive":
+        yield _form(content)
+    elif kind in _UNSUPPORTED:
+        yield _note("a message that WhatsApp does not pass on", string(content.get("type")))
+    elif bare and kind not in _SILENT:
+        yield _note("a message that cannot be read", kind)
+
+
+def _note(what: str, about: str) -> str:
+    about = label(about)
+    return f"[{what}: {about}]" if about else f"[{what}]"
+
+
+def _order(content: Mapping[str, Any]) -> Iterator[str]:
+    items = "; ".join(map(_ordered, tables(content.get("product_items"))))
+    yield f"[order: {items}]" if items else "[order]"
+    text = clean(string(content.get("text"))).strip()
+    if text:
+        yield text
+
+
+def _ordered(item: Mapping[str, Any]) -> str:
+    count, product = label(str(item.get("quantity"))), label(str(item.get("product_retailer_id")))
+    price = item.get("item_price")
+    each = f" for {price} {string(item.get('currency'))} each" if price is not None else ""
+    return label(f"{count} of {product}{each}")
+
+
+def _form(content: Mapping[str, Any]) -> str:
+    """The answer to something that another program sent through the same number."""
+    kind = string(content.get("type"))
+    words = (one_line(text) for text in table(content.get(kind)).values() if isinstance(text, str))
+    return f"[{label(kind) or 'interactive'}: {', '.join(filter(None, words))}]"
+
+
+def _occasion(item: Mapping[str, Any]) -> Iterator[str]:
+    """The product or the advertisement from which a person wrote, in words."""
+    product = table(table(item.get("context")).get("referred_product"))
+    if product:
+        yield _note("about the product", string(product.get("product_retailer_id")))
+    advertisement = table(item.get("referral"))
+    if advertisement:
+        keys = ("headline", "body", "source_url")
+        words = (one_line(string(advertisement.get(key))) for key in keys)
+        yield f"[came from the advertisement: {', '.join(filter(None, words))}]"
 
 
 def _location(content: Mapping[str, Any]) -> str:
@@ -174,11 +236,21 @@ def _contact(contact: Mapping[str, Any]) -> str:
 
 
 def _files(kind: str, content: Mapping[str, Any], *, forwarded: bool) -> tuple[Attachment, ...]:
-    number = string(content.get("id"))
-    if kind not in _FILES or not number.isalnum():
+    if kind not in _FILES:
         return ()
+    number = string(content.get("id"))
+    error = "" if number.isalnum() else "WhatsApp does not say where this file is"
     mime = string(content.get("mime_type")).partition(";")[0].strip()
     name = file_name(string(content.get("filename")))
     spoken = content.get("voice") is True and not forwarded
     kind = _FILES[kind]
-    return (Attachment(kind=kind, ref=number, name=name, mime=mime, recorded=spoken),)
+    return (
+        Attachment(
+            kind=kind,
+            ref="" if error else number,
+            name=name,
+            mime=mime,
+            error=error,
+            recorded=spoken,
+        ),
+    )
