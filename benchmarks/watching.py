@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from nanobot.plugins.common.jobs.triggers import Taken
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensors import sensors_of
 from nanobot.plugins.events.settings import (
@@ -27,7 +28,6 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.events.trigger import Events
 from nanobot.system import SystemClock
-from nanobot.triggers.base import Taken
 
 
 class Memory:

@@ -50,6 +50,7 @@ PROMISED = {
     "nanobot.tools.parsing.job": "nanobot.plugins.common.files.parse_job",
     "nanobot.tools.parsing.kinds": "nanobot.plugins.common.files.file_readers",
     "nanobot.tools.walls": "nanobot.plugins.common.walls",
+    "nanobot.triggers.base": "nanobot.plugins.common.jobs.triggers",
     "nanobot.triggers.cron.service": "nanobot.plugins.jobs.timer",
     "nanobot.triggers.service": "nanobot.plugins.common.jobs.service",
     "nanobot.workspace.confinement": "nanobot.plugins.common.files.confinement",
@@ -74,6 +75,7 @@ PACKAGES = {
     "nanobot.tasks",
     "nanobot.testing",
     "nanobot.tools.parsing",
+    "nanobot.triggers",
     "nanobot.triggers.cron",
 }
 

@@ -29,7 +29,7 @@ MESSAGE_PATH = (
 ROOMS = frozenset(
     {
         *("agent", "app", "bus", "channels", "cli", "config", "operations", "search"),
-        *("providers", "session", "store", "tools", "triggers", "workspace"),
+        *("providers", "session", "store", "tools", "workspace"),
         "texts",
         *(
             "__init__.py",

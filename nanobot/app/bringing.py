@@ -24,6 +24,7 @@ from nanobot.ports import Channel
 from nanobot.seam.given import able, functions, listed, of_kind, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
+from nanobot.seam.works import Triggers
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,
@@ -41,7 +42,6 @@ from nanobot.tools.plugins import offered, register_together
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
-from nanobot.triggers.base import Triggers
 
 
 def unfit(plugged: Plugged) -> list[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.messages import Address
+from nanobot.plugins.common.jobs.triggers import Publisher, Trigger
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.trigger import Events
@@ -17,7 +18,6 @@ from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook
 from nanobot.testing import triggers
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher, Trigger
 
 INTERVAL = 1_800.0
 

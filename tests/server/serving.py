@@ -14,6 +14,7 @@ from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import WebServer
+from nanobot.plugins.common.jobs.triggers import Taken
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.webhook import Webhook, Webhooks
 from nanobot.plugins.http.application import Application
@@ -23,7 +24,6 @@ from nanobot.plugins.web_access.store import SqlAccessTokens
 from nanobot.ports import Clock
 from nanobot.testing.gateway import MemoryHome, Process
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Taken
 
 SECRET = "It's a Secret to Everybody"
 PATIENCE = 10.0

@@ -15,6 +15,7 @@ from nanobot.messages import Origin
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.jobs.plans import Plan
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.jobs.triggers import Publisher, Taken, Trigger
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.events.event_queue import EventOptions
 from nanobot.plugins.events.sensors import prompts_of, sensors_of
@@ -23,7 +24,6 @@ from nanobot.plugins.events.store import SqlChatReaders
 from nanobot.plugins.events.trigger import Events
 from nanobot.store.opening import Store
 from nanobot.system import Zone
-from nanobot.triggers.base import Publisher, Taken, Trigger
 
 
 def fits(config: Config) -> list[Finding]:

@@ -12,6 +12,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.plugins.common.jobs.triggers import Publisher
 from nanobot.plugins.common.times.zones import zone_of
 from nanobot.plugins.common.trigger_state import TriggerState
 from nanobot.plugins.events.event_queue import (
@@ -25,7 +26,6 @@ from nanobot.plugins.events.event_queue import (
 from nanobot.plugins.events.sensor import Sensor, SensorOff, SensorUnreadable
 from nanobot.ports import Clock
 from nanobot.supervision import Work, side_by_side
-from nanobot.triggers.base import Publisher
 
 _LAZY_SECONDS = 30.0
 """State changes without an event are stored at most this much later."""

@@ -24,12 +24,12 @@ from loguru import logger
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import Address
 from nanobot.plugins.common.jobs.plans import SILENT
+from nanobot.plugins.common.jobs.triggers import Publisher
 from nanobot.plugins.common.times.daily_hours import DailyHours
 from nanobot.plugins.common.times.zones import zone_of
 from nanobot.ports import Clock
 from nanobot.session.keys import GREETINGS
 from nanobot.text import pattern
-from nanobot.triggers.base import Publisher
 from nanobot.workspace.folder import clipped
 
 NAME = "heartbeat"

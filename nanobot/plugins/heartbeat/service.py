@@ -8,6 +8,7 @@ from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import TERMINAL, WEB, Address, Origin
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.jobs.triggers import Publisher, Trigger
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.common.times.daily_hours import DAILY_HOURS, DailyHours, zone_given
 from nanobot.plugins.heartbeat.heartbeat import (
@@ -22,7 +23,6 @@ from nanobot.providers.base import Models
 from nanobot.seam.installed import provided
 from nanobot.store.opening import Store
 from nanobot.system import Zone
-from nanobot.triggers.base import Publisher, Trigger
 
 
 def rhythm_of(config: Config, zone: str) -> HeartbeatSchedule:

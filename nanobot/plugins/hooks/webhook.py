@@ -14,13 +14,13 @@ import msgspec
 from loguru import logger
 
 from nanobot.errors import NanobotError
+from nanobot.plugins.common.jobs.triggers import Publisher
 from nanobot.plugins.hooks.deliveries import NamedDeliveries
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.signatures import Signed, Unsigned, verify
 from nanobot.plugins.hooks.template import DEFAULT, WebhookDelivery, parse, render
 from nanobot.ports import Clock
 from nanobot.text import pattern
-from nanobot.triggers.base import Publisher
 
 _FULL_SECONDS = 60
 _TROUBLE_SECONDS = 10

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot.errors import ConfigError, PluginBroken
+from nanobot.plugins.common.jobs.triggers import Trigger
 from nanobot.plugins.jobs.settings import TriggerSettings
 from nanobot.seam.entry_points import TRIGGERS, Plugins
-from nanobot.triggers.base import Trigger
 
 
 def opened(tables: Mapping[str, TriggerSettings], plugins: Plugins) -> dict[str, Trigger]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from nanobot.errors import UsageError
 from nanobot.plugins.common.jobs.plans import Fired, Plan
+from nanobot.plugins.common.jobs.triggers import Taken
 from nanobot.plugins.jobs.rules import JobStore
 from nanobot.propagation import received
-from nanobot.triggers.base import Taken
 
 
 class JobPublisher:

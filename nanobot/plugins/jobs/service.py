@@ -9,6 +9,7 @@ from typing import Any
 from nanobot.app.peers import SharedJobs
 from nanobot.bus.core import Bus
 from nanobot.plugins.common.jobs.service import Jobs, JobService
+from nanobot.plugins.common.jobs.triggers import Triggers
 from nanobot.plugins.jobs.settings import TriggerSettings
 from nanobot.plugins.jobs.store.jobs import SqlJobs
 from nanobot.plugins.jobs.store.reads import JobReads
@@ -19,7 +20,6 @@ from nanobot.seam.offers import Contributions
 from nanobot.seam.works import Works
 from nanobot.store.opening import Store
 from nanobot.system import Zone
-from nanobot.triggers.base import Triggers
 
 
 def objects(

@@ -12,6 +12,7 @@ from loguru import logger
 from nanobot.errors import PluginBroken
 from nanobot.messages import Origin
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.jobs.triggers import Publisher, Trigger, Watching
 from nanobot.plugins.jobs.packages import opened
 from nanobot.plugins.jobs.plans import plan_of
 from nanobot.plugins.jobs.settings import TriggerSettings
@@ -20,11 +21,10 @@ from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.supervision import Work
 from nanobot.system import Zone
-from nanobot.triggers.base import Publisher, Trigger, Watching
 
 
 class GatheredTriggers:
-    """See nanobot.triggers.base.Triggers."""
+    """See nanobot.seam.works.Triggers."""
 
     def __init__(
         self,

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Protocol, TypeAlias
 
 from nanobot.errors import StoreUnwritable
+from nanobot.plugins.common.jobs.triggers import Taken, Trigger
 from nanobot.plugins.kit.promises import soon, that
-from nanobot.triggers.base import Taken, Trigger
 
 MAX_TEXT = 50_000
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.jobs.triggers import Taken
 from nanobot.plugins.events.event_queue import EventOptions, EventQueue
 from nanobot.plugins.events.sensor import SensorEvent, SensorOff, SensorUnreadable
 from nanobot.plugins.events.sensors import INSTALL, prompts_of, sensors_of
@@ -20,7 +21,6 @@ from nanobot.plugins.events.settings import (
 )
 from nanobot.plugins.events.trigger import Events
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Taken
 
 
 class Memory:

@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from nanobot.config.loader import ChannelSettings, Config
+from nanobot.plugins.common.jobs.triggers import Publisher, Trigger
 from nanobot.plugins.heartbeat import service
 from nanobot.plugins.heartbeat.heartbeat import FILE, Heartbeat
 from nanobot.plugins.heartbeat.settings import HeartbeatSettings
@@ -15,7 +16,6 @@ from nanobot.store.opening import Store
 from nanobot.system import Zone
 from nanobot.testing.gateway import FakeGateway
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher, Trigger
 
 ASKED = "- Look at the builds."
 

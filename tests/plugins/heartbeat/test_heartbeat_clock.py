@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.messages import Address
+from nanobot.plugins.common.jobs.triggers import Publisher, Taken
 from nanobot.plugins.heartbeat.heartbeat import (
     LATE_SECONDS,
     ChatSituation,
@@ -21,7 +22,6 @@ from nanobot.plugins.heartbeat.heartbeat import (
 )
 from nanobot.plugins.quiet.daily import hours_of
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher, Taken
 from tests.plugins.heartbeat.beating import at, wanted
 
 CHAT = Address("fake", "1")

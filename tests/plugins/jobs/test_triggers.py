@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 from nanobot.plugins.common.jobs.plans import Plan
+from nanobot.plugins.common.jobs.triggers import Publisher, Taken, Trigger
 from nanobot.plugins.jobs.triggers import GatheredTriggers
 from nanobot.supervision import side_by_side
 from nanobot.system import Zone
 from nanobot.testing.machine import ManualClock
-from nanobot.triggers.base import Publisher, Taken, Trigger
 
 
 class Nothing:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from nanobot.messages import Origin
 from nanobot.plugins.common.jobs.plans import Fired, Job, OccurrenceView, Plan
+from nanobot.plugins.common.jobs.triggers import Publisher, Taken
 from nanobot.ports import Clock
 from nanobot.seam.faces import Interface
-from nanobot.triggers.base import Publisher, Taken
 
 if TYPE_CHECKING:
     from nanobot.bus.core import Bus

@@ -8,6 +8,7 @@ import msgspec
 
 from nanobot.errors import UsageError
 from nanobot.plugins.common.jobs.plans import Fired, Job
+from nanobot.plugins.common.jobs.triggers import Taken
 from nanobot.plugins.common.store.slices import Slice
 from nanobot.plugins.jobs.rules import admits, repeats
 from nanobot.plugins.jobs.store import occurrences, pausing
@@ -18,7 +19,6 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import alone
 from nanobot.store.journal import chats
 from nanobot.store.unit import Unit
-from nanobot.triggers.base import Taken
 
 _AT_ONCE = 50
 NOT_DONE = "the one before was not done"

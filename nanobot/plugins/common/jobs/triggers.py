@@ -1,4 +1,4 @@
-"""The trigger seam: an external event becomes a prompt.
+"""Triggers: an external event becomes a prompt.
 
 A trigger knows neither the agent loop nor any channel. It describes the event in words. The
 configuration decides in which session and with which role the event is handled, and where the
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from nanobot.seam.works import Triggers as Triggers
 
 Taken: TypeAlias = Literal["taken", "known", "full"]
 """The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
@@ -35,19 +37,6 @@ class Trigger(Protocol):
         """Publish events until cancelled. A trigger that raises is logged and restarted after a
         pause that grows; other triggers continue.
         """
-        ...
-
-
-class Triggers(Protocol):
-    """All triggers of a gateway. The plugin `jobs` offers them, and runs them."""
-
-    def gather(self) -> None:
-        """Ask plugins and packages for theirs, once everything that they may request is offered.
-        Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
-        ...
-
-    def seen(self) -> Mapping[str, str]:
-        """The latest readings of those that watch something, by name."""
         ...
 
 
