@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -17,16 +17,12 @@ from nanobot.errors import StoreError, ToolError
 from nanobot.messages import EventKind, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.session.approvals import AllowedForGood, NobodyReached, Parked, ParkResult
-from nanobot.session.entries import ReplyEntry, ToolResultEntry, ToolStartedEntry
+from nanobot.session.entries import ToolResultEntry, ToolStartedEntry
 from nanobot.session.labelling import of_result
 from nanobot.session.store_write import StoreWrite
 from nanobot.tools.base import CallContext, Effect, ToolOutput
 from nanobot.tools.toolbox import Toolbox
 from nanobot.tools.verdict import PolicyDecision, Verdict
-
-Receipt: TypeAlias = Callable[[OutboundMessage], Awaitable[str]]
-"""Returns the delivery result of a message as text; "" if it is still open. Raises ToolError if the
-message will not arrive."""
 
 ANOTHER_TOOL = (
     "not executed: its server changed this tool after the call was approved. "
@@ -41,6 +37,15 @@ _DECIDED = PolicyDecision(verdict=Verdict.ALLOW, rule="decided", why="it is deci
 _EACH = PolicyDecision(
     verdict=Verdict.ASK, rule="options of the run", why="the program wants to agree to every call"
 )
+
+
+class Receipts(Protocol):
+    """What becomes of messages that calls send; the plugin `sending` offers it, on or off."""
+
+    async def of(self, message: OutboundMessage) -> str:
+        """The delivery result of a message as text; "" if it is still open. Raises ToolError if the
+        message will not arrive."""
+        ...
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +81,8 @@ class _Batch:
 
 
 class ToolExecutor:
-    """Makes the tool calls of runs, within `max_run_seconds` per run. If there is a `receipt`, it
-    is the result of a call that sends a message. Without an `asker`, calls that a person would have
+    """Makes the tool calls of runs, within `max_run_seconds` per run. If there are `receipts`, they
+    are the results of calls that send messages. Without an `asker`, calls that a person would have
     to approve are refused."""
 
     def __init__(
@@ -86,14 +91,14 @@ class ToolExecutor:
         clock: Clock,
         max_run_seconds: float,
         retries: Retries = Retries(),  # noqa: B008 - frozen
-        receipt: Receipt | None = None,
+        receipts: Receipts | None = None,
         asker: Asker | None = None,
     ) -> None:
         self._tools = tools
         self._clock = clock
         self.max_run_seconds = max_run_seconds
         self.retries = retries
-        self._receipt = receipt
+        self._receipts = receipts
         self._asker = asker
 
     async def call(self, active: ActiveRun, calls: tuple[step.PendingCall, ...]) -> Parked | None:
@@ -246,8 +251,8 @@ class ToolExecutor:
         if pending.refusal is None:
             left = seconds - step.elapsed_seconds([*active.bodies, *batch.results])
             output, ok = await self._tried(active, pending, max(left, 0.05))
-            if output.messages and self._receipt is not None:
-                output, ok = await self._sent(active, output, self._receipt)
+            if output.messages and self._receipts is not None:
+                output, ok = await self._sent(active, output, self._receipts)
         tainted = output.tainted or (pending.refusal is None and self._taints(active, pending))
         ms, text = batch.lap(), self._tools.redact(output.text)
         result = ToolResultEntry(
@@ -274,20 +279,20 @@ class ToolExecutor:
         return self._tools.taints(call.name, call.arguments, _context(active, pending))
 
     async def _sent(
-        self, active: ActiveRun, output: ToolOutput, receipt: Receipt
+        self, active: ActiveRun, output: ToolOutput, receipts: Receipts
     ) -> tuple[ToolOutput, bool]:
         """Commit the message of a call and wait for its delivery. The message's key is the call's,
         so a call repeated after a crash here does not send it again."""
         messages, ok = output.messages, True
         await active.record((), messages)
-        receipts = []
+        results = []
         for message in messages:
             try:
-                receipts.append(await receipt(message) or output.text)
+                results.append(await receipts.of(message) or output.text)
             except ToolError as error:
-                receipts.append(f"error: {error}")
+                results.append(f"error: {error}")
                 ok = False
-        return msgspec.structs.replace(output, text="\n".join(receipts), messages=()), ok
+        return msgspec.structs.replace(output, text="\n".join(results), messages=()), ok
 
     async def _tried(
         self, active: ActiveRun, pending: step.PendingCall, seconds: float
@@ -363,11 +368,6 @@ def _context(active: ActiveRun, pending: step.PendingCall) -> CallContext:
         account=active,
         approved=pending.approved,
         origin=active.run.origin,
-        replies=tuple(
-            tuple(call.name for call in body.tool_calls)
-            for body in active.log.own
-            if isinstance(body, ReplyEntry)
-        ),
         logged=True,
         entries=active.log.visible,
     )

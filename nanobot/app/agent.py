@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,11 +14,10 @@ from nanobot.agent.prompts import Summarizing
 from nanobot.agent.runner import Check, Runner, Stage
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.step import StepLimits
-from nanobot.agent.tool_calls import Retries, ToolExecutor
+from nanobot.agent.tool_calls import Receipts, Retries, ToolExecutor
 from nanobot.agent.worker import Capacity, Worker
 from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
-from nanobot.channels.receipts import Receipts
 from nanobot.config.loader import AgentSettings
 from nanobot.ports import BlobReader, Clock, Ids
 from nanobot.propagation import Propagation
@@ -45,8 +44,8 @@ class AgentDependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Looks at answers before they are given."""
     summarizing: Summarizing | None = None
     """Makes summaries."""
-    serves: Callable[[str], bool]
-    """Whether a channel is served here, so that the agent can wait for its receipts."""
+    receipts: Receipts | None = None
+    """What becomes of messages that calls send."""
     blobs: BlobReader | None = None
     """Has the pictures that models are shown."""
     capacity: Capacity = msgspec.field(default_factory=Capacity)
@@ -84,7 +83,7 @@ def assemble_agent(dependencies: AgentDependencies) -> AgentParts:
         clock,
         dependencies.settings.limits.max_run_seconds,
         dependencies.retries,
-        Receipts(bus.journal, clock, dependencies.serves).of,
+        dependencies.receipts,
         dependencies.asker,
     )
     runner = Runner(

@@ -11,7 +11,7 @@ from nanobot.agent.accompanying import with_kept
 from nanobot.agent.askers import ASKER
 from nanobot.agent.prompt import PromptBuilder
 from nanobot.agent.summarizers import Summaries
-from nanobot.agent.tool_calls import Retries
+from nanobot.agent.tool_calls import Receipts, Retries
 from nanobot.agent.worker import Worker
 from nanobot.app import bringing, plugin_calls
 from nanobot.app.agent import (
@@ -269,10 +269,6 @@ class _Assembly:
         self.live.in_prompts += tuple(key for each in additions for key in each.keys)
         summaries, lasting = offers.find(Summaries), offers.find(LastingFacts)
         summarizing = None if summaries is None else summaries.keeping(lasting)
-
-        def serves(channel: str) -> bool:
-            return self.channels.is_up(channel) or channel in self.bus.peers.served()
-
         agent = assemble_agent(
             AgentDependencies(
                 bus=self.bus,
@@ -287,7 +283,7 @@ class _Assembly:
                 stages=plugin_calls.stages_of(self.plugged),
                 summarizing=summarizing,
                 check=plugin_calls.check_of(self.plugged),
-                serves=serves,
+                receipts=offers.find(Receipts),
                 capacity=capacity(settings),
                 retries=Retries(count=settings.tool_retries, delay=settings.tool_retry_delay),
                 propagation=self.propagation,

@@ -73,8 +73,6 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """A person approved exactly this call, or a rule of the configuration allows it."""
     origin: Origin = Origin.USER
     """The source of the message that the run answers."""
-    replies: tuple[tuple[str, ...], ...] = ()
-    """The tools that each model reply of the run has called so far."""
     logged: bool = False
     """The result goes into a session's log, so that files kept for it are removed with the log."""
     entries: Sequence[Entry] = ()
@@ -226,9 +224,9 @@ class Tool(msgspec.Struct, Generic[Args], frozen=True, kw_only=True):
     reached: Callable[[Args], str] | None = None
     """The workspace file that a call accesses, with links resolved; the policy judges it in
     addition to the argument `path`."""
-    typed: Callable[[Mapping[str, Any], Any], bool] | None = None
-    """Whether a call with these arguments does only what its person typed
-    (`nanobot.tools.typed.Said`) in the message that the run answers. For tools of nanobot."""
+    typed: Callable[[Mapping[str, Any], CallContext], bool] | None = None
+    """Whether a call with these arguments does only what its person typed in the message that the
+    run answers. For tools of nanobot."""
     host: Callable[[Args], str] | None = None
     """The internet host that a call contacts. An "always" permission for it covers every call to
     that host."""

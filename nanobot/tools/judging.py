@@ -15,7 +15,6 @@ from nanobot.session.labelling import label_of
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs
 from nanobot.tools.evidence import asked_by, carried, name_of
 from nanobot.tools.policy import Policy, PolicyInput
-from nanobot.tools.typed import said
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.secret_files import secret_file_in
 
@@ -124,7 +123,6 @@ def _is_typed(tool: AnyTool, call: PolicyInput, context: CallContext) -> bool:
     """Whether a person typed the call. Of tools of others nobody believes that."""
     if tool.typed is None or call.foreign:
         return False
-    words = said(context.run_id, context.role, context.entries)
     with boundary(f"what the tool {tool.name} says of a typed call"):
-        return words is not None and of_kind(tool.typed(call.arguments, words), bool)
+        return of_kind(tool.typed(call.arguments, context), bool)
     return False

@@ -17,6 +17,7 @@ from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
     ToolError,
+    ToolTimeout,
     ToolUnknown,
     UnknownId,
     UsageError,
@@ -43,9 +44,9 @@ from nanobot.tools.base import (
 from nanobot.tools.desk import CallDesk, Keeper
 from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.judging import LEFT_TO_EXECUTE, decided, looked_at
-from nanobot.tools.policy import Policy, PolicyInput
+from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor
-from nanobot.tools.running import as_shown, note_secrets, ran, ran_or_failed
+from nanobot.tools.running import as_shown, failure, note_secrets, ran
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, StandIn
 from nanobot.tools.toolbox import Asking
@@ -63,7 +64,7 @@ MAX_LISTED = 40
 
 
 class ToolRegistry:
-    """Tools by name. Its list is sorted, and stays byte-identical while the tools do not change."""
+    """See Toolbox. Its list is sorted, and stays byte-identical while the tools do not change."""
 
     def __init__(
         self,
@@ -92,7 +93,6 @@ class ToolRegistry:
 
     @property
     def asking(self) -> Asking:
-        """The current settings of questions to people."""
         return self.policy.settings
 
     def register(self, tool: AnyTool | Callable[..., object], source: str = BUILT_IN) -> None:
@@ -137,10 +137,6 @@ class ToolRegistry:
         lazy = {spec.name for spec in specs if self._tools[spec.name].lazy}
         return [spec for spec in specs if len(lazy) <= MAX_LISTED or spec.name not in lazy]
 
-    def lazy(self, role: Role) -> list[ToolSpec]:
-        """The lazy tools that this role may use, sorted by name."""
-        return [spec for spec in self.specs(role) if self._tools[spec.name].lazy]
-
     def resolved(self, call: ToolCall) -> ToolCall:
         """The call that a call stands for (`Tool.stands_for`), so that policy, approvals and log
         refer to the tool itself; any other call unchanged.
@@ -167,24 +163,15 @@ class ToolRegistry:
         return tool is not None and tool.effect is Effect.WORLD and not known
 
     def tool(self, name: str) -> AnyTool | None:
-        """The tool itself; None if it does not exist."""
         return self._tools.get(name)
 
-    def arguments_of(self, name: str) -> list[str]:
-        """The names of a tool's arguments, in order. Raises UnknownId if there is no such tool."""
+    def known(self, name: str) -> tuple[AnyTool, ToolSpec]:
+        """The tool, and how models see it. Raises UnknownId if there is no such tool."""
         if name not in self._tools:
             raise UnknownId(self._unknown(name, Role.OWNER))
-        return list(self._specs[name].parameters.get("properties", {}))
-
-    def check(self, name: str, arguments: str) -> None:
-        """Raises ToolArgumentsError for invalid arguments, and UsageError if the tool does not
-        exist.
-        """
-        self.arguments_of(name)
-        parsed(self._tools[name], arguments)
+        return self._tools[name], self._specs[name]
 
     def taints(self, name: str, arguments: str, context: CallContext) -> bool:
-        """Whether the result of such a call may be untrusted content."""
         tool = self._tools.get(name)
         if tool is None:
             return False
@@ -198,10 +185,6 @@ class ToolRegistry:
             except ToolArgumentsError:
                 return False
         return True
-
-    def ruled(self, name: str, arguments: Mapping[str, Any]) -> PolicyDecision:
-        """What the rules say of an owner's call, also of a tool that is not here."""
-        return self.policy.judge(PolicyInput(tool=name, arguments=arguments))
 
     async def judge(self, name: str, arguments: str, context: CallContext) -> PolicyDecision:
         """The policy's verdict on a call. Calls that `execute` would refuse anyway are not put to a
@@ -302,12 +285,13 @@ class ToolRegistry:
         args = parsed(tool, arguments)
         desk = None if self.blobs is None else CallDesk(self.blobs, context, tool.effect)
         context = msgspec.structs.replace(context, desk=desk)
-        run = ran_or_failed if self.results else ran
         try:
-            done = await run(tool, args, context, self.executor)
+            done = await ran(tool, args, context, self.executor)
         except ToolError as error:
             note_secrets(error, self.redact)
-            raise
+            if not self.results or isinstance(error, ToolTimeout):
+                raise
+            done = failure(error)  # so that it can be filtered, too
         done = as_shown(name, args, done, self.redact)
         for change in self.results:
             tainted = done.tainted or self.taints(name, arguments, context)

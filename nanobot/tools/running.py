@@ -44,17 +44,10 @@ async def ran(
     return result if isinstance(result, ToolOutput) else ToolOutput(result)
 
 
-async def ran_or_failed(
-    tool: AnyTool, args: Any, context: CallContext, executor: ToolExecutor | None
-) -> ToolOutput:
-    """The same, with errors that the model can correct as an output, which can be filtered."""
-    try:
-        return await ran(tool, args, context, executor)
-    except ToolTimeout:
-        raise
-    except ToolError as error:
-        label = labels.read(error.label)
-        return ToolOutput(str(error), tainted=label.tainted, label=label, failed=True)
+def failure(error: ToolError) -> ToolOutput:
+    """An error that the model can correct, as an output, which can be filtered."""
+    label = labels.read(error.label)
+    return ToolOutput(str(error), tainted=label.tainted, label=label, failed=True)
 
 
 def note_secrets(error: ToolError, redact: Callable[[str], str]) -> None:

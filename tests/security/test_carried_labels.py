@@ -26,6 +26,7 @@ from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest
 from nanobot.plugins.common.runs.run_types import TaskContext
+from nanobot.plugins.common.typed import said
 from nanobot.plugins.file_tools.tools import file_tools
 from nanobot.plugins.tasks.builtin import builtin_types
 from nanobot.session.entries import Body, PostEntry, ToolResultEntry, UserEntry
@@ -37,7 +38,6 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.testing.platform import MEMBER
 from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.typed import said
 from nanobot.workspace.confinement import ConfinedFiles
 from tests.agent.tooling import Args, Recorder, bodies
 from tests.plugins.tasks.working import Words, say, with_types

@@ -9,7 +9,7 @@ from nanobot.labels import Label, Privacy, Speaker, of
 from nanobot.messages import Address, Role
 from nanobot.plugins.audit.explanation import PolicyExplanation
 from nanobot.tools.base import CallContext
-from nanobot.tools.registry import ToolRegistry
+from nanobot.tools.registry import ToolRegistry, parsed
 
 _OPTIONS = ("role", "channel", "chat", "tainted", "spoken", "privacy")
 _PRIVACY = {step.name.lower(): step for step in Privacy}
@@ -39,12 +39,13 @@ async def explain(tools: ToolRegistry, question: PolicyQuestion) -> PolicyExplan
     if question.role not in _ROLES:
         raise UsageError(f"role: {question.role[:40]!r} is not one of {', '.join(_ROLES)}")
     label = _label(question.spoken, question.privacy)
-    names = tools.arguments_of(question.tool)
+    tool, spec = tools.known(question.tool)
     text = question.text.strip()
     if text and not text.startswith("{"):
-        text = msgspec.json.encode(dict.fromkeys(names[:1], text)).decode()
+        first = list(spec.parameters.get("properties", {}))[:1]
+        text = msgspec.json.encode(dict.fromkeys(first, text)).decode()
     try:
-        tools.check(question.tool, text)
+        parsed(tool, text)
     except ToolArgumentsError as error:
         raise UsageError(f"{question.tool}: {error}") from None
     context = CallContext(

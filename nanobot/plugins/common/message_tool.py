@@ -16,10 +16,10 @@ from nanobot.errors import ToolArgumentsError
 from nanobot.labels import Label
 from nanobot.messages import Address, Attachment, OutboundKind, OutboundMessage
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.typed import Said, by_words, said
 from nanobot.text import clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.desk import MAX_BYTES
-from nanobot.tools.typed import Said, said
 from nanobot.visible import blank
 
 MAX_CHARS = 100_000
@@ -87,7 +87,7 @@ def message_tool(
         run=run,
         effect=Effect.STORE,
         taints=False,
-        typed=_typed,
+        typed=by_words(is_typed),
         elsewhere=lambda args, context: _address(args, context) != context.address,
     )
 
@@ -107,12 +107,13 @@ def _content(roots: ConfinedFiles, path: str) -> bytes:
 def _label_of(args: MessageArgs, context: CallContext) -> Label:
     """The label of a message: only its person's, if they typed all of it."""
     words = said(context.run_id, context.role, context.entries)
-    if words is not None and _typed(msgspec.to_builtins(args), words):
+    if words is not None and is_typed(msgspec.to_builtins(args), words):
         return words.label
     return context.label
 
 
-def _typed(arguments: Mapping[str, Any], said: Said) -> bool:
+def is_typed(arguments: Mapping[str, Any], said: Said) -> bool:
+    """Whether the message contains all of the text."""
     return not arguments.get("files") and said.has(arguments, "content")
 
 

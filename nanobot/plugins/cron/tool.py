@@ -10,6 +10,7 @@ import msgspec
 from nanobot.errors import ToolError, UsageError
 from nanobot.plugins.common.jobs.plans import Job
 from nanobot.plugins.common.times.zones import zone_of
+from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import viewed
 from nanobot.plugins.cron.schedule import Every, parse
@@ -70,7 +71,7 @@ def cron_tool(editor: JobEditor) -> Tool[CronArgs]:
         run=run,
         effect=Effect.STORE,
         taints=False,
-        typed=is_typed,
+        typed=by_words(is_typed),
         danger=_danger,
     )
 

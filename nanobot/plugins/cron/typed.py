@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.plugins.common.typed import Said, words_of
 from nanobot.text import pattern
-from nanobot.tools.typed import Said, words_of
 
 _ADD = pattern(
     r"\b(remind|every|each|daily|weekly|monthly|alarm|wake me|schedule"

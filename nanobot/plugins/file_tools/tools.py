@@ -23,6 +23,7 @@ from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.tree import walk
+from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.file_tools.search import search_files_tool
 from nanobot.plugins.file_tools.text_file import decode, read_page, replace_once
 from nanobot.plugins.file_tools.typed import is_typed
@@ -353,7 +354,7 @@ def _changing_tools(files: _Files) -> list[AnyTool]:
             reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
-            typed=is_typed,
+            typed=by_words(is_typed),
         ),
         Tool(
             name="edit_file",
@@ -366,6 +367,6 @@ def _changing_tools(files: _Files) -> list[AnyTool]:
             reached=files.reached,
             effect=Effect.WORLD,
             taints=False,
-            typed=is_typed,
+            typed=by_words(is_typed),
         ),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nanobot.tools.typed import Said
+from nanobot.plugins.common.typed import Said
 
 
 def is_typed(arguments: Mapping[str, Any], said: Said) -> bool:

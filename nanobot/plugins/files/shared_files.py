@@ -10,6 +10,7 @@ from collections.abc import Collection
 from nanobot.errors import NanobotError, NotAllowed, ToolError, UsageError
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.files.views import FileKind, FileText, FileView
+from nanobot.tools.policy import PolicyInput
 from nanobot.tools.registry import ToolRegistry
 from nanobot.tools.verdict import Verdict
 
@@ -61,7 +62,7 @@ class SharedFiles:
     def _check(self, path: str) -> None:
         """Raises NotAllowed for a file that no one may read by policy, not even an owner. The tool
         is not asked: rules hold for people, too, while models have no file tools."""
-        decision = self._tools.ruled("read_file", {"path": path})
+        decision = self._tools.policy.judge(PolicyInput(tool="read_file", arguments={"path": path}))
         if decision.verdict is Verdict.DENY:
             raise NotAllowed(f"{path[:200]} is not shown because {decision.why} ({decision.rule}).")
 

@@ -37,6 +37,7 @@ from nanobot.operations.home import Facts
 from nanobot.operations.home_admin import HomeAdmin
 from nanobot.operations.operation import Operation
 from nanobot.plugins.common.jobs.service import JobService
+from nanobot.plugins.common.receipts import ChatReceipts
 from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.runs.background_work import BACKGROUND_RUNS, SPAWNING, BackgroundWork
 from nanobot.plugins.common.runs.run_service import runs_for_programs
@@ -200,7 +201,7 @@ class FakeGateway:
                 stages=options.stages(self),
                 check=options.check,
                 summarizing=self._summarizing(),
-                serves=lambda _: options.receipts,
+                receipts=ChatReceipts(self.journal, self.home.clock, lambda _: options.receipts),
                 capacity=options.capacity,
                 asker=provided(ASKER),
             )

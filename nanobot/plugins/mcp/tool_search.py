@@ -47,7 +47,8 @@ def finding_tools(
     """
 
     async def find(args: FindTools, context: CallContext) -> str:
-        specs = registry.lazy(context.role)
+        every = registry.listed()
+        specs = [spec for tool, spec, _ in every if tool.lazy and context.role in tool.allowed]
         best = _best(specs, args.query)
         room = MAX_RESULT_CHARS - FRAME_CHARS
         if best:

@@ -18,7 +18,7 @@ from nanobot.plugins.common.models.stages import acts, question
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.port import MemoryHit, MemoryPort
 from nanobot.ports import Clock
-from nanobot.session.entries import RecallEntry
+from nanobot.session.entries import RecallEntry, ReplyEntry
 from nanobot.session.scopes import scope_of
 from nanobot.text import clean
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
@@ -131,8 +131,13 @@ class AskingRecall:
         )
 
     async def _answer(self, need: NeedInformation, context: CallContext) -> str | ToolOutput:
-        only = all(name == NEED for names in context.replies for name in names)
-        if not only or len(context.replies) > self._max_rounds:
+        replies = [
+            entry.body
+            for entry in context.entries
+            if entry.run_id == context.run_id and isinstance(entry.body, ReplyEntry)
+        ]
+        only = all(call.name == NEED for reply in replies for call in reply.tool_calls)
+        if not only or len(replies) > self._max_rounds:
             return _OVER
         scope = scope_of(context.address, context.sender_id, context.role, private=context.private)
         hits = await self._recall.search(scope, need.query)

@@ -12,6 +12,7 @@ import msgspec
 
 from nanobot.errors import NanobotError, ToolError
 from nanobot.labels import Label, joined, of
+from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.memory import typed
 from nanobot.plugins.memory.days import day_of
 from nanobot.plugins.memory.index import Memory
@@ -130,7 +131,7 @@ def memory_tools(
             run=bodies.save,
             effect=Effect.STORE,
             taints=False,
-            typed=typed.saves,
+            typed=by_words(typed.saves),
         ),
         Tool(
             name="memory_forget",
@@ -139,7 +140,7 @@ def memory_tools(
             run=bodies.forget,
             effect=Effect.STORE,
             taints=False,
-            typed=typed.forgets,
+            typed=by_words(typed.forgets),
         ),
     ]
 

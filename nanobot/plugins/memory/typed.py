@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.plugins.common.typed import Said, words_of
 from nanobot.search.terms import telling_terms
 from nanobot.text import pattern
-from nanobot.tools.typed import Said, words_of
 
 _SAVE = pattern(
     r"\b(remember|note|memori[sz]e|keep in mind|don't forget|do not forget"

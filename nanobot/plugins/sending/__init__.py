@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     summary="Sends messages before an answer and to other conversations and chats.",
     texts=Path(__file__).parent,
     operations="nanobot.plugins.sending.operations:operations",
+    always_objects="nanobot.plugins.sending.service:always_objects",
     tools="nanobot.plugins.sending.service:tools",
     reserves=("message",),
 )

@@ -1,14 +1,32 @@
-"""The tool of a gateway that sends messages."""
+"""The tool of a gateway that sends messages, and what becomes of messages of all tools."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
+from nanobot.agent.tool_calls import Receipts
+from nanobot.app.hosting import HostedChannels
 from nanobot.app.peers import ServedChannels
+from nanobot.bus.core import Bus
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.common.privacy import kept_apart, private_paths
+from nanobot.plugins.common.receipts import ChatReceipts
+from nanobot.ports import Clock
+from nanobot.session.journal import Journal
 from nanobot.tools.base import AnyTool
+
+
+def always_objects(
+    journal: Journal, clock: Clock, channels: HostedChannels, bus: Bus
+) -> Mapping[Any, Any]:
+    """The receipts of what calls send, also calls of other tools while this plugin is off."""
+
+    def served(channel: str) -> bool:
+        return channels.is_up(channel) or channel in bus.peers.served()
+
+    return {Receipts: ChatReceipts(journal, clock, served)}
 
 
 def tools(roots: ConfinedFiles, chats: ServedChannels) -> list[AnyTool]:

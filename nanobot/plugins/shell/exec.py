@@ -12,6 +12,7 @@ import msgspec
 from nanobot.errors import ToolArgumentsError, ToolDenied, ToolTimeout
 from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
+from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.common.walls import NO_NETWORK, NetworkAccess
 from nanobot.plugins.shell.allowed_hosts import AllowedHosts
 from nanobot.plugins.shell.process import RunningCommands
@@ -325,5 +326,5 @@ def exec_tool(
         uncontained=shell.uncontained,
         danger=shell.danger,
         needs_approval=shell.needs_approval,
-        typed=is_typed,
+        typed=by_words(is_typed),
     )

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import msgspec
 
 from nanobot.plugins.common.runs.background_runs import Parent, TaskRequest, TaskStarter
+from nanobot.plugins.common.typed import Said, by_words
 from nanobot.plugins.tasks.port import AGENT, MAX_TITLE
 from nanobot.session.store_write import StoreWrite
 from nanobot.text import pattern
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
-from nanobot.tools.typed import Said
 
 _BACKGROUND = pattern(
     r"\b(background|meanwhile|in parallel|at the same time|hintergrund|arrière-plan"
@@ -69,7 +69,7 @@ def spawn_tool(starter: TaskStarter) -> Tool[Spawn]:
         run=run,
         effect=Effect.STORE,
         taints=False,
-        typed=is_typed,
+        typed=by_words(is_typed),
     )
 
 

@@ -19,6 +19,7 @@ from nanobot.plugins.common.files.document_reading import read_document
 from nanobot.plugins.common.files.file_readers import HEAD_BYTES, FileReaders, installed_readers
 from nanobot.plugins.common.files.parse_job import ParseJob
 from nanobot.plugins.common.files.untrusted import FRAME_CHARS, untrusted
+from nanobot.plugins.common.typed import by_words
 from nanobot.plugins.web_tools.typed import is_typed
 from nanobot.text import MAX_RESULT_CHARS, clean, quoted
 from nanobot.tools.base import CallContext, Effect, Tool, ToolOutput
@@ -331,7 +332,7 @@ def web_fetch_tool(
         host=fetcher.host,
         timeout=SECONDS + _PARSING_SECONDS + 5.0,
         rest=_READ_ON,
-        typed=is_typed,
+        typed=by_words(is_typed),
     )
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nanobot.plugins.common.typed import Said
 from nanobot.session.entries import ToolResultEntry
 from nanobot.text import pattern
-from nanobot.tools.typed import Said
 
 _WEB = ("web_fetch", "web_search")
 _FOLLOW = pattern(

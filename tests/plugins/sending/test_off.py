@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.agent.tool_calls import Receipts
 from nanobot.errors import UsageError
 from nanobot.plugins.http.absent import absent
 from nanobot.plugins.sending.operations import operations
@@ -36,6 +37,11 @@ async def test_the_assistant_has_no_tool_for_it_and_answers(tmp_path: Path) -> N
         assert await asked(parts, "hello") == "completed"
     async with serving(tmp_path / "home") as parts:
         assert "message" in {spec.name for spec in parts.engine.tools.specs()}
+
+
+async def test_calls_of_other_tools_are_told_what_became_of_their_messages(tmp_path: Path) -> None:
+    async with serving(tmp_path / "home", OFF) as parts:
+        assert parts.plugged.offers.has(Receipts)
 
 
 async def test_one_talks_with_the_page_and_only_delivery_to_a_chat_names_it(tmp_path: Path) -> None:

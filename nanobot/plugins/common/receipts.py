@@ -15,9 +15,9 @@ _FIRST_LOOK = 0.05
 _LOOK = 0.5
 
 
-class Receipts:
-    """Waits until a message has arrived. `served`: the channels served here; for others it does not
-    wait."""
+class ChatReceipts:
+    """See tool_calls.Receipts. Waits until a message has arrived. `served`: the channels served
+    here; for others it does not wait."""
 
     def __init__(self, journal: Journal, clock: Clock, served: Callable[[str], bool]) -> None:
         self._journal = journal
@@ -25,8 +25,6 @@ class Receipts:
         self._served = served
 
     async def of(self, message: OutboundMessage) -> str:
-        """The receipt as text; "" if there is none yet. Raises ToolError if the message will not
-        arrive."""
         if not self._served(message.address.channel):
             return ""
         until, pause = self._clock.monotonic() + WAIT_SECONDS, _FIRST_LOOK

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from nanobot.messages import Address, Attachment, Origin, Role
-from nanobot.plugins.common.message_tool import message_tool
+from nanobot.plugins.common import message_tool
+from nanobot.plugins.common.typed import Said, said
 from nanobot.plugins.cron import typed as cron
 from nanobot.plugins.file_tools import typed as file_tools
 from nanobot.plugins.memory import typed as memory
@@ -23,14 +24,13 @@ from nanobot.session.entries import Body, Entry, ReplyEntry, ToolResultEntry, Us
 from nanobot.tools.base import direct_call
 from nanobot.tools.evidence import asked_by, carried
 from nanobot.tools.registry import ToolRegistry
-from nanobot.tools.typed import Said, said
 from tests.plugins.switching import serving
 
 TYPED: dict[str, Callable[[Mapping[str, Any], Said], bool] | None] = {
     "memory_save": memory.saves,
     "cron": cron.is_typed,
     "spawn": spawn.is_typed,
-    "message": message_tool(None).typed,
+    "message": message_tool.is_typed,
     "exec": shell.is_typed,
     "web_fetch": web_tools.is_typed,
     "write_file": file_tools.is_typed,
@@ -141,7 +141,8 @@ async def test_nobody_believes_a_tool_of_others_that_its_call_was_typed(
     source: str, verdict: str
 ) -> None:
     tools = ToolRegistry()
-    tool = msgspec.structs.replace(message_tool(None), sends=lambda *_: True, typed=lambda *_: True)
+    message = message_tool.message_tool(None)
+    tool = msgspec.structs.replace(message, sends=lambda *_: True, typed=lambda *_: True)
     tools.register(tool, source)
     entries = log(PAGE, user("Go on."))
     context = msgspec.structs.replace(

@@ -1,14 +1,14 @@
 """What a person typed in the message that a run answers: whether a call does only that.
 
 Untrusted content cannot type. A call that does only what the person's current message says needs no
-approval, even in a conversation that has read a page. What that means for a tool, `Tool.typed`
-says.
+approval, even in a conversation that has read a page. What that means for a tool, its function
+says, made into a `Tool.typed` by `by_words`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from nanobot.messages import Origin, Role
 from nanobot.search.terms import telling_terms
 from nanobot.session.entries import Entry, UserEntry
 from nanobot.session.labelling import joined_label, label_of
+from nanobot.tools.base import CallContext
 
 _PEOPLE = (Origin.USER, Origin.API)
 
@@ -54,6 +55,18 @@ def said(run_id: str, role: Role, entries: Sequence[Entry]) -> Said | None:
     everything = _terms(message.text for message in _typed(entries, role))
     label = joined_label(messages)
     return Said("\n".join(texts), _terms(texts), everything, run_id, entries, label)
+
+
+def by_words(
+    check: Callable[[Mapping[str, Any], Said], bool],
+) -> Callable[[Mapping[str, Any], CallContext], bool]:
+    """A `Tool.typed`: whether people typed something, and the check accepts it."""
+
+    def typed(arguments: Mapping[str, Any], context: CallContext) -> bool:
+        words = said(context.run_id, context.role, context.entries)
+        return words is not None and check(arguments, words)
+
+    return typed
 
 
 def words_of(arguments: Mapping[str, Any], *names: str) -> set[str]:
