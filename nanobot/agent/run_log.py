@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nanobot.agent.step import own
-from nanobot.agent.summaries import latest
 from nanobot.labels import NOTHING, Label
 from nanobot.messages import Origin, Role, RunOptions
 from nanobot.session.entries import Body, Entry, SummaryEntry, SummaryUndoneEntry, UserEntry
@@ -83,7 +82,7 @@ class RunLog:
     def summary(self) -> SummaryEntry | None:
         """The current summary among the entries that the model may see."""
         own = self.options.history is not None
-        return latest([e for e in self._summaries if not own or e.run_id == self._run_id])
+        return latest_summary([e for e in self._summaries if not own or e.run_id == self._run_id])
 
     @cached_property
     def private(self) -> bool:
@@ -112,3 +111,14 @@ class RunLog:
         if self.options.history is None:
             return self._label
         return joined_label([entry.body for entry in self.visible])
+
+
+def latest_summary(entries: Sequence[Entry]) -> SummaryEntry | None:
+    """The current summary; None if there is none, or it was undone."""
+    for entry in reversed(entries):
+        body = entry.body
+        if type(body) is SummaryEntry and body.upto < entry.seq:
+            return body
+        if type(body) is SummaryUndoneEntry:
+            return None
+    return None

@@ -15,8 +15,8 @@ from nanobot.agent import step
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.attachments import blind
 from nanobot.agent.model_calls import ModelCaller
+from nanobot.agent.run_log import latest_summary
 from nanobot.agent.settings import RunSettings
-from nanobot.agent.summaries import latest
 from nanobot.agent.tool_calls import ToolExecutor
 from nanobot.boundary import boundary
 from nanobot.bus.core import Bus
@@ -83,7 +83,6 @@ class Runner:
 
     @property
     def settings(self) -> RunSettings:
-        """The current settings of runs."""
         return self._model_calls.settings
 
     def begin(self, claim: Claim) -> ActiveRun:
@@ -252,7 +251,7 @@ class Runner:
         return await active.finish(RunState.COMPLETED, text, OutboundKind.NOTICE, own=own)
 
     async def _undo_compact(self, active: ActiveRun) -> bool:
-        summary, kind = latest(active.log.entries), OutboundKind.NOTICE
+        summary, kind = latest_summary(active.log.entries), OutboundKind.NOTICE
         if summary is None:
             text = "There is no summary to take back."
             return await active.finish(RunState.COMPLETED, text, kind)
@@ -265,7 +264,6 @@ class Runner:
 
 
 def _limit_line(reason: str, limits: step.StepLimits) -> Sentence:
-    """Which limit ended the run."""
     if reason == "limit_iterations":
         return f"I stopped here: the limit of {limits.max_iterations} model calls."
     if reason == "limit_tool_rounds":

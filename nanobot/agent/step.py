@@ -230,16 +230,10 @@ def _overflowed(bodies: Sequence[Body]) -> bool:
 
 
 def _pending(bodies: Sequence[Body], reply: ReplyEntry) -> list[PendingCall]:
-    results = {
-        body.index
-        for body in bodies
-        if isinstance(body, ToolResultEntry) and body.call == reply.call
-    }
-    started = {
-        body.index
-        for body in bodies
-        if isinstance(body, ToolStartedEntry) and body.call == reply.call
-    }
+    results, started = (
+        {body.index for body in bodies if isinstance(body, kind) and body.call == reply.call}
+        for kind in (ToolResultEntry, ToolStartedEntry)
+    )
     # Uses only entries before the reply, so that a crash between its calls changes no refusal.
     history = _history(bodies[: bodies.index(reply)])
     pending = []

@@ -120,7 +120,6 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """Whether claiming has stopped."""
         return self._stopping.is_set()
 
     @property

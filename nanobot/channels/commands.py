@@ -52,8 +52,8 @@ class _Begun:
 
 
 class CommandsInProgress:
-    """The commands of one channel that take longer. While `run` does not run, the intake waits for
-    each command."""
+    """See said.Waiting; of one channel. While `run` does not run, the intake waits for each
+    command."""
 
     def __init__(self, name: str, bus: Bus, clock: Clock) -> None:
         self._name = name
@@ -80,7 +80,6 @@ class CommandsInProgress:
             self._begun.clear()
 
     async def command(self, said: Said, perform: Perform) -> Admission:
-        """See said.Waiting."""
         key = _key(said.message)
         begun = self._begun.get(key)
         if begun is None:
@@ -106,7 +105,6 @@ class CommandsInProgress:
         return begun
 
     def stop(self, said: Said, *, everyone: bool) -> bool:
-        """See said.Waiting."""
         here = [
             begun
             for begun in self._begun.values()

@@ -65,7 +65,7 @@ class Hosting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChannelHost:
-    """One supervised channel. Its failure affects no other channel.
+    """One supervised channel; see intake.Host. Its failure affects no other channel.
 
     `state` is starting, up, down (will be retried), wedged (silent for too long, restarting),
     failed (its credentials are refused) or standby (another process serves it).
@@ -130,7 +130,6 @@ class ChannelHost:
             self._companions.up()
 
     def admitted(self, message: InboundMessage, outcome: Admitted, role: Role) -> None:
-        """A message is in the journal."""
         performing = self._commands.admitted(message, outcome)
         self._companions.admitted(message, outcome, role, performing=performing)
 
@@ -152,7 +151,6 @@ class ChannelHost:
             await self._leases.leave()
 
     def standby(self) -> None:
-        """Another process receives for it."""
         self._settle("standby")
 
     @property
@@ -161,7 +159,6 @@ class ChannelHost:
         return self.state in _SERVED or (self._leases.helping and self.state == "standby")
 
     async def work(self, *, speaks: bool = True, receives: bool = True) -> None:
-        """Send to the chats, receive from the platform, or both, until cancelled."""
         await self.moved.load()
         works = self._speaking() if speaks else {}
         if receives and self._intake is not None:
@@ -175,11 +172,9 @@ class ChannelHost:
         self._receiving = begun.get(_INTAKE, self._receiving)
 
     def _speaking(self) -> dict[str, Work]:
-        """The tasks that deliver, by name."""
         return {"delivery": self._delivery.run, **self._companions.speaking()}
 
     def _receiving_works(self, intake: ChannelIntake) -> dict[str, Work]:
-        """The tasks for receiving."""
         channel, works = self._channel, dict[str, Work]()
         if self._hosting.fetcher is not None:
             works["files"] = self._hosting.fetcher.run
@@ -190,7 +185,6 @@ class ChannelHost:
         return works | self._companions.receiving(intake)
 
     def drafted(self, address: Address) -> str:
-        """The text of the chat's draft; see intake.Host."""
         text = self._companions.draft(address)
         return "" if text is None else text or self._bus.peers.draft_in(address)
 
@@ -214,7 +208,6 @@ class ChannelHost:
         await self._delivery.flush(seconds)
 
     async def close(self) -> None:
-        """Disconnect from the platform."""
         with boundary(f"closing {self.name}"):
             await self._channel.close()
 

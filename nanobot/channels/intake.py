@@ -91,29 +91,23 @@ class ChannelIntake:
             self._host.alive()
 
     async def account(self, identity: str) -> None:
-        """The adapter's identity on the platform; see ports.Intake."""
         await self._bus.journal.account(self._name, identity)
 
     async def cursor(self) -> str | None:
-        """The cursor of the last admitted batch."""
         return await self._bus.journal.cursor(self._name)
 
     async def chats(self) -> list[Address]:
-        """The chats where people have written before; see ports.Intake."""
-        chats = await self.reception.records.chats(self._name)
+        chats = await self.reception.chats(self._name)
         return chats if self._moved is None else [self._moved.there(chat) for chat in chats]
 
     def in_order(self, history: History) -> CatchUp:
-        """Live and missed messages in order; see ports.Intake."""
         return self.reception.in_order(self, history)
 
     async def moved(self, old_chat_id: str, new_chat_id: str) -> None:
-        """A chat has a new id; see ports.Intake."""
         if self._moved is not None:
             await self._moved.moved(old_chat_id, new_chat_id)
 
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
-        """Commit the messages with the cursor; see ports.Intake."""
         await self.take(messages, cursor)
 
     async def take(

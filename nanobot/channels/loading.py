@@ -11,8 +11,7 @@ from nanobot.errors import ConfigError, PluginBroken
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.ports import Capabilities, Channel
 from nanobot.seam.entry_points import CHANNELS, Plugins
-
-_METHODS = ("run", "render", "send", "find", "typing", "close")
+from nanobot.seam.given import unable
 
 
 def reception(operations: Dispatcher) -> Reception:
@@ -20,11 +19,10 @@ def reception(operations: Dispatcher) -> Reception:
     engine = operations.engine
     return Reception(
         commands=operations,
-        records=engine.records,
+        chats=engine.records.chats,
         partial=engine.partial,
         now=engine.now,
         in_order=CatchingUp,
-        decisions=operations.decisions,
     )
 
 
@@ -61,7 +59,7 @@ def _shared(settings: ChannelSettings) -> dict[str, object]:
 def whole(opened: Any) -> Channel:
     """The thing itself. Raises PluginBroken, which names the missing parts of
     nanobot.ports.Channel."""
-    lacking = [name for name in _METHODS if not callable(getattr(opened, name, None))]
+    lacking = unable(opened, Channel)
     if not isinstance(getattr(opened, "capabilities", None), Capabilities):
         lacking.append("capabilities")
     if lacking:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
 
 from nanobot.messages import Address, InboundMessage, Role
 from nanobot.ports import CatchUp, History, Intake
-from nanobot.session.decisions import Decisions
 from nanobot.session.entries import ReplyEntry
 from nanobot.session.inbox import Admission
 from nanobot.session.said import Order, Said, Waiting
@@ -39,24 +38,15 @@ class Commands(Protocol):
         ...
 
 
-class ChatRecords(Protocol):
-    """What the store knows of a channel's chats."""
-
-    async def chats(self, channel: str) -> list[Address]:
-        """The addresses where a channel's runs were requested, latest first."""
-        ...
-
-
 class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the gateway that an intake asks."""
 
     commands: Commands
-    records: ChatRecords
+    chats: Callable[[str], Awaitable[list[Address]]]
+    """The addresses where a channel's runs were requested, latest first."""
     partial: Callable[[str], ReplyEntry | None]
     """What a session's run has said so far."""
     now: Callable[[], float]
     """In unix seconds."""
     in_order: Callable[[Intake, History], CatchUp]
     """Brings live and missed messages to an intake, see ports.Intake."""
-    decisions: Decisions | None = None
-    """Takes what reactions decide."""

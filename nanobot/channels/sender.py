@@ -48,7 +48,7 @@ Arrived: TypeAlias = Callable[[str, tuple[str, ...]], Awaitable[list[str]]]
 
 
 class PartSender:
-    """Renders messages for one channel, and sends their parts at the rate that the platform allows.
+    """See sending.Sending and intake.Host. Parts are sent at the rate that the platform allows.
 
     The caller records that a part is about to be sent, and afterwards the result.
     """
@@ -93,12 +93,10 @@ class PartSender:
         return self._with_keys(message)
 
     async def line(self, address: Address, text: Sentence, key: str) -> OutboundPart:
-        """A line of nanobot's own, as a part of its own."""
         line = OutboundMessage(address=address, text=text, key=key, kind=OutboundKind.NOTICE)
         return OutboundPart(text=(await self._changed(line)).text, key=key)
 
     def free(self, chat_id: str) -> bool:
-        """Whether a send to the chat would begin at once."""
         return self.rates.free(chat_id)
 
     async def _changed(self, message: OutboundMessage) -> OutboundMessage:
@@ -142,12 +140,10 @@ class PartSender:
     # Sending
 
     def confides(self, address: Address, person: str) -> bool:
-        """Whether a person in that chat can get messages that no one else sees."""
         there, channel = self.moved.there(address), self._channel
         return isinstance(channel, Confiding) and channel.confides(there, person)
 
     def is_after(self, message: InboundMessage, receipt: str, shown_at: float) -> bool | None:
-        """Whether a message was sent after one of ours, as far as the platform tells."""
         channel = self._channel
         if not isinstance(channel, Ordering):
             return None
@@ -197,9 +193,6 @@ class PartSender:
             raise refused from error
 
     async def replace(self, address: Address, message_id: str, part: OutboundPart) -> str:
-        """Edit a message of ours into this part; returns its id. Raises Refused if that is not
-        possible (the message is gone, or the part is a file) and it must be sent instead; and
-        NotSent, because an edit can be repeated, if the outcome is unknown."""
         try:
             await self.paced(address, lambda: self._edit(address, message_id, part), edit=True)
         except OutcomeUnknown as error:
@@ -207,8 +200,6 @@ class PartSender:
         return message_id
 
     async def discard(self, address: Address, message_id: str) -> None:
-        """Delete a message of ours that its answer cannot replace. If that fails, it stays in the
-        chat."""
         channel, there = self._channel, self.moved.there(address)
         if not isinstance(channel, Deleting):
             return

@@ -27,5 +27,4 @@ class GrowingText:
         return piece
 
     def whole(self) -> str:
-        """The whole text."""
         return "".join(self._pieces) + ("\ufffd" if self._half else "")

@@ -157,7 +157,6 @@ class HttpProvider(LLMProvider):
         return profile
 
     def chat_stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Deltas, then one Completion; raises the ModelError of the last attempt."""
 
         def attempt() -> AsyncGenerator[Delta]:
             return self._attempt(request)

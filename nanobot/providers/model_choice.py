@@ -49,6 +49,14 @@ class MissingPlugin(NamedTuple):
     why: Sentence
 
 
+class _Given(NamedTuple):
+    """What a choice is made from; errors call it `key`."""
+
+    providers: Mapping[str, ProviderSettings]
+    environ: Mapping[str, str]
+    key: str
+
+
 Auto: TypeAlias = Callable[
     [Mapping[str, ProviderSettings], Mapping[str, str], Mapping[str, MissingPlugin]],
     Coroutine[Any, Any, ModelChoice],
@@ -76,7 +84,21 @@ async def choose(
     the clients that cannot be used, and why. Raises ConfigError, naming the key and the remedy, for
     an impossible choice.
     """
-    choice = await _chosen(model, providers, environ, key, off, auto)
+    given = _Given(providers, environ, key)
+    name, _, rest = model.strip().partition("/")
+    if name == EMBEDDED:
+        choice = embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
+    elif rest:
+        choice = _explicit(name, rest, given)
+    elif name not in ("", "auto"):
+        choice = _bare(name, given)
+    elif auto is not None:
+        choice = await auto(providers, environ, off)
+    else:
+        raise ConfigError(
+            f'{key} is "auto", which needs the plugin auto: `nanobot plugins on auto`, or write '
+            f'{key} = "provider/model"'
+        )
     if missing := off.get(choice.client):
         raise ConfigError(
             f'{key} is "{model}": {choice.provider_name}/{choice.model} needs the plugin '
@@ -84,29 +106,6 @@ async def choose(
         )
     _check(choice, providers.get(choice.provider_name, ProviderSettings()), environ)
     return choice
-
-
-async def _chosen(
-    model: str,
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-    key: str,
-    off: Mapping[str, MissingPlugin],
-    auto: Auto | None,
-) -> ModelChoice:
-    name, _, rest = model.strip().partition("/")
-    if name == EMBEDDED:
-        return embedded(rest or EMBEDDED_MODEL, 'agent.model = "embedded"')
-    if rest:
-        return _explicit(name, rest, providers, environ, key)
-    if name not in ("", "auto"):
-        return _bare(name, providers, environ, key)
-    if auto is None:
-        raise ConfigError(
-            f'{key} is "auto", which needs the plugin auto: `nanobot plugins on auto`, or write '
-            f'{key} = "provider/model"'
-        )
-    return await auto(providers, environ, off)
 
 
 def is_local(url: str) -> bool:
@@ -121,20 +120,14 @@ def is_local(url: str) -> bool:
         return host.endswith(_LOCAL_NAMES) or bool(host and "." not in host)
 
 
-def _explicit(
-    name: str,
-    model: str,
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-    key: str,
-) -> ModelChoice:
-    settings = providers.get(name)
+def _explicit(name: str, model: str, given: _Given) -> ModelChoice:
+    settings = given.providers.get(name)
     if settings is None:
         if name not in KNOWN_PROVIDERS and name not in _others():
-            raise _unknown(name, model, providers, key)
+            raise _unknown(name, model, given)
         settings = ProviderSettings()
     why = f'{name}/{model} answers (agent.model = "{name}/{model}")'
-    return reach(name, model, settings, environ, why)
+    return reach(name, model, settings, given.environ, why)
 
 
 def reach(
@@ -199,12 +192,11 @@ def _others() -> Mapping[str, bool]:
     return {} if names is None else names()
 
 
-def _bare(
-    model: str, providers: Mapping[str, ProviderSettings], environ: Mapping[str, str], key: str
-) -> ModelChoice:
+def _bare(model: str, given: _Given) -> ModelChoice:
     """A model without its provider: unambiguous only if exactly one provider is configured."""
+    providers, key = given.providers, given.key
     if len(providers) == 1:
-        return _explicit(next(iter(providers)), model, providers, environ, key)
+        return _explicit(next(iter(providers)), model, given)
     if model in providers or model in KNOWN_PROVIDERS or model in _others():
         row = KNOWN_PROVIDERS.get(model)
         example = (row.default_model if row else "") or "MODEL"
@@ -232,9 +224,8 @@ def key_of(row: KnownProvider, environ: Mapping[str, str]) -> tuple[str, str]:
     return "", ""
 
 
-def _unknown(
-    name: str, model: str, providers: Mapping[str, ProviderSettings], key: str
-) -> ConfigError:
+def _unknown(name: str, model: str, given: _Given) -> ConfigError:
+    providers = given.providers
     names = [*providers, *KNOWN_PROVIDERS, EMBEDDED]
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     # litellm's many additional names are suggested only if they are very similar.
@@ -246,6 +237,6 @@ def _unknown(
     else:
         hint = f"known are {', '.join(dict.fromkeys(names))}, and more through litellm."
     return ConfigError(
-        f'{key} is "{name}/{model}", but there is no provider "{name}": {hint} '
+        f'{given.key} is "{name}/{model}", but there is no provider "{name}": {hint} '
         f'Any other endpoint works with [providers.{name}] api_base = "https://...".'
     )

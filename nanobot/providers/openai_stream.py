@@ -81,7 +81,6 @@ class AnswerReader:
         return self._finish is not None or self.done
 
     def feed(self, data: bytes) -> list[TextDelta | ReasoningDelta]:
-        """Parse more bytes."""
         if self._plain is None:
             data = data.lstrip(b"\xef\xbb\xbf \r\n\t")
             if not data:
@@ -114,7 +113,6 @@ class AnswerReader:
         return deltas
 
     def completion(self) -> Completion:
-        """The answer. Only after `complete`."""
         text = self._text.whole()
         reasoning = self._reasoning.whole()
         calls = self._calls()

@@ -164,19 +164,12 @@ class ProviderRegistry:
     async def _price_of(self, choice: ModelChoice) -> Price | None:
         name = f"{choice.provider_name}/{choice.model}"
         if name not in self._prices:
-            self._prices[name] = await self._find_price(choice)
+            price = FREE if choice.client == EMBEDDED else await self._facts.find_price(choice)
+            self._prices[name] = price
+            if price is None:
+                key = f'providers.{choice.provider_name}.models."{choice.model}".price'
+                logger.info("the price of {} is unknown; to know costs set {}", name, key)
         return self._prices[name]
-
-    async def _find_price(self, choice: ModelChoice) -> Price | None:
-        if choice.client == EMBEDDED:
-            return FREE
-        price = await self._facts.find_price(choice)
-        if price is None:
-            logger.info(
-                'the price of {}/{} is unknown; to know costs set providers.{}.models."{}".price',
-                *(choice.provider_name, choice.model) * 2,
-            )
-        return price
 
     async def configured_price(self, label: str) -> Price | None:
         """The price of the model with a label in the configuration. Raises ConfigError."""
@@ -194,7 +187,6 @@ class ProviderRegistry:
             await provider.warm_up()
 
     async def close(self) -> None:
-        """End connections and child processes."""
         for providers in (*self._retired, self._providers):
             for provider in providers.values():
                 await provider.close()

@@ -13,8 +13,8 @@ from msgspec import inspect
 
 from nanobot.agent.context import PromptBudget, context, plan_window
 from nanobot.agent.entry_messages import Rendered
+from nanobot.agent.run_log import latest_summary
 from nanobot.agent.step import StepLimits, next_step
-from nanobot.agent.summaries import latest
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.plugins.common.models.material import material
@@ -111,7 +111,7 @@ def test_any_log_renders_and_is_summed_up(
         assert window == plan_window(now, 1, room, overflowed=False)
         call = msgspec.structs.replace(asking(1, profile), window_from=window.start)
         assert context(now, SNAPSHOT, call, rendered) == context(now, SNAPSHOT, call)
-    summary = latest(log)
+    summary = latest_summary(log)
     assert summary is None or summary.upto < len(log)
     own = [entry.body for entry in log if entry.run_id == RUN and entry.body is not None]
     assert run_usage(own).model_calls >= 0

@@ -39,12 +39,14 @@ class MissedReactions(Companion):
         journal: Journal,
         moved: MovedChats,
         clock: Clock,
+        decisions: Decisions,
     ) -> None:
         self._name = name
         self._channel = channel
         self._journal = journal
         self._moved = moved
         self._clock = clock
+        self._decisions = decisions
         self._up = asyncio.Event()
 
     def up(self) -> None:
@@ -63,21 +65,18 @@ class MissedReactions(Companion):
             await self._clock.sleep(AGAIN_SECONDS)
 
     async def _look(self, intake: ChannelIntake) -> None:
-        decisions = intake.reception.decisions
-        if decisions is None:
-            return
-        for address, message_id in await self._questions(decisions):
+        for address, message_id in await self._questions():
             with boundary(f"missed reactions in {address}"):
                 there = self._moved.there(address)
-                messages = await self._reactions(there, message_id, decisions.sign)
+                messages = await self._reactions(there, message_id, self._decisions.sign)
                 if messages:
                     await intake.admit(messages)
             await self._clock.sleep(LOOK_SECONDS)
 
-    async def _questions(self, decisions: Decisions) -> list[tuple[Address, str]]:
+    async def _questions(self) -> list[tuple[Address, str]]:
         """The chats with open questions, and the ids of these messages."""
         places: list[tuple[Address, str]] = []
-        for address, key in await decisions.asking(self._name, MOST_QUESTIONS):
+        for address, key in await self._decisions.asking(self._name, MOST_QUESTIONS):
             with boundary(f"missed reactions to the message {key}"):
                 row = await self._journal.outbound(key)
                 parts = () if row is None else row.parts
@@ -99,9 +98,11 @@ class MissedReactions(Companion):
         return sorted(decisive, key=lambda message: sign(message.text) != "deny")
 
 
-def companions(parts: ChannelParts, journal: Journal, clock: Clock) -> Sequence[Companion]:
-    """See `Plugin.companions`."""
+def companions(
+    parts: ChannelParts, journal: Journal, clock: Clock, decisions: Decisions | None = None
+) -> Sequence[Companion]:
+    """See `Plugin.companions`. Without `decisions`, nobody is asked."""
     channel = parts.channel
-    if not isinstance(channel, Recalling):
+    if decisions is None or not isinstance(channel, Recalling):
         return ()
-    return (MissedReactions(parts.name, channel, journal, parts.moved, clock),)
+    return (MissedReactions(parts.name, channel, journal, parts.moved, clock, decisions),)

@@ -13,7 +13,7 @@ from loguru import logger
 
 from nanobot.agent.active_run import ActiveRun
 from nanobot.agent.prompts import Summarizing
-from nanobot.agent.summaries import latest
+from nanobot.agent.run_log import latest_summary
 from nanobot.messages import Origin
 from nanobot.plugins.common.models.auxiliary import ask
 from nanobot.plugins.common.models.material import material
@@ -55,7 +55,7 @@ class Compaction:
         """Summarize what the model sees up to entry `upto`, and log the summary. Makes no call if
         there is one already or nothing to summarize, or if the model is too small. Raises
         OverBudget."""
-        before = latest(active.log.entries)
+        before = latest_summary(active.log.entries)
         start = active.window_from if before is None else max(before.upto + 1, active.window_from)
         source = material(active.log.entries, start, upto, int(profile.context_tokens * 1.5))
         if not profile.helper_calls or not source:
