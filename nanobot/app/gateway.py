@@ -31,7 +31,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.session.decisions import Decisions
 from nanobot.session.keys import TASKS
 from nanobot.session.run_types import RunTypes
-from nanobot.store.opening import KeptOpen, Store, contexts, in_memory_database, open_store
+from nanobot.store.opening import Store, contexts, in_memory_database, open_store
 from nanobot.store.quarantine.guard import Care
 from nanobot.store.servers import server_of, url_of
 from nanobot.supervision import Work, begin_all
@@ -199,7 +199,7 @@ class Gateway:
         config, machine = self.config, self._machine
         context_of = contexts(machine.clock, machine.ids, partial(brought_hooks, plugged))
         if self._program is not None and self._program.store is not None:
-            return Store(KeptOpen(self._program.store), context_of(None, ""), None)
+            return Store(self._program.store, context_of(None, ""), None, closes=False)
         return open_store(
             config.home,
             url_of(config),

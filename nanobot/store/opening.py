@@ -14,7 +14,7 @@ from nanobot.ports import Clock, Ids
 from nanobot.store.database import migrate
 from nanobot.store.database.database import Database
 from nanobot.store.database.errors import as_store_error
-from nanobot.store.database.failpoints import Failpoint, Failpoints
+from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
@@ -33,7 +33,8 @@ def contexts(clock: Clock, ids: Ids, hooks: HooksOf) -> ContextOf:
 
 
 class Store:
-    """An open store. `shared`: other processes may work on it, too; `notices` reach them."""
+    """An open store. `shared`: other processes may work on it, too; `notices` reach them. `closes`
+    False: the program that opened the database closes it."""
 
     def __init__(
         self,
@@ -41,13 +42,15 @@ class Store:
         writer: StoreContext,
         lock: HomeLock | None,
         notices: Notices | None = None,
+        *,
+        closes: bool = True,
     ) -> None:
         self.guard = Guard(database, writer)
         self.journal = SqlJournal(self.guard, writer)
         self.notices = notices
         self.database: Database = self.guard
         self.writer = writer
-        self._lock = lock
+        self._lock, self._closes = lock, closes
 
     @property
     def shared(self) -> bool:
@@ -55,22 +58,10 @@ class Store:
         return self.writer.lease is not None
 
     async def close(self) -> None:
-        await self.database.close()
+        if self._closes:
+            await self.database.close()
         if self._lock is not None:
             self._lock.release()
-
-
-class KeptOpen:
-    """A Database that the calling program opened and closes."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.dialect = database.dialect
-        self.transact = database.transact
-        self.checkpoint = database.checkpoint
-
-    async def close(self) -> None:
-        """Does nothing: the database stays open."""
 
 
 def in_memory_database(failpoints: Failpoints | None = None) -> SqliteDatabase:
@@ -97,7 +88,7 @@ def open_store(home: Path, url: str, context_of: ContextOf, *, command: str, cra
 
     `url` empty: SQLite in the home. `crash` is NANOBOT_CRASH_AT.
     """
-    failpoints = Failpoints(Failpoint.parse(crash))
+    failpoints = Failpoints(crash)
     if url and not url.startswith("sqlite"):
         opening = Opening(home=home, command=command, context_of=context_of, failpoints=failpoints)
         opened = server_of(url).open(opening)

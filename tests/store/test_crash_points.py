@@ -15,7 +15,7 @@ from nanobot.plugins.common.store.requested_runs import RequestedRuns
 from nanobot.plugins.library.store import Consuming
 from nanobot.plugins.models.store import SessionModels
 from nanobot.plugins.progress.store import PreviewRows
-from nanobot.store.database.failpoints import Failpoint
+from nanobot.store.database.failpoints import Failpoints
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal import journal
@@ -109,18 +109,21 @@ def test_a_verb_that_is_never_reached_kills_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "point"),
+    ("text", "verb", "times", "side"),
     [
-        ("", None),
-        ("finish", Failpoint("finish", 1, after=False)),
-        ("finish:3", Failpoint("finish", 3, after=False)),
-        ("finish:after", Failpoint("finish", 1, after=True)),
-        ("start_model:2:after", Failpoint("start_model", 2, after=True)),
-        ("start_model:2:before", Failpoint("start_model", 2, after=False)),
+        ("", "", 1, "before"),
+        ("finish", "finish", 1, "before"),
+        ("finish:3", "finish", 3, "before"),
+        ("finish:after", "finish", 1, "after"),
+        ("start_model:2:after", "start_model", 2, "after"),
+        ("start_model:2:before", "start_model", 2, "before"),
     ],
 )
-def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: Failpoint | None) -> None:
-    assert Failpoint.parse(text) == point
+def test_a_crash_point_is_a_verb_a_number_and_a_side(
+    text: str, verb: str, times: int, side: str
+) -> None:
+    point = Failpoints(text)
+    assert (point.verb, point.left, point.side) == (verb, times, side)
 
 
 @pytest.mark.parametrize(
@@ -138,4 +141,4 @@ def test_a_crash_point_is_a_verb_a_number_and_a_side(text: str, point: Failpoint
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="NANOBOT_CRASH_AT"):
-        Failpoint.parse(text)
+        Failpoints(text)

@@ -110,27 +110,17 @@ def append(
     rows, entries = [], []
     for body in bodies:
         seq += 1
-        payload = log.encode(body)
-        salt = unit.writer.ids.salt()
-        digest = payload_digest(salt, payload)
-        kind = log.kind_of(body)
-        link = ChainLink(
-            session_key=lane.session_key, seq=seq, run_id=run_id, kind=kind, at=now, digest=digest
-        )
-        chain = link_hash(chain, link)
-        rows.append(
-            {
-                "session_key": lane.session_key,
-                "seq": seq,
-                "run_id": run_id,
-                "kind": kind,
-                "at": now,
-                "salt": salt,
-                "payload": payload,
-                "digest": digest,
-                "hash": chain,
-            }
-        )
+        payload, salt = log.encode(body), unit.writer.ids.salt()
+        linked: dict[str, Any] = {
+            "session_key": lane.session_key,
+            "seq": seq,
+            "run_id": run_id,
+            "kind": log.kind_of(body),
+            "at": now,
+            "digest": payload_digest(salt, payload),
+        }
+        chain = link_hash(chain, ChainLink(**linked))
+        rows.append({**linked, "salt": salt, "payload": payload, "hash": chain})
         entries.append(log.Entry(seq, run_id, now, body))
     _ADVANCE.change_one(
         unit,
