@@ -16,6 +16,7 @@ from nanobot.plugins.models.store import SessionModels
 from nanobot.plugins.progress.store import PreviewRows
 from nanobot.session.journal import Journal
 from nanobot.session.views import Records
+from nanobot.store.quarantine.guard import Guard
 from nanobot.store.repositories.records import SqlRecords
 from nanobot.store.verbs import SqlStore
 
@@ -72,6 +73,11 @@ def approvals_of(over: SqlStore) -> SqlApprovals:
 def asked_of(records: Records) -> SqlApprovals:
     assert isinstance(records, SqlRecords)
     return approvals_of(records)
+
+
+async def look_through(guard: Guard) -> int:
+    """All that a start looks at."""
+    return await guard.look_at_pending() + await guard.look_at_others()
 
 
 async def due_of(records: RememberRecords, quiet_seconds: float = 60.0) -> list[DueSession]:

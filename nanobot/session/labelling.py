@@ -23,11 +23,7 @@ Labelled: TypeAlias = UserEntry | ToolResultEntry | PostEntry | RecallEntry | Su
 
 _WITH_LABEL = frozenset({*get_args(Labelled), ErasedEntry})
 """The entries that can have another label than NOTHING."""
-_SPEAKERS = {
-    Role.OWNER: Speaker.OWNER,
-    Role.MEMBER: Speaker.MEMBER,
-    Role.GUEST: Speaker.GUEST,
-}
+_SPEAKERS = {role: Speaker[role.name] for role in Role}
 PUBLIC_TOOLS = ("web_fetch", "web_search", "read_document")
 """Tools whose results are public, unless their output says more. Every other tool reads personal
 content."""

@@ -19,7 +19,7 @@ from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.journal.journal import SqlJournal
 from nanobot.store.quarantine.guard import Guard
-from nanobot.store.servers import ContextOf, Notices, Opening, server_of
+from nanobot.store.servers import ContextOf, Opening, server_of
 from nanobot.store.unit import StoreContext, StoreHooks
 
 HooksOf: TypeAlias = Callable[[StoreContext], StoreHooks]
@@ -41,7 +41,7 @@ class Store:
         database: Database,
         writer: StoreContext,
         lock: HomeLock | None,
-        notices: Notices | None = None,
+        notices: object = None,
         *,
         closes: bool = True,
     ) -> None:

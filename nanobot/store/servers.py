@@ -37,21 +37,14 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     failpoints: Failpoints
 
 
-class Notices(Protocol):
-    """How the processes that share a store tell each other something."""
-
-    @property
-    def line(self) -> str:
-        """The channel for notices to this process only, or "" while it is not listening."""
-
-
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """An open database. Its context has the seconds of leases. `lock` is held until it closes."""
+    """An open database. Its context has the seconds of leases. `lock` is held until it closes. By
+    `notices`, its plugin tells the processes that share it something."""
 
     database: Database
     writer: StoreContext
     lock: HomeLock | None
-    notices: Notices
+    notices: object
 
 
 class DatabaseServer(Protocol):
@@ -69,7 +62,7 @@ class DatabaseServer(Protocol):
 
 def server_of(url: str) -> DatabaseServer:
     """The database of a URL that is not of SQLite. Raises ConfigError if no plugin brings it."""
-    scheme, plugins = scheme_of(url), installed()
+    scheme, plugins = url.partition(":")[0], installed()
     for name, found in list(plugins.found.items()):
         part = found.plugin.databases.get(scheme)
         if part is not None:
@@ -90,7 +83,7 @@ def _given(part: Part, url: str) -> DatabaseServer:
 def usable(url: str, config: Config) -> str:
     """That URL of a database. Raises ConfigError if it is of a plugin that is off."""
     if not url.startswith("sqlite"):
-        scheme, plugins = scheme_of(url), installed().found
+        scheme, plugins = url.partition(":")[0], installed().found
         for name, why in switched(config).off.items():
             if name in plugins and scheme in plugins[name].plugin.databases:
                 raise _lacking(name, why)
@@ -104,8 +97,3 @@ def url_of(config: Config) -> str:
 
 def _lacking(plugin: str, why: Sentence) -> ConfigError:
     return ConfigError(f"database_url needs the plugin {plugin}. {why}")
-
-
-def scheme_of(url: str) -> str:
-    """What a URL begins with."""
-    return url.partition(":")[0]

@@ -119,6 +119,8 @@ def _example(connection: sqlite3.Connection, table: sa.Table) -> None:
         "platform_id": "9966",
         "state": "settled",
         "status": "done",
+        "said": '["",{}]',
+        "accepted": "",
     }
     values = {
         column.name: own.get(column.name, examples[column.type.python_type])

@@ -18,7 +18,7 @@ from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
-from tests.stored import counts_of
+from tests.stored import counts_of, look_through
 
 OTHER = "telegram:2"
 
@@ -80,7 +80,7 @@ async def test_a_conversation_keeps_its_row(guarded: Guarded, column: str, value
     home, journal = guarded.home, guarded.journal
     await answered(journal, await begun(journal, "first"), "the answer")
     await home.execute(f"UPDATE sessions SET {column} = :v", v=value)
-    await guarded.guard.look_through()
+    await look_through(guarded.guard)
     await admit(journal, said("and now?", key="second"))
 
     assert (await claim(journal, "second")).run.id == "second"
@@ -106,7 +106,7 @@ async def test_what_can_be_read_is_left_alone(guarded: Guarded) -> None:
     await begun(journal, "live")
     before = await home.everything()
 
-    assert await guarded.guard.look_through() == 0
+    assert await look_through(guarded.guard) == 0
 
     assert await home.everything() == before
 
@@ -116,7 +116,7 @@ async def test_status_counts_what_is_in_quarantine(guarded: Guarded) -> None:
     await admit(journal, said("hello"))
     assert (await counts_of(home.records()).counts()).unreadable == 0
     await home.execute("UPDATE inbound SET role = 'king'")
-    assert await guarded.guard.look_through() == 1
+    assert await look_through(guarded.guard) == 1
     assert (await counts_of(home.records()).counts()).unreadable == 1
 
 
@@ -124,7 +124,7 @@ async def test_a_person_who_waits_to_be_let_in_is_no_unreadable_row(guarded: Gua
     """Their row has no role yet."""
     pairings = guarded.home.pairings()
     before = await pairings.ask(Address("telegram", "666"), Sender("666", "Eve"))
-    assert await guarded.guard.look_through() == 0
+    assert await look_through(guarded.guard) == 0
     assert await pairings.ask(Address("telegram", "666"), Sender("666", "Eve")) == before
 
 
@@ -167,7 +167,7 @@ async def test_a_conversation_goes_on_whose_row_and_last_entry_cannot_be_read(
     await home.execute("UPDATE sessions SET title = :v WHERE key = :k", v=b"\xff\xfe", k=KEY)
     home.damaged = frozenset({KEY})
 
-    assert await guarded.guard.look_through() == 1
+    assert await look_through(guarded.guard) == 1
     await admit(journal, said("and now?", key="second"))
 
     assert (await claim(journal, "second")).run.id == "second"
@@ -188,7 +188,7 @@ async def test_a_row_that_cannot_be_moved_aside_keeps_no_other_from_it(
         "BEGIN SELECT RAISE(ABORT, 'refused'); END"
     )
 
-    assert await guarded.guard.look_through() == 1
+    assert await look_through(guarded.guard) == 1
 
     assert await home.rows("SELECT session_key FROM quarantine") == [("telegram:2",)]
     assert await home.rows("SELECT session_key FROM inbound") == [("telegram:1",)]

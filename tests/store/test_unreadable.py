@@ -47,7 +47,16 @@ from tests.store.filling import OTHER, fill
 from tests.store.home import Home
 from tests.store.making import KEY, admit, approval, said
 from tests.store.test_jobs import plan
-from tests.stored import approvals_of, consuming, counts_of, lists_of, log_of, outbox_of, runs_of
+from tests.stored import (
+    approvals_of,
+    consuming,
+    counts_of,
+    lists_of,
+    log_of,
+    look_through,
+    outbox_of,
+    runs_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = {
@@ -132,7 +141,7 @@ class Parts:
 def passes(parts: Parts) -> Iterator[tuple[str, Awaitable[Any]]]:
     """Every list, and every pass over the rows of many people."""
     journal, records, jobs = parts.journal, parts.records, parts.jobs
-    yield "start", parts.store.guard.look_through()
+    yield "start", look_through(parts.store.guard)
     yield "ready", journal.ready()
     yield "unfetched", journal.unfetched("telegram")
     yield "begun commands", journal.begun_commands("telegram")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -69,31 +70,27 @@ def create(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-_known_definitions: dict[str, tuple[str, ...]] = {}
-
-
+@cache
 def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
     """The statements that create the tables and their first rows. They are built once in a process:
     building takes longer than executing.
     """
-    if dialect.name not in _known_definitions:
-        statements: list[str] = []
+    statements: list[str] = []
 
-        def note(element: sa.Executable, *_: object) -> None:
-            statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
+    def note(element: sa.Executable, *_: object) -> None:
+        statements.append(str(element.compile(dialect=dialect)))  # type: ignore[attr-defined]
 
-        recorder = MockConnection(dialect, note)
-        with DIALECTS[dialect.name].declaring():
-            schema.metadata().create_all(recorder, checkfirst=False)
-        _VERSION.create(recorder, checkfirst=False)
-        for row in (
-            sa.insert(_VERSION).values(version_num=OURS.head),
-            sa.insert(schema.meta).values(key="min_reader", value=str(schema.MIN_READER)),
-        ):
-            literal = row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
-            statements.append(str(literal))
-        _known_definitions[dialect.name] = tuple(statements)
-    return _known_definitions[dialect.name]
+    recorder = MockConnection(dialect, note)
+    with DIALECTS[dialect.name].declaring():
+        schema.metadata().create_all(recorder, checkfirst=False)
+    _VERSION.create(recorder, checkfirst=False)
+    for row in (
+        sa.insert(_VERSION).values(version_num=OURS.head),
+        sa.insert(schema.meta).values(key="min_reader", value=str(schema.MIN_READER)),
+    ):
+        literal = row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+        statements.append(str(literal))
+    return tuple(statements)
 
 
 def _complete(connection: sa.Connection) -> None:

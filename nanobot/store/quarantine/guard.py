@@ -100,19 +100,14 @@ class Guard:
                 return done
         return await self.inner.transact(work, verb)
 
-    async def look_through(self) -> int:
-        """Quarantine unreadable rows among all rows in use: some of them would not fail, but wait
-        forever. Returns the number of rows.
-        """
-        return await self.look_at_pending() + await self.look_at_others()
-
     async def look_at_pending(self) -> int:
-        """The first half of `look_through`: the rows that something waits for."""
+        """Quarantine unreadable rows among those that something waits for: some of them would not
+        fail, but wait forever. Returns the number of rows."""
         return await self._looked(self._sweeper.pending)
 
     async def look_at_others(self, pause: Pause | None = None) -> int:
-        """The second half: the rows of all chats, people and jobs. A unit that needs such a row
-        finds it as well. `pause`: called after each page.
+        """The same for the rows of all chats, people and jobs. A unit that needs such a row finds
+        it as well. `pause`: called after each page.
         """
         return await self._looked(lambda: self._sweeper.resting(pause))
 

@@ -14,6 +14,7 @@ from nanobot.store.opening import contexts, open_store
 from nanobot.system import RandomIds, SystemClock
 from tests.cli.running import environ_of, run
 from tests.store.making import admit, said
+from tests.stored import look_through
 
 
 async def opened(home: Path, *, waits: bool) -> int:
@@ -23,7 +24,7 @@ async def opened(home: Path, *, waits: bool) -> int:
     try:
         if waits:
             await admit(store.journal, said("hello"))
-        return await store.guard.look_through()
+        return await look_through(store.guard)
     finally:
         await store.close()
 

@@ -19,6 +19,7 @@ from nanobot.store.quarantine.guard import Guard
 from nanobot.store.unit import StoreContext, Unit
 from tests.store.home import Home
 from tests.store.making import KEY, admit, answered, begun, claim, let_in, said
+from tests.stored import look_through
 
 OTHER, OWNERS = "telegram:2", Address("telegram", "7")
 
@@ -153,8 +154,8 @@ async def test_owners_are_told_once(guarded: Guarded) -> None:
         "VALUES ('k', 't', 's', :no, 'ann', 1e300, 'o1')",
         no=False,
     )
-    assert await guarded.guard.look_through() == 1
-    assert await guarded.guard.look_through() == 0
+    assert await look_through(guarded.guard) == 1
+    assert await look_through(guarded.guard) == 0
     query = sa.select(sa.func.count()).select_from(schema.outbound)
     assert await home.do(lambda c: c.scalar(query)) == 1
 
@@ -171,7 +172,7 @@ async def test_people_are_told_later_of_what_was_moved_aside_before(guarded: Gua
 
     guarded.guard.care = care
     for _ in range(2):
-        assert await guarded.guard.look_through() == 0
+        assert await look_through(guarded.guard) == 0
 
     texts = await home.column("SELECT body FROM outbound ORDER BY id")
     assert len(texts) == 2
