@@ -108,7 +108,7 @@ APART: dict[str, dict[str, Any]] = {
     "SqlMemoryStore.by_digest": {"digest": b"x"},
     "SqlApprovals._some": {"before": None},
     "SqlOutbox._some": {"before": None, "size": 250},
-    "SqlRecords._counted": {"name": "unreadable"},
+    "StoreCounts._counted": {"name": "unreadable"},
     "SqlPairingStore._some": {"after": None},
     "SqlApprovals._some_asked_by": {"before": None},
     "SqlApprovals._some_rules": {"before": None},
