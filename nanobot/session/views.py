@@ -1,8 +1,4 @@
-"""The records: the store as people and programs see it, and the changes they can make.
-
-The fields of these views are public, because scripts read them as JSON. Fields may be added; none
-is removed or changes its meaning. Times are unix seconds.
-"""
+"""The records: what is asked of the store besides the journal."""
 
 from __future__ import annotations
 
@@ -13,10 +9,7 @@ from nanobot.session.runs import Ending, Run
 
 
 class Records(Protocol):
-    """The store's second port, next to journal.Journal. Reading starts no run and changes nothing.
-
-    Lists are newest first, and at most `limit` long.
-    """
+    """The second port of a store, next to journal.Journal. Reading changes nothing."""
 
     async def asked(self) -> int:
         """How many runs wait for a person."""

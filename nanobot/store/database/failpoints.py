@@ -20,7 +20,8 @@ class Failpoints:
         match = _TEXT.fullmatch(text)
         if text and match is None:
             raise ConfigError(f"NANOBOT_CRASH_AT={text!r} is not verb[:n][:before|after]")
-        self.verb, number, side = match.groups() if match else ("", None, None)
+        verb, number, side = match.groups() if match else ("", None, None)
+        self.verb: str = verb
         self.left, self.side = int(number or 1), side or "before"
 
     def before(self, verb: str) -> None:

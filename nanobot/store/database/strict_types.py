@@ -7,7 +7,7 @@ read; otherwise it would fail later, far from its cause.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -25,48 +25,29 @@ _MANY = 8
 Check: TypeAlias = Callable[[Any], Any]
 
 
-def text(value: Any) -> Any:
-    """The value, if text."""
-    if value is None or type(value) is str:
-        return value
-    raise _misread("text", value)
+def _check(
+    expected: str, types: Collection[type], fits: Callable[[Any], bool] | None = None
+) -> Check:
+    """Makes what returns values of these types that fit, and None, and refuses all others."""
 
+    def check(value: Any) -> Any:
+        if value is None or (type(value) in types and (fits is None or fits(value))):
+            return value
+        raise RowUnreadable(f"a column should hold {expected} and holds {_described(value)}")
 
-def integer(value: Any) -> Any:
-    """The value, if an integer in the range that the store writes."""
-    if value is None or (type(value) is int and -LARGEST_INTEGER <= value <= LARGEST_INTEGER):
-        return value
-    raise _misread("an integer", value)
-
-
-def number(value: Any) -> Any:
-    """The value, if a finite number."""
-    if value is None or (type(value) in (float, int) and math.isfinite(value)):
-        return value
-    raise _misread("a number", value)
-
-
-def boolean(value: Any) -> Any:
-    """The value, if a boolean."""
-    if value is None or value in (0, 1):
-        return value
-    raise _misread("true or false", value)
-
-
-def binary(value: Any) -> Any:
-    """The value, if bytes."""
-    if value is None or type(value) is bytes:
-        return value
-    raise _misread("bytes", value)
-
-
-def _misread(expected: str, value: Any) -> RowUnreadable:
-    return RowUnreadable(f"a column should hold {expected} and holds {_described(value)}")
+    return check
 
 
 def _described(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= 40 else f"{shown[:40]}..."
+
+
+text = _check("text", (str,))
+integer = _check("an integer", (int,), range(-LARGEST_INTEGER, LARGEST_INTEGER + 1).__contains__)
+number = _check("a number", (float, int), math.isfinite)
+boolean = _check("true or false", (int, bool, float), (0, 1).__contains__)
+binary = _check("bytes", (bytes,))
 
 
 _CHECKS: tuple[tuple[type[sa.types.TypeEngine[Any]], Check], ...] = (
