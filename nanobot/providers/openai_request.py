@@ -118,10 +118,10 @@ class Written:
         self._tools: tuple[Sequence[ToolSpec], msgspec.Raw] = ((), msgspec.Raw(b"[]"))
 
     def messages(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> list[_MessageOut]:
-        """The messages in that format. They are kept up to the first result with pictures, which
-        are numbered and follow later.
+        """The messages in that format. They are kept up to the first with pictures: these are
+        megabytes, and those of results are numbered and follow later.
         """
-        conversation = id(messages[min(1, len(messages) - 1)])  # not the system prompt
+        conversation = id(next(iter(messages[1:]), None))  # not the system prompt
         begun = self._begun.pop(conversation, None)
         if begun is None or not begun.opens(messages, quirks):
             begun = _Begun((), quirks.own_ids, ())
@@ -237,7 +237,7 @@ def valid_arguments(text: str) -> str:
 
 
 def _is_plain(message: ChatMessage) -> bool:
-    return isinstance(message.content, str) or message.role != "tool"
+    return isinstance(message.content, str)
 
 
 def _messages(messages: Sequence[ChatMessage], quirks: Quirks) -> list[_MessageOut]:

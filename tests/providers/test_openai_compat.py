@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from itertools import product
 
+import msgspec
 import pytest
 
 from nanobot.errors import ConfigError, ModelRefused
@@ -279,3 +281,43 @@ def test_a_message_of_an_earlier_request_is_written_once() -> None:
     )
     assert other[0] is not first[0]
     assert other[0].content == "You run."
+
+
+def test_pictures_are_not_kept_and_what_is_before_them_is() -> None:
+    """They are megabytes, and sixteen conversations are kept."""
+    written, quirks = Written(), Quirks()
+    picture = ChatMessage(
+        role="user", content=(TextPart("look"), ImagePart(mime="image/png", data="A" * 9_000))
+    )
+    messages = (
+        ChatMessage(role="system", content="You help."),
+        ChatMessage(role="user", content="hello"),
+        picture,
+        ChatMessage(role="assistant", content="seen"),
+    )
+    first = written.messages(messages, quirks)
+    again = written.messages(messages, quirks)
+    assert first == again
+    assert [a is b for a, b in zip(first, again, strict=True)] == [True, True, False, False]
+    for beginning in (messages, messages[2:]):
+        written = Written()
+        written.messages(beginning, quirks)
+        assert not [each for each in held_by(written) if "A" * 9_000 in each]
+
+
+def held_by(thing: object) -> list[str]:
+    """All texts that can be reached from it."""
+    found, todo, seen = list[str](), [thing], set[int]()
+    while todo:
+        each = todo.pop()
+        if isinstance(each, str):
+            found.append(each)
+        elif not (isinstance(each, type) or callable(each) or id(each) in seen):
+            seen.add(id(each))
+            todo += gc.get_referents(each)
+    return found
+
+
+def test_a_request_without_messages_is_written() -> None:
+    request = ModelRequest(model="m", messages=())
+    assert msgspec.json.decode(encode_request(request, Quirks()))["messages"] == []
