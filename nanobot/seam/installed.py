@@ -105,8 +105,10 @@ def _loaded(points: tuple[EntryPoint, ...]) -> Installed:
         wrong = trouble(loaded.what, loaded.name)
         if wrong:
             raise PluginBroken(wrong)
+        package = "" if loader.built_in(loaded) else loaded.package
+        if package and loaded.what.tables:  # an import that fails would leave no store to open
+            raise PluginBroken("a package's tables are made by its migrations, not named in tables")
         if loaded.name not in found:
-            package = "" if loader.built_in(loaded) else loaded.package
             found[loaded.name] = FoundPlugin(plugin=loaded.what, package=package)
 
     loader.each(PLUGINS, use)

@@ -262,6 +262,7 @@ LOADING = {
     "summary": (BASE.replace('"Odd."', '" "').format(fields=""), "it has no summary"),
     "settings": (BASE.format(fields="settings=msgspec.Struct"), "no subclass of nanobot's"),
     "requires": (BASE.format(fields="requires=['a']"), "must be tuples"),
+    "tables": (BASE.format(fields="tables=('no_such_module',)"), "made by its migrations"),
     "part": (BASE.format(fields="tools=5"), "must be a function"),
     "readers": (BASE.format(fields="readers=(5,)"), "readers is not a tuple of nanobot.seam"),
     "providers": (BASE.format(fields="providers=5"), "providers must be mappings"),
