@@ -175,9 +175,13 @@ class Remembering:
         waiting = tuple(self._behind)
         for first in range(0, len(waiting), _AT_ONCE):
             some = waiting[first : first + _AT_ONCE]
-            due = await self._records.due_among(QUIET_SECONDS, some)
-            for key in some:
+            for key in some:  # before it is asked: what happens meanwhile may not be in the answer
                 self._behind.pop(key, None)
+            try:
+                due = await self._records.due_among(QUIET_SECONDS, some)
+            except StoreError:
+                self._behind.update(dict.fromkeys(some))
+                raise
             await self._remember_each(due)
 
     async def _remember_each(self, sessions: Sequence[DueSession]) -> None:

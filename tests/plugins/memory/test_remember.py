@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from nanobot.errors import ModelUnreachable, NanobotError
+from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import Origin
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
 from nanobot.plugins.memory.remember import DueSession, Remembering
@@ -177,6 +178,37 @@ async def test_a_session_is_remembered_without_a_look_at_all_others(memory: Fake
         assert len(memory.texts["owner"]) == 1
         await service.look_again()
         assert len(summings(provider)) == 1
+
+
+class Eventful(SqlRemembering):
+    """Something happens in a session after it was read. Then reading fails, once."""
+
+    asked: list[list[str]]
+    heard: Callable[[str], None]
+
+    async def due_among(self, quiet_seconds: float, keys: Sequence[str]) -> list[DueSession]:
+        self.asked.append([*keys])
+        found = await super().due_among(quiet_seconds, keys)
+        if len(self.asked) == 1:
+            self.heard(keys[0])
+        elif len(self.asked) == 2:
+            raise StoreError("no")
+        return found
+
+
+async def test_what_happens_during_a_look_is_looked_at_next_time(memory: FakeMemory) -> None:
+    async with gateway(model()) as bot:
+        home = bot.home
+        store = Eventful(bot.process, StoreContext(home.clock, home.ids, "archivist"))
+        service = Remembering(store, memory, AuxiliaryModels(bot.provider), home.clock)
+        store.asked, store.heard = [], service.heard
+        service.heard("fake:1")
+        await service.look_again()
+        with pytest.raises(StoreError):
+            await service.look_again()
+        await service.look_again()
+        await service.look_again()
+        assert store.asked == [["fake:1"]] * 3
 
 
 async def test_a_heartbeat_that_said_nothing_is_not_remembered() -> None:
