@@ -76,22 +76,22 @@ async def test_an_invitation_outlives_a_server_in_trouble_and_a_restart() -> Non
             await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
 
 
-async def test_it_follows_an_upgraded_room() -> None:
-    async with MatrixServer() as server, receiving(channel(server), FakeIntake()):
-        server.rooms.member(ROOM, ME, "invite", by=BOB)
-        content = {"replacement_room": ROOM}
-        server.rooms.add(server.dm, "m.room.tombstone", content, sender=ANN, state_key="")
-        await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
-
-
-def upgraded(server: MatrixServer, *, says: str, state_key: str | None = "") -> None:
+def upgraded(server: MatrixServer, *, says: str, state_key: str | None = "", by: str = ANN) -> None:
     """The direct room is replaced by another, which names its predecessor."""
     created = {"predecessor": {"room_id": says}}
-    server.rooms.add(ROOM, "m.room.create", created, sender=ANN, state_key="")
-    server.rooms.member(ROOM, ANN, "join")
-    server.rooms.member(ROOM, ME, "invite", by=ANN)
+    server.rooms.add(ROOM, "m.room.create", created, sender=by, state_key="")
+    server.rooms.member(ROOM, by, "join")
+    server.rooms.member(ROOM, ME, "invite", by=by)
     gone = {"replacement_room": ROOM}
-    server.rooms.add(server.dm, "m.room.tombstone", gone, sender=ANN, state_key=state_key)
+    server.rooms.add(server.dm, "m.room.tombstone", gone, sender=by, state_key=state_key)
+
+
+async def test_it_follows_an_upgraded_room() -> None:
+    """Also if whoever upgrades it may not invite the bot."""
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        upgraded(server, says=server.dm, by=BOB)
+        await intake.until(lambda: bool(intake.moves))
+        assert server.rooms.membership(ROOM, ME) == "join"
 
 
 async def test_an_upgraded_room_is_the_same_chat() -> None:
@@ -103,14 +103,43 @@ async def test_an_upgraded_room_is_the_same_chat() -> None:
         assert (intake.moves, message.address.chat_id) == ([(server.dm, ROOM)], ROOM)
 
 
+@pytest.mark.parametrize("place", ["/join/", "/state/"])
+async def test_an_upgrade_outlives_a_server_in_trouble_and_a_restart(place: str) -> None:
+    async with MatrixServer() as server:
+        server.fail(place, times=2, status=502)
+        intake = FakeIntake()
+        async with receiving(channel(server), intake):
+            upgraded(server, says=server.dm, by=BOB)
+            await server.until(lambda: len(server.called(place)) >= 1)
+            await intake.until(lambda: ROOM in (intake.stored or ""))
+            server.say(server.dm, "still here")
+            await intake.received(1)
+        async with receiving(channel(server), intake):
+            await intake.until(lambda: intake.moves == [(server.dm, ROOM)])
+            assert server.rooms.membership(ROOM, ME) == "join"
+
+
 async def test_a_room_becomes_no_other_that_does_not_say_so_itself() -> None:
-    """Or anyone could send the answers of another room into their own."""
+    """Or anyone could send the answers of another room into their own, and the bot into any."""
     async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
         upgraded(server, says="!another:loopback")
         await server.until(lambda: bool(server.called("/state/")))
         server.say(server.dm, "still here")
         await intake.received(1)
         assert intake.moves == []
+        await server.until(lambda: server.rooms.membership(ROOM, ME) == "leave")
+
+
+async def test_a_room_where_the_bot_was_is_not_left_because_another_names_it() -> None:
+    async with MatrixServer() as server, receiving(channel(server), FakeIntake()) as intake:
+        server.rooms.member(ROOM, ME, "invite", by=ANN)
+        await server.until(lambda: server.rooms.membership(ROOM, ME) == "join")
+        gone = {"replacement_room": ROOM}
+        server.rooms.add(server.dm, "m.room.tombstone", gone, sender=ANN, state_key="")
+        await server.until(lambda: bool(server.called("/state/")))
+        server.say(ROOM, "still here")
+        await intake.received(1)
+        assert (intake.moves, server.rooms.membership(ROOM, ME)) == ([], "join")
 
 
 async def test_a_message_that_looks_like_an_upgrade_is_none() -> None:

@@ -9,7 +9,6 @@ from loguru import logger
 
 from nanobot_channels.common.shapes import string, table
 from nanobot_channels.matrix.api import FAILED, Api, ApiRefusal, NoAnswer, Request, path
-from nanobot_channels.matrix.events import Event
 from nanobot_channels.matrix.sync import invitation
 
 _TRIES = 20
@@ -83,23 +82,34 @@ class RoomAccess:
             if error is not None:
                 logger.debug("{}: {} is not declined: {}", self._name, room_id, error)
 
-    async def follow(self, room_id: str, event: Event) -> str:
-        """Join the room that replaces an upgraded one. Returns its id, or "" if it does not say
-        itself that it does: anyone can name any room as the successor of a room of their own.
-
-        Raises ApiRefusal for temporary errors, and NoAnswer.
+    async def follow(self, old: str, new: str, via: str) -> bool | None:
+        """Join the room that replaces an upgraded one. Returns whether it does; None if only a
+        later try can tell. It must say so itself, because anyone can name any room as the successor
+        of a room of their own: one that does not is left again, unless the bot was there before.
         """
-        new = string(event.content.get("replacement_room"))
-        if not new or not await self.join(new, event.sender.partition(":")[2]):
-            return ""
-        place = path("rooms", new, "state", "m.room.create")
+        known = await self._predecessor(new)
+        if isinstance(known, str) and known != old:
+            return False
+        if not await self.join(new, via):
+            return None
+        found = await self._predecessor(new)
+        if isinstance(found, NoAnswer) or (isinstance(found, ApiRefusal) and found.passing):
+            return None
+        if found == old:
+            return True
+        self.declined.append(new)
+        return False
+
+    async def _predecessor(self, room_id: str) -> str | ApiRefusal | NoAnswer:
+        """The room that this one replaces, "" for none; or why that cannot be read, as in most
+        rooms that the bot is not in."""
         try:
-            created = await self._api.call("create", ("GET", place))
-        except ApiRefusal as error:
-            if error.passing:
-                raise
-            return ""
-        return new if table(created.get("predecessor")).get("room_id") == room_id else ""
+            created = await self._api.call(
+                "create", ("GET", path("rooms", room_id, "state", "m.room.create"))
+            )
+        except FAILED as error:
+            return error
+        return string(table(created.get("predecessor")).get("room_id"))
 
     async def read(self, room_id: str, thread: str, event_id: str) -> None:
         """Send a read receipt up to this event."""

@@ -42,6 +42,7 @@ from nanobot_channels.matrix.sync import (
 _SAVED_EVERY = 60.0
 """Seconds after which the cursor is stored even without new messages."""
 _MOST_TOLD = 500
+_MOST_UPGRADED = 20
 _SKEW_MS = 300_000.0
 """Clocks of homeservers differ by less. If the position is lost, events from this long before the
 last one are read again; their ids identify those that were admitted.
@@ -141,16 +142,16 @@ class Receiver:
                 locked.append(room_id)
             for event in events:
                 # Without a state key it is no room's state: any member can send such a message.
-                upgraded = event.type == "m.room.tombstone" and event.state_key == ""
-                if upgraded and (new := await self._access.follow(room_id, event)):
-                    await self._intake.moved(room_id, new)
+                if event.type == "m.room.tombstone" and event.state_key == "":
+                    self._upgraded(room_id, event)
         for room_id in answer.rooms.leave:
             self._rooms.forget(room_id)
         self._invited(answer)
+        await self._follow()
         # The sender's clock may be ahead.
         self._move(answer, at=min(at, self._api.time.now() * 1000))
         due = self._clock.monotonic() - self._saved >= _SAVED_EVERY
-        if messages or answer.rooms.invite or due:
+        if messages or answer.rooms.invite or self._cursor.upgraded or due:
             await self._save(messages)
         await self._afterwards(messages, locked)
 
@@ -177,9 +178,29 @@ class Receiver:
             if self._access.welcomes(room_id, value)
         ]
         invited = tuple(dict.fromkeys([*self._cursor.invited, *accepted]))
-        declined = [room_id for room_id in answer.rooms.invite if room_id not in accepted]
+        replacing = {new for _, new, _ in self._cursor.upgraded}
+        kept = {*accepted, *replacing}
+        declined = [room_id for room_id in answer.rooms.invite if room_id not in kept]
         self._access.declined += declined
         self._cursor = msgspec.structs.replace(self._cursor, invited=invited)
+
+    def _upgraded(self, room_id: str, event: Event) -> None:
+        new, via = string(event.content.get("replacement_room")), event.sender.partition(":")[2]
+        if new:
+            known = tuple(dict.fromkeys([*self._cursor.upgraded, (room_id, new, via)]))
+            self._cursor = msgspec.structs.replace(self._cursor, upgraded=known[-_MOST_UPGRADED:])
+
+    async def _follow(self) -> None:
+        """Join rooms that replace others, before what was said there is admitted; those that cannot
+        be joined for now stay in the cursor."""
+        left = []
+        for old, new, via in self._cursor.upgraded:
+            follows = await self._access.follow(old, new, via)
+            if follows is None:
+                left.append((old, new, via))
+            elif follows:
+                await self._intake.moved(old, new)
+        self._cursor = msgspec.structs.replace(self._cursor, upgraded=tuple(left))
 
     async def _open(self) -> None:
         """Join rooms that the bot is invited to; joins that fail for now stay in the cursor."""

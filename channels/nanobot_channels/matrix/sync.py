@@ -42,6 +42,9 @@ class Cursor(msgspec.Struct, frozen=True, omit_defaults=True):
     """When the bot came, in milliseconds."""
     invited: tuple[str, ...] = ()
     """Rooms still to join."""
+    upgraded: tuple[tuple[str, str, str], ...] = ()
+    """Rooms that say that another replaces them: their id, that of the other, and a server that
+    knows it."""
     told: tuple[str, ...] = ()
     """Encrypted rooms that have had the notice."""
 
