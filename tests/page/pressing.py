@@ -33,9 +33,9 @@ _LATE = re.compile(rf"{RESTLESS}|Timeout \d+ms exceeded")
 SAMPLES = {
     "number": "7",
     "url": "http://127.0.0.1:9/v1",
+    "zone": "America/New_York",
     "schedule": "every 2 hours",
     "model": "test/scripted",
-    "zone": "America/New_York",
     "file": "",
 }
 """What is written into a field, by its kind or a word of its name; else a text."""

@@ -97,6 +97,26 @@ def test_each_kind_of_an_entry_and_each_origin_is_there_in_chinese() -> None:
     assert lacking([each.value for each in Origin] + ["background"]) == []
 
 
+def shapeless() -> set[str]:
+    """The fields of entries that have no form of their own in the view of a run."""
+    text = (PAGE / "views" / "runs" / "run.js").read_text("utf-8")
+    formed = set(re.findall(r'kind === "(\w+)"', text))
+    (apart,) = re.findall(r"const APART = (\[.*\]);", text)
+    fields = {
+        str(field.encode_name)
+        for each in inspect.type_info(Body).types  # type: ignore[attr-defined]
+        if each.tag not in formed and "text" not in {field.encode_name for field in each.fields}
+        for field in each.fields
+    }
+    return fields - {*re.findall(r'"(\w+)"', apart)}
+
+
+def test_each_field_of_an_entry_that_the_page_names_is_there_in_chinese() -> None:
+    assert {"verdict", "rule", "prompt_variant"} <= shapeless()
+    assert lacking(name.replace("_", " ") for name in shapeless()) == []
+    assert lacking({*declared()["ApprovalView.state"]} - {"open"}) == []
+
+
 def headings() -> list[str]:
     """What the page calls the tables of the configuration."""
     text = (PAGE / "views" / "settings" / "keys.js").read_text("utf-8")

@@ -207,6 +207,21 @@ async def test_a_conversation_is_printed_with_all_that_is_loaded(there: Furnishe
     assert "Start over" not in text
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_a_notice_with_a_long_word_can_be_closed(there: Furnished, width: int) -> None:
+    """As of an error that names a file: its path pushed what closes it off the screen."""
+    async with there.somebody("owner", width) as context:
+        page = await context.new_page()
+        refusal = REFUSAL.replace("Not while it snows.", f"/home/{LONG}/config.toml: no.")
+        await page.route("**/api/cron/pause", answering(409, refusal))
+        await page.goto(f"{there.house.url}/#/schedule")
+        await page.get_by_role("row").filter(has_text="Builds 2").get_by_label("Pause").click()
+        notice = page.locator(".notice")
+        await expect(notice).to_be_in_viewport(ratio=1)
+        await notice.get_by_role("button").click(timeout=5_000)
+        await expect(notice).to_have_count(0)
+
+
 @pytest.mark.parametrize("by", ["pointer", "keyboard"])
 async def test_a_notice_stays_while_somebody_is_at_it(there: Furnished, by: str) -> None:
     async with there.somebody("owner", 1280) as context:

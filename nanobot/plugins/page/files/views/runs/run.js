@@ -94,13 +94,37 @@ function Waterfall({ times }) {
   `;
 }
 
-/** A value in few letters: a digest is known by its beginning. @param {unknown} value */
-const plain = (value) =>
-  typeof value !== "string"
-    ? JSON.stringify(value)
-    : /^[0-9a-f]{64}$/.test(value)
-      ? `${value.slice(0, 12)}…`
-      : value;
+/** Fields that have a form of their own, wherever they are. */
+const APART = ["type", "ms", "usage"];
+/** Fields with words of the gateway's own. */
+const WORDED = ["verdict", "decision", "prompt_variant"];
+
+/**
+ * A value in few letters: a digest is known by its beginning.
+ * @param {string} name @param {unknown} value
+ */
+function plain(name, value) {
+  if (typeof value !== "string") return JSON.stringify(value);
+  if (/^[0-9a-f]{64}$/.test(value)) return `${value.slice(0, 12)}…`;
+  return WORDED.includes(name) ? value.split("+").map((word) => t(word)).join("+") : value;
+}
+
+/** The fields of an entry that has no form of its own. @param {object} body */
+const facts = (body) =>
+  Object.entries(body)
+    .filter(([name, value]) => !APART.includes(name) && value !== null && value !== "")
+    .map(([name, value]) => `${t(name.replaceAll("_", " "))}: ${plain(name, value)}`)
+    .join(" · ");
+
+/** @param {{ usage: import("../../gateway.js").Usage }} props */
+const Spent = ({ usage }) => html`
+  <small>
+    ${t("{input} tokens in, {output} out", {
+      input: count(usage.prompt_tokens),
+      output: count(usage.completion_tokens),
+    })}
+  </small>
+`;
 
 /** What stands in an entry, for its kind. @param {{ entry: Entry }} props */
 function Body({ entry }) {
@@ -121,14 +145,7 @@ function Body({ entry }) {
         </p>
         <pre tabindex=${0}>${pretty(call.arguments)}</pre>
       `)}
-      ${body.usage && html`
-        <small>
-          ${t("{input} tokens in, {output} out", {
-            input: count(body.usage.prompt_tokens),
-            output: count(body.usage.completion_tokens),
-          })}
-        </small>
-      `}
+      ${body.usage && html`<${Spent} usage=${body.usage} />`}
     `;
   }
   if (kind === "model_call")
@@ -144,12 +161,8 @@ function Body({ entry }) {
       <pre tabindex=${0}>${body.text}</pre>
     `;
   return html`
-    <small>
-      ${Object.entries(body)
-        .filter(([name]) => name !== "type")
-        .map(([name, value]) => `${name.replaceAll("_", " ")}: ${plain(value)}`)
-        .join(" · ")}
-    </small>
+    <small>${facts(body)}</small>
+    ${"usage" in body && body.usage && html`<${Spent} usage=${body.usage} />`}
   `;
 }
 

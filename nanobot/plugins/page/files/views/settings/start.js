@@ -13,6 +13,7 @@ import { tell } from "../../parts/notices.js";
 import { go, link } from "../../router.js";
 import { Connect } from "../channels/setup.js";
 import { Answering } from "./answering.js";
+import { told } from "./told.js";
 import { leave, left } from "./visit.js";
 
 const SKIPPED = "welcome:skipped";
@@ -78,11 +79,13 @@ function You({ state, onDone }) {
   const [text, setText] = useState(before);
   const [zone, setZone] = useState(state.zone || own);
   const save = async () => {
-    if (zone !== state.zone) await change("config set", { key: "agent.zone", text: zone });
-    if (text !== before)
+    if (zone !== state.zone)
+      tell(told(await change("config set", { key: "agent.zone", text: zone })));
+    if (text !== before) {
       await change("prompts write", { name: "USER.md", text, digest: state.user?.digest });
+      tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
+    }
     mark("you-done");
-    tell(t("{name} is saved. New conversations have it.", { name: "USER.md" }));
     onDone();
   };
   return html`
