@@ -252,7 +252,7 @@ class Gateway:
         """In this order: intake stops first, so that no new work begins; runs get `drain_seconds`;
         deliveries continue, because runs that end send messages; remaining runs are released and
         resume at the next start."""
-        parts.channels.stop_intake()
+        await parts.channels.stop_intake()
         seconds = parts.live.config.drain_seconds
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(parts.http.drain(), name="web")

@@ -107,10 +107,11 @@ class HostedChannels:
         """Return once each has succeeded or failed for the first time, or after 10 s."""
         await _all_settled(self._hosts, _READY_SECONDS)
 
-    def stop_intake(self) -> None:
-        """Stop taking new messages; deliveries continue."""
-        for host in self._hosts:
-            host.stop_intake()
+    async def stop_intake(self) -> None:
+        """Stop taking new messages; sends continue."""
+        async with asyncio.TaskGroup() as tasks:
+            for host in self._hosts:
+                tasks.create_task(host.stop_intake(), name=f"{host.name}: stopping")
 
     async def flush(self) -> None:
         """Let sends in progress finish, for 5 s at most."""

@@ -32,8 +32,9 @@ _KNOWN = -1
 
 
 class _Begun:
-    """A command that is performed. `inbound`: the number of its message in the journal, once it is
-    admitted there as `performing`; 0 if its answer comes with it."""
+    """A command that is performed, until its message is admitted with its answer or before it: if
+    the admission fails, the platform brings it again, and it must not be performed again.
+    `inbound`: the number of its message in the journal; 0 if its answer came with it."""
 
     def __init__(self, said: Said, task: asyncio.Task[Admission]) -> None:
         self.said = said
@@ -85,15 +86,16 @@ class CommandsInProgress:
         if begun is None:
             if self._tasks is None:
                 return await AtOnce().command(said, perform)
-            others = sum(each.said.person == said.person for each in self._begun.values())
+            others = sum(
+                each.said.person == said.person and not each.task.done()
+                for each in self._begun.values()
+            )
             if others >= MOST_OF_ONE_PERSON:
                 return said.answered(_too_many(others), refused=True)
             begun = self._begin(self._tasks, key, said, perform)
-            done, _ = await asyncio.wait({begun.task}, timeout=SOON_SECONDS / 2**others)
-            if done:
-                self._begun.pop(key, None)
-                begun.admitted(0)
-                return begun.result()
+            await asyncio.wait({begun.task}, timeout=SOON_SECONDS / 2**others)
+        if begun.task.done():
+            return begun.result()
         return Admission(
             message=said.message, session_key=said.session_key, role=said.role, performing=True
         )
@@ -117,9 +119,11 @@ class CommandsInProgress:
         """A message is in the journal. True: it is a command in progress. Of one that was settled
         before, nothing more is done; an earlier admission that was reported as failed counts."""
         begun = self._begun.get(_key(message))
-        if begun is not None:
-            begun.admitted(outcome.inbound_id if outcome.fresh else _KNOWN)
-        return begun is not None
+        if begun is None:
+            return False
+        answered = outcome.owes is not None
+        begun.admitted((0 if answered else outcome.inbound_id) if outcome.fresh else _KNOWN)
+        return not answered
 
     async def _follow(self, key: str, begun: _Begun) -> None:
         """Settle the command's message when it has ended."""

@@ -36,6 +36,8 @@ MISSED_HEARTBEATS = 2
 
 _LONGEST_BACKOFF = 60.0
 _LONGEST_PAUSE = 3_600.0
+_REST_SECONDS = 3.0
+"""Commands of a delivery are admitted after a second, ended or not."""
 _INTAKE = "intake"
 _SERVED = frozenset({"up", "down", "wedged"})
 
@@ -195,9 +197,11 @@ class ChannelHost:
             return False
         return not self._companions.holds(message.key)
 
-    def stop_intake(self) -> None:
-        """Stop receiving; delivery continues."""
+    async def stop_intake(self) -> None:
+        """Stop receiving, after the delivery that is being taken; sends continue."""
         if self._receiving is not None:
+            if self._intake is not None:
+                await self._intake.rest(_REST_SECONDS)
             self._receiving.cancel()
 
     async def flush(self, seconds: float) -> None:

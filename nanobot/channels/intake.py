@@ -3,8 +3,10 @@ journal admits."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -85,6 +87,7 @@ class ChannelIntake:
         self._host = host
         self._moved = None if host is None else host.moved
         self._failed = Counter[str]()
+        self._taking, self._taken = 0, asyncio.Event()
 
     def alive(self) -> None:
         if self._host is not None:
@@ -110,11 +113,30 @@ class ChannelIntake:
     async def admit(self, messages: Sequence[InboundMessage], cursor: str | None = None) -> None:
         await self.take(messages, cursor)
 
+    async def rest(self, seconds: float) -> None:
+        """Return between two deliveries, or after so many seconds. Cancelled within one, commands
+        that are performed already would be brought again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._taking:
+                    self._taken.clear()
+                    await self._taken.wait()
+
     async def take(
         self, messages: Sequence[InboundMessage], cursor: str | None = None, session: str = ""
     ) -> list[Admitted]:
         """As `admit`, optionally into a session other than the address's. Messages that are not for
         the assistant are dropped unread, but the cursor moves past them."""
+        self._taking += 1
+        try:
+            return await self._take(messages, cursor, session)
+        finally:
+            self._taking -= 1
+            self._taken.set()
+
+    async def _take(
+        self, messages: Sequence[InboundMessage], cursor: str | None, session: str
+    ) -> list[Admitted]:
         admitted, admissions, settled = list[Admitted](), list[Admission](), set[str | None]()
         for message in messages:
             if admissions and settled & {message.dedupe_key, message.edit_of}:

@@ -128,7 +128,7 @@ async def test_without_intake_delivery_goes_on(held: Held) -> None:
     async with gateway(ScriptedProvider(held)) as bot:
         await bot.channel.push("hello")
         await held.reached.wait()
-        bot.host.stop_intake()
+        await bot.host.stop_intake()
         held.answer("done")
         assert (await bot.channel.pop()).text == "done"
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 from loguru import logger
 
+from nanobot.errors import StoreError
 from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Rest
@@ -121,3 +124,30 @@ async def test_an_id_that_no_store_can_hold_is_one_line_in_the_log(field: str, t
         assert "Traceback" not in "".join(log)
         assert len(lines) == 1
         assert lines[0].count("\n") == 1
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("failures", [1, 3])
+@pytest.mark.parametrize("failure", [StoreError("no space"), asyncio.CancelledError()])
+async def test_a_command_whose_admission_fails_is_not_performed_again(
+    monkeypatch: pytest.MonkeyPatch, failure: BaseException, failures: int, *, committed: bool
+) -> None:
+    """The disk is full, or the connection breaks just then: the platform brings it again."""
+    async with gateway(options=OPTIONS) as bot:
+        admit, left = bot.journal.admit, failures
+
+        async def failing(*args: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                return await admit(*args)
+            if committed:
+                await admit(*args)
+            raise failure
+
+        monkeypatch.setattr(bot.journal, "admit", failing)
+        for _ in range(failures):
+            with suppress(StoreError, asyncio.CancelledError):
+                await bot.intake.admit([said("/tick a", "1")], "1")
+        assert await answers(bot, [said("/tick a", "1")]) == ["tick a"]
+        assert len(PERFORMED) == 1
