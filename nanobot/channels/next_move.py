@@ -182,7 +182,9 @@ def next_move(row: OutboundRow, parts: Sequence[OutboundPart], memory: Memory) -
         return _after_preview(row, memory.answer)
     if row.message.replaces:
         return Render(memory.replaced, memory.repeated)
-    return _resumed(row, memory.answer) if parts else Render()
+    if parts:
+        return _resumed(row, memory.answer)
+    return Render(repeat=row.duplicate_sends > 0)  # of a backup: perhaps it was sent since then
 
 
 def standing(row: OutboundRow, receipt: str | None) -> OutboundRow:

@@ -83,6 +83,7 @@ def failed(error: DeliveryError, idx: int = 1, **more: bool) -> Memory:
 TABLE: dict[str, tuple[OutboundRow, Memory, Move]] = {
     # What was read from the store
     "new": (row(), Memory(), Render()),
+    "unsent in a backup": (row(duplicates=1), Memory(), Render(repeat=True)),
     "rendered, nothing begun": (row("pending", "pending"), Memory(), Send(0, begin=True)),
     "one sent": (row("sent", "pending", receipt="5"), Memory(), Send(1, begin=True)),
     "all sent": (row("sent", receipt="5"), Memory(), Keep(0, "5")),

@@ -6,8 +6,9 @@ import gzip
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from nanobot.channels.next_move import Keep, LookUp, Memory, Render, next_move
 from nanobot.errors import StoreCorrupt, StoreError, StoreForeign, StoreLocked, UsageError
+from nanobot.messages import Address
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.at_rest import at_rest, where
 from nanobot.plugins.common.store.inspection import inspect
@@ -30,7 +33,8 @@ from tests.sampling import few
 from tests.store.conftest import Postgres
 from tests.store.filling import OTHER, REVISIONS, columns, complete, everything, fill, of_revision
 from tests.store.home import Home
-from tests.store.making import KEY
+from tests.store.making import KEY, told
+from tests.store.processes import opened
 
 TWO = 2
 ENDS_FIRST = [OURS.revisions[0], OURS.revisions[-2], *OURS.revisions[1:-2], OURS.revisions[-1]]
@@ -58,6 +62,11 @@ async def source(tmp_path: Path) -> str:
 def content(url: str) -> dict[str, Any]:
     with at_rest(url) as database:
         return database.run_now(everything)
+
+
+def restored(url: str) -> dict[str, Any]:
+    """The content, without what a restored backup says of sends."""
+    return {name: rows for name, rows in content(url).items() if not name.startswith("outbound")}
 
 
 @pytest.mark.process
@@ -141,7 +150,7 @@ def test_a_store_that_others_work_on_is_not_moved(
 async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
     source: str, postgres: Postgres, tmp_path: Path
 ) -> None:
-    before = content(source)
+    before = restored(source)
     file = tmp_path / "kept.db"
     path = Path(where(source))
     gateway = SqliteDatabase(path)
@@ -152,15 +161,15 @@ async def test_a_backup_is_taken_beside_a_gateway_and_put_back(
     with pytest.raises(UsageError, match="exists"):
         maintenance.back_up(source, file)
     kept = maintenance.restore(source, file)
-    assert content(source) == before
+    assert restored(source) == before
     with closing(sqlite3.connect(kept)) as connection:
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
     url = postgres.empty()
     assert maintenance.restore(url, file) == ""
-    assert content(url) == before
+    assert restored(url) == before
     dump = tmp_path / "dump.db"
     maintenance.back_up(url, dump)
-    assert content(f"sqlite:///{dump}") == before
+    assert restored(f"sqlite:///{dump}") == before
 
 
 @contextmanager
@@ -209,23 +218,85 @@ def test_a_backup_ends_beside_a_writer_that_never_pauses(source: str, tmp_path: 
 
 
 def test_a_backup_takes_the_place_of_a_store_that_is_damaged(source: str, tmp_path: Path) -> None:
-    before, file, path = content(source), tmp_path / "kept.db", Path(where(source))
+    before, file, path = restored(source), tmp_path / "kept.db", Path(where(source))
     maintenance.back_up(source, file)
     damaged = path.read_bytes()[:5_000] + b"\xff" * 20_000
     path.write_bytes(damaged)
     kept = maintenance.restore(source, file)
-    assert content(source) == before
+    assert restored(source) == before
     assert Path(kept).read_bytes() == damaged
 
 
 def test_a_backup_is_only_read_when_it_is_put_back(source: str, tmp_path: Path) -> None:
     """So it can be on a read-only disk: SQLite makes files next to what it opens otherwise."""
-    before, folder = content(source), tmp_path / "kept"
+    before, folder = restored(source), tmp_path / "kept"
     folder.mkdir()
     maintenance.back_up(source, folder / "kept.db")
     maintenance.restore(source, folder / "kept.db")
-    assert content(source) == before
+    assert restored(source) == before
     assert [each.name for each in folder.iterdir()] == ["kept.db"]
+
+
+def parts_of(states: Sequence[str], outbound_id: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "outbound_id": outbound_id,
+            "idx": idx,
+            "text": "x",
+            "payload": b"",
+            "key": f"{outbound_id}.{idx}",
+            "state": state,
+            "receipt": "5" if state == "sent" else None,
+            "began_at": 1.0 if state == "sending" else None,
+        }
+        for idx, state in enumerate(states)
+    ]
+
+
+SENT_OR_NOT = [
+    states
+    for count in range(4)
+    for states in product(("sent", "sending", "pending"), repeat=count)
+    if list(states) == sorted(states, key=("sent", "sending", "pending").index)
+    and states.count("sending") < TWO
+]
+
+
+async def test_no_send_of_a_backup_is_repeated_without_a_word(tmp_path: Path) -> None:
+    """It was made while messages waited or were being sent, and they were sent since then."""
+    store = opened(tmp_path / "home")
+    ids = []
+    for number, states in enumerate(SENT_OR_NOT):
+        message = told("x", f"m{number}", Address("telegram", str(number)))
+        await store.journal.post(f"telegram:{number}", message)
+        row = await store.journal.next_outbound(message.address)
+        assert row is not None
+        ids.append(row.id)
+        insert, begun = sa.insert(schema.outbound_parts), sa.update(schema.outbound)
+        begun = begun.where(schema.outbound.c.id == row.id).values(state="sending", attempts=1)
+
+        def write(connection: sa.Connection) -> None:
+            if states:  # noqa: B023 - performed at once
+                connection.execute(begun)  # noqa: B023
+                connection.execute(insert, parts_of(states, row.id))  # noqa: B023
+
+        await store.database.transact(write)
+    await store.close()
+    url = f"sqlite:///{tmp_path / 'home' / 'state.db'}"
+    maintenance.back_up(url, tmp_path / "kept.db")
+    maintenance.restore(url, tmp_path / "kept.db")
+    store = opened(tmp_path / "home")
+    for number, states in enumerate(SENT_OR_NOT):
+        row = await store.journal.next_outbound(Address("telegram", str(number)))
+        assert row is not None
+        move = next_move(row, tuple(part.part for part in row.parts), Memory())
+        if not states:
+            assert move == Render(repeat=True)
+        elif set(states) == {"sent"}:
+            assert isinstance(move, Keep)
+        else:
+            assert move == LookUp(states.count("sent")), states
+    await store.close()
 
 
 def test_what_is_no_backup_replaces_nothing(source: str, tmp_path: Path) -> None:

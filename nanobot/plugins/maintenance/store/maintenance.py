@@ -36,6 +36,7 @@ from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
 
 _MOST_PROBLEMS = 20
 _s = schema.sessions
+_o, _p = schema.outbound, schema.outbound_parts
 
 
 class CheckedStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,6 +212,7 @@ def _working_copy(file: Path, folder: Path) -> Path:
             if database.run_now(migrate.prepare):
                 database.run_now(migrate.upgrade)
             database.run_now(_verify_all)
+            database.run_now(_doubt_sends)
         finally:
             database.shut()
     except BaseException:
@@ -222,6 +224,23 @@ def _working_copy(file: Path, folder: Path) -> Path:
 def _verify_all(connection: sa.Connection) -> None:
     for key in connection.scalars(sa.select(schema.sessions.c.key)).all():
         chain.verify_within(connection, key)
+
+
+def _doubt_sends(connection: sa.Connection) -> None:
+    """What was unsent when the backup was made has perhaps been sent since then: it is looked up,
+    or says that it may be a repeat, like a send that a crash interrupted.
+    """
+    unsent = sa.select(_p.c.outbound_id, sa.func.min(_p.c.idx), sa.func.min(_o.c.created_at))
+    unsent = unsent.join(_o, _o.c.id == _p.c.outbound_id)
+    unsent = unsent.where(schema.OUTBOUND_OPEN, _p.c.state == "pending")
+    in_doubt = sa.select(_p.c.outbound_id).where(_p.c.state == "sending")
+    unsent = unsent.where(_p.c.outbound_id.not_in(in_doubt)).group_by(_p.c.outbound_id)
+    for message, idx, created_at in connection.execute(unsent).all():
+        part = sa.update(_p).where(_p.c.outbound_id == message, _p.c.idx == idx)
+        connection.execute(part.values(state="sending", began_at=created_at))
+    rendered = sa.select(_p.c.outbound_id)
+    others = sa.update(_o).where(schema.OUTBOUND_OPEN, _o.c.id.not_in(rendered))
+    connection.execute(others.values(duplicate_sends=_o.c.duplicate_sends + 1))
 
 
 def _copy_sqlite(path: Path, uri: str, target: Path) -> None:
