@@ -201,6 +201,55 @@ async def test_what_is_anothers_is_refused_whatever_is_asked(served: House) -> N
     assert [row["state"] for row in (await owner.get("/api/cron/list"))[1]] == ["active"]
 
 
+NOBODYS: dict[str, Any] = {
+    "session": "web:~nobody",
+    "job": "nothing",
+    "run": "nothing",
+    "other": "nothing",
+    "id": 987_654,
+}
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.GUEST])
+async def test_what_is_anothers_is_answered_like_what_is_not_there(
+    served: House, role: Role
+) -> None:
+    """No error tells whether there is something of that name or number."""
+    owner, anna = await served.owner(), await served.program("anna", role)
+    bob = await served.program("bob", "member")
+    await owner.post(f"/api/sessions/{OTHERS}/messages", text="hello")
+    await settled(served, OTHERS)
+    await bob.post("/api/sessions/web:~bob/messages", text="remove it")
+    _, (run,) = await owner.get("/api/runs/list", session=OTHERS)
+    approvals = await found(owner, "/api/approvals/list")
+    _, job = await owner.post("/api/cron/add", text="every 2 hours Look", name="look")
+    theirs: dict[str, Any] = {
+        "session": OTHERS,
+        "job": str(job["id"]),
+        "run": run["id"],
+        "other": run["id"],
+    }
+    ids = {"runs": run["id"], "memory": 1}
+    _, me = await anna.get("/api/me")
+    differ: list[str] = []
+    for operation in (each for each in LISTED if each.name in me["operations"]):
+        needed = {p.name: example(p, me["session"]) for p in operation.parameters if p.required}
+        if operation.name == "runs feedback":
+            needed["verdict"] = "up"
+        for name in _takes(operation, *NOBODYS):
+            number = ids.get(operation.name.split()[0], approvals[0]["id"])
+            given, absent = theirs.get(name, number), NOBODYS[name]
+            if isinstance(given, str) and name == "id":
+                absent = "nothing"
+            told = []
+            for value in (given, absent):
+                code, answer = await asked(anna, operation, **(needed | {name: value}))
+                told.append((code, str(answer).replace(str(value), "IT")))
+            if told[0] != told[1]:
+                differ.append(f"{operation.name} {name}: {told}")
+    assert differ == []
+
+
 async def test_a_member_is_told_of_their_own_conversations_only(served: House) -> None:
     owner, anna = await served.owner(), await served.program("anna", "member")
     url, headers = f"{served.url}/ws", anna.headers

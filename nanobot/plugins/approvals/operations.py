@@ -50,13 +50,21 @@ def _view(row: Approval, person: Approver) -> ApprovalView:
     return ApprovalView(**msgspec.structs.asdict(row), yours=yours, unseen=unseen)
 
 
+async def _known(context: OperationContext, caller: Caller, number: int) -> Approval:
+    """The approval of that number. Raises UnknownId, also for one that its caller cannot know."""
+    approval = await _approvals(context).approval(number)
+    if approval is not None:
+        shown = caller.address in approval.asked_in or caller.owns(approval.session_key)
+        if shown or may_answer(approval, _person(caller)):
+            return approval
+    raise UnknownId(f"There is no approval #{number}; `approvals list` shows all.")
+
+
 async def _decide(
     context: OperationContext, caller: Caller, number: int, answer: ApprovalAnswer
 ) -> Approval:
     engine, approvals = context.engine, _approvals(context)
-    approval = await approvals.approval(number)
-    if approval is None:
-        raise UnknownId(f"There is no approval #{number}; `approvals list` shows all.")
+    approval = await _known(context, caller, number)
     if not may_answer(approval, _person(caller)):
         raise NotAllowed(f"You may not decide #{number}.")
     if bool(approval.question) != (answer.state == "answered"):
@@ -137,9 +145,7 @@ async def show_approval(context: OperationContext, caller: Caller, id: _Number) 
     Only a person who was shown all of it can approve it.
     """
     records, person = _approvals(context), _person(caller)
-    approval = await records.approval(id)
-    if approval is None:
-        raise UnknownId(f"There is no approval #{id}; `approvals list` shows all.")
+    approval = await _known(context, caller, id)
     if not (may_answer(approval, person) or caller.sees(approval.session_key)):
         raise NotAllowed(f"#{id} is not yours to see.")
     await records.seen(id, person.key)

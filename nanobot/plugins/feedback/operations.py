@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from nanobot.errors import NanobotError, NotAllowed, UsageError
+from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Limit, Positional
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.common.runs.ratings import FeedbackView
-from nanobot.plugins.common.runs.run_ids import run_of, runs_in
+from nanobot.plugins.common.runs.run_ids import no_run_of_theirs, run_of, runs_in
 from nanobot.plugins.common.views.views import RunView
 from nanobot.session import keys
 from nanobot.session.entries import FeedbackEntry
@@ -83,7 +83,7 @@ async def _judged(context: OperationContext, caller: Caller, name: str) -> RunVi
     named = await runs_in(context).run(name)
     run = named or await run_of(context, caller, name)
     if not caller.owns(run.session_key):
-        raise NotAllowed("Only owners can rate answers in other conversations.")
+        raise no_run_of_theirs(name)
     if run.ended_at is None:
         raise NanobotError(f"Run {run.id} has not ended yet.")
     return run

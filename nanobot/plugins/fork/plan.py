@@ -41,7 +41,7 @@ class ForkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for a fork. Empty values: as in the parent's run."""
 
     at: int | None = None
-    """The last entry that it shares. None: the last one before the first model call."""
+    """The last entry that it shares; None: the last one before the first model call."""
     model: str = ""
     prompt: str = ""
     say: str = ""
@@ -49,8 +49,9 @@ class ForkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Given results, by tool."""
     otherwise: Otherwise = Otherwise.COPY
     by: str = ""
-    """Who asks for it, with this role."""
+    """The person who asks for it."""
     role: Role = Role.OWNER
+    """That person's."""
     asked: str = ""
     """The same for a repeated order, which makes no second fork."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.errors import NanobotError, NotAllowed, UsageError
+from nanobot.errors import NanobotError, UnknownId, UsageError
 from nanobot.messages import Role
 from nanobot.operations.operation import Caller
 from nanobot.plugins.common.runs.ratings import FeedbackView
@@ -110,7 +110,7 @@ async def test_a_guest_judges_answers_of_the_own_conversation_and_reads_nobody_e
         session = await answered(bot)
         (run,) = await runs_of(bot.engine.records).listed(session=session, state="", limit=1)
         stranger = Caller(role=Role.GUEST, session_key="fake:elsewhere", by="9")
-        with pytest.raises(NotAllowed, match="other conversations"):
+        with pytest.raises(UnknownId, match="You have no run"):
             await desk(bot).call("runs feedback", {"verdict": "up", "run": run.id}, stranger)
         with pytest.raises(UsageError, match="Only owners can read"):
             await desk(bot).call("runs feedback", {}, stranger)

@@ -38,7 +38,7 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     run = await runs.run(name)
     if caller.role is not Role.OWNER:
         if run is None or not _is_seen(caller, run):
-            raise UnknownId(f"You have no run {name}.")
+            raise no_run_of_theirs(name)
         return run
     if run is not None:
         return run
@@ -50,6 +50,11 @@ async def run_of(context: OperationContext, caller: Caller, name: str) -> RunVie
     if run is None:
         raise UnknownId(f"There is no run {name}; `runs list` lists them.")
     return run
+
+
+def no_run_of_theirs(name: str) -> UnknownId:
+    """The error for a run of others, which is also that for no run."""
+    return UnknownId(f"You have no run {name}.")
 
 
 def _ids(context: OperationContext) -> RunIds:
