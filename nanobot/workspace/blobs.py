@@ -74,25 +74,6 @@ class Blobs:
         return self._folder / digest[:2] / digest
 
 
-class MemoryBlobs:
-    """Blobs in memory, lost with this object."""
-
-    def __init__(self) -> None:
-        self._content: dict[str, bytes] = {}
-
-    async def write(self, content: bytes) -> str:
-        """Keep the content; returns its digest."""
-        digest = hashlib.sha256(content).hexdigest()
-        self._content[digest] = content
-        return digest
-
-    async def read(self, digest: str) -> bytes:
-        """The content with that digest. Raises BlobMissing if it is missing."""
-        if digest not in self._content:
-            raise BlobMissing(f"the file {digest[:12]} is not here any more")
-        return self._content[digest]
-
-
 def digest_of(content: bytes) -> str:
     """The digest under which content is stored."""
     return hashlib.sha256(content).hexdigest()

@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.errors import NanobotError, StoreUnwritable, ToolError
 from nanobot.messages import Attachment
-from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.images import look, too_large
 
 FOLDER = "received"
@@ -51,7 +51,7 @@ class Received:
 
     def __init__(
         self,
-        blobs: Blobs | MemoryBlobs,
+        blobs: Blobs,
         files: WorkspaceFiles | None = None,
         transcriber: Transcriber | None = None,
     ) -> None:

@@ -11,10 +11,10 @@ from nanobot.plugins.common.file_labels.marks import MemoryMarks
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles, digest_of_bytes
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.local_files import is_outside
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.terminal.mentions import typed
 from nanobot.plugins.terminal.talk import to_say
-from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.received import Received
 from tests.security.puppet import Puppet
 from tests.security.test_storage import ORDER, Two, two

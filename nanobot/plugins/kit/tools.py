@@ -15,12 +15,12 @@ import msgspec
 
 from nanobot.errors import ToolArgumentsError, ToolError, UsageError
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.kit.promises import ends_when_cancelled, that
 from nanobot.text import MAX_RESULT_CHARS
 from nanobot.tools.base import AnyTool, CallContext, Effect, ToolOutput
 from nanobot.tools.plugins import trouble
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import MemoryBlobs
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MAX_DESCRIPTION = 2_000

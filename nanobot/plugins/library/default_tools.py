@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nanobot.config.loader import home_of
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.common.jobs.service import JobService
 from nanobot.plugins.common.keys.tool_settings import ExecSettings, WebToolSettings
@@ -19,7 +20,7 @@ from nanobot.seam.installed import provided
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.blobs import Blobs
 from nanobot.workspace.received import Received
 
 WEB_TOOLS: Interface[Callable[[WebToolSettings], list[AnyTool]]] = Interface(name="web_tools")

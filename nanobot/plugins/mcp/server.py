@@ -30,7 +30,7 @@ from nanobot.ports import Clock
 from nanobot.text import MAX_RESULT_CHARS, Sentence, shorten
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool, ToolOutput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.blobs import Blobs
 
 if TYPE_CHECKING:  # needs the protocol's package, which is loaded when a server is connected
     from nanobot.plugins.mcp.connection import McpConnection, McpTool
@@ -66,7 +66,7 @@ class McpServer:
         registry: ToolRegistry,
         clock: Clock,
         connector: Connector,
-        blobs: Blobs | MemoryBlobs,
+        blobs: Blobs,
         pins: Pins,
     ) -> None:
         self.name = name

@@ -23,7 +23,7 @@ from nanobot.ports import Clock
 from nanobot.text import quoted
 from nanobot.tools.base import AnyTool, CallContext, Effect, Tool, ToolOutput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import Blobs, MemoryBlobs
+from nanobot.workspace.blobs import Blobs
 
 _MAX_SECONDS = 3_700.0
 UNPINNED = MemoryPins(everything=True)
@@ -55,7 +55,7 @@ class McpServers(Servers):
         clock: Clock,
         environ: Mapping[str, str],
         place: ServerPlace,
-        blobs: Blobs | MemoryBlobs,
+        blobs: Blobs,
         pins: Pins,
     ) -> None:
         connector = partial(connect, place.environment(environ), place)

@@ -15,6 +15,7 @@ from nanobot.api import Agent
 from nanobot.errors import StoreUnwritable, UsageError
 from nanobot.messages import EventKind, RunEvent
 from nanobot.plugins.common.files.confinement import ConfinedFiles
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.common.files.placed_files import PlacedFiles
 from nanobot.plugins.common.runs.checked_input import checked
 from nanobot.plugins.common.runs.run_input import RunInput, RunLimits, RunResult, ToolPolicy
@@ -28,7 +29,6 @@ from nanobot.testing.machine import CountingIds
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import MemoryBlobs
 from nanobot.workspace.received import Received
 from tests.pictures import png
 

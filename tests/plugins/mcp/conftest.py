@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.messages import Address, Role
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.mcp.pins import MemoryPins
 from nanobot.plugins.mcp.place import ServerPlace
 from nanobot.plugins.mcp.servers import McpServers
@@ -18,7 +19,6 @@ from nanobot.ports import Clock
 from nanobot.system import SystemClock
 from nanobot.tools.base import CallContext
 from nanobot.tools.registry import ToolRegistry
-from nanobot.workspace.blobs import MemoryBlobs
 from tests.server.conftest import owner, served
 
 __all__ = ["owner", "served"]

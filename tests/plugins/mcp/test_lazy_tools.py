@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Role
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.mcp import tool_names as offer
 from nanobot.plugins.mcp.pins import MemoryPins
 from nanobot.plugins.mcp.place import ServerPlace
@@ -26,7 +27,6 @@ from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import AnyTool, CallContext, Effect, RawArgs, Tool
 from nanobot.tools.foreign_schema import parse_foreign
 from nanobot.tools.registry import MAX_LISTED, ToolRegistry
-from nanobot.workspace.blobs import MemoryBlobs
 from tests.agent.tooling import bodies
 
 PARAMETERS = {

@@ -13,6 +13,7 @@ import pytest
 from loguru import logger
 
 from nanobot.plugins.common.collector import NotTaken, collector
+from nanobot.plugins.common.files.memory_blobs import MemoryBlobs
 from nanobot.plugins.common.store.trigger_state import SqlTriggerState
 from nanobot.plugins.traces.content import MOST_TEXT, Content
 from nanobot.plugins.traces.exporter import Exporter
@@ -25,7 +26,6 @@ from nanobot.testing.machine import ManualClock
 from nanobot.testing.model import ScriptedProvider, asks_for
 from nanobot.tools.base import CallContext, Effect, Tool
 from nanobot.tools.redact import Redactor
-from nanobot.workspace.blobs import MemoryBlobs
 from tests.agent.tooling import Args, Recorder
 from tests.doubles.otlp_collector import Collector, Reply, collecting, partial, text_attributes
 
