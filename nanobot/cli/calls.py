@@ -168,4 +168,4 @@ async def _alone(
                 warn(f"nanobot: {sentence}")
             raise
         raw = msgspec.Raw(msgspec.json.encode(given.result))
-        return Listed(result=raw, unreadable=given.unreadable)
+        return msgspec.structs.replace(given, result=raw)

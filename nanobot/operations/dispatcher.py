@@ -24,7 +24,7 @@ from nanobot.operations.catalogue import (
 from nanobot.operations.conversation import cancel_children, stopping
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import AT_THE_TERMINAL, Caller, Operation
-from nanobot.operations.unreadable import below
+from nanobot.operations.unreadable import Listed, below
 from nanobot.seam.faces import Interface
 from nanobot.seam.installed import provided
 from nanobot.seam.offers import Offers
@@ -52,13 +52,6 @@ class Invocation(Said, frozen=True, kw_only=True):
     """A call of an operation in a chat."""
 
     argument: str
-
-
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation gave, and the rows that belong into it and cannot be read."""
-
-    result: Any
-    unreadable: tuple[Quarantined, ...]
 
 
 class Dispatcher:
@@ -311,11 +304,11 @@ class Dispatcher:
 
     async def listing(
         self, name: str, arguments: Mapping[str, Any], caller: Caller = AT_THE_TERMINAL
-    ) -> Listing:
+    ) -> Listed:
         """As `call`, with the rows that belong into the result and cannot be read."""
         result = await self.call(name, arguments, caller)
         unreadable = await self.unreadable(self.named(name), caller, arguments)
-        return Listing(result=result, unreadable=tuple(unreadable))
+        return Listed(result=result, unreadable=tuple(unreadable))
 
     async def unreadable(
         self, operation: Operation, caller: Caller, arguments: Mapping[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -11,17 +11,17 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.text import Sentence
 
 MOST_NAMED = 5
-Command: TypeAlias = str
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an operation as JSON, and rows that belong in it but are unreadable."""
+    """The result of an operation, and rows that belong in it but are unreadable. Between processes
+    the result is JSON, a msgspec.Raw."""
 
-    result: msgspec.Raw
+    result: Any
     unreadable: tuple[Quarantined, ...] = ()
 
 
-def below(rows: Sequence[Quarantined], command: Command) -> list[Sentence]:
+def below(rows: Sequence[Quarantined], command: str) -> list[Sentence]:
     """The note below a list about rows that it cannot show; `command` begins the commands that show
     a row and restore it."""
     if not rows:

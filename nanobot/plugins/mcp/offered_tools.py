@@ -159,7 +159,7 @@ class McpTools(OfferedTools):
     async def _perform(self, operation: Operation, arguments: Mapping[str, Any]) -> Listed:
         given = await self._gateway.listing(operation.name, arguments)
         raw = msgspec.Raw(msgspec.json.encode(given.result))
-        return Listed(result=raw, unreadable=given.unreadable)
+        return msgspec.structs.replace(given, result=raw)
 
     async def _run(self, request: RunInput, observe: Callable[[RunEvent], None]) -> RunResult:
         label = said_by_program(request, trusted=self._trusted)
