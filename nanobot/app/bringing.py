@@ -41,7 +41,7 @@ from nanobot.store.unit import (
 from nanobot.tools.plugins import offered, register_together
 from nanobot.tools.policy import Policy
 from nanobot.tools.registry import BUILT_IN, ToolRegistry
-from nanobot.tools.stand_in import TOOLS_THEMSELVES, ContainedStandIn, StandIn
+from nanobot.tools.stand_in import ContainedStandIn, StandIn
 
 
 def unfit(plugged: Plugged) -> list[Finding]:
@@ -127,14 +127,11 @@ def register_plugged(registry: ToolRegistry, plugged: Plugged) -> None:
 
 def set_stand_in(registry: ToolRegistry, plugged: Plugged) -> None:
     """Set what answers calls instead of the tools, if a plugin brings that. Only one may."""
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        able(given, StandIn)
-        if registry.stand_in is not TOOLS_THEMSELVES:
-            raise PluginBroken("another plugin answers calls instead of the tools already")
+    several = "another plugin answers calls instead of the tools already"
+    brought = plugged.only("stand_in", StandIn, several)
+    if brought is not None:
+        found, given = brought
         registry.stand_in = ContainedStandIn(found.name, given, registry.tool)
-
-    plugged.each("stand_in", use)
 
 
 def operations_of(plugged: Plugged) -> list[Operation]:

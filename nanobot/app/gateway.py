@@ -10,14 +10,12 @@ from functools import partial
 
 from loguru import logger
 
-from nanobot.app.assembly import assemble
 from nanobot.app.blob_storage import blobs_of
 from nanobot.app.bringing import brought_hooks, channels_of, unfit, unused
-from nanobot.app.gateway_parts import Parts
+from nanobot.app.gateway_parts import Machine, Parts
 from nanobot.app.home import prepare_home
 from nanobot.app.hosting import ChannelStarter
 from nanobot.app.ledgers import unlimited
-from nanobot.app.machine import Machine
 from nanobot.app.plugged import Plugged
 from nanobot.app.plugin_revisions import migrate_plugins
 from nanobot.app.program import Program
@@ -188,7 +186,8 @@ class Gateway:
         store = self._store(command, plugged)
         stack.push_async_callback(store.close)
         await migrate_plugins(plugged, store.database)
-        parts = assemble(config, store, machine, self._program, self._roles, plugged)
+        program = self._program or Program()
+        parts = Parts(config, store, machine, program, self._roles, plugged)
         stack.push_async_callback(parts.models.close)
         store.guard.care = plugged.offers.find(Care)
         store.guard.owed.append(parts.engine.bus.owed)
@@ -219,7 +218,7 @@ class Gateway:
         after them, while they connect to their platforms. Rows that nothing waits for are looked
         at last."""
         if self._roles.worker:
-            await parts.moments.before_channels()
+            await parts.moments.one_by_one("before_channels")
         if self._with_channels and self._roles.channels:
             hosting += parts.starter.start_configured(tasks)
         async with asyncio.TaskGroup() as loading:
@@ -245,6 +244,8 @@ class Gateway:
         web = parts.http.url or "off"
         role = "" if self._roles.whole else f" role={self._roles}"
         ready(f"ready pid={os.getpid()} web={web} channels={states or 'none'}{role}")
+        if self._with_channels:
+            await parts.moments.one_by_one("ready")
 
     async def _drain(
         self, parts: Parts, agent: list[asyncio.Task[None]], hosting: list[asyncio.Task[None]]

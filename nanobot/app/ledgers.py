@@ -10,8 +10,7 @@ from nanobot.config.loader import Config
 from nanobot.config.plugin_tables import set_keys
 from nanobot.errors import PluginBroken
 from nanobot.operations.home import Finding
-from nanobot.seam.given import able
-from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.seam.installed import installed
 from nanobot.seam.offers import Contributions
 from nanobot.store.unit import CallLedger, NoLedger, StoreContext
 
@@ -19,22 +18,15 @@ from nanobot.store.unit import CallLedger, NoLedger, StoreContext
 def ledger_of(plugged: Plugged, context: StoreContext) -> CallLedger:
     """The ledger of the plugin that brings one, or one without limits. Raises PluginBroken if that
     plugin fails: calls would have no limit."""
-    ledgers: list[CallLedger] = []
-
-    def use(_: FoundPlugin, given: Any) -> None:
-        able(given, CallLedger)
-        if ledgers:
-            raise PluginBroken("another plugin already limits model calls")
-        ledgers.append(given)
-
-    plugged.each("ledger", use, {StoreContext: context})
+    several = "another plugin already limits model calls"
+    found = plugged.only("ledger", CallLedger, several, {StoreContext: context})
     for name, failed in plugged.failures.items():
         if "ledger" in failed:
             raise PluginBroken(
                 f"the plugin {name} limits model calls, and failed: {failed['ledger']}. "
                 f"`nanobot plugins off {name}` starts without its limits."
             )
-    return next(iter(ledgers), NoLedger())
+    return NoLedger() if found is None else found[1]
 
 
 def unlimited(config: Config, plugged: Contributions) -> Finding | None:

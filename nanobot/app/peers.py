@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from nanobot.app.plugged import Plugged
 from nanobot.bus.core import Bus
 from nanobot.bus.peers import Peers
 from nanobot.channels.chat_leases import Sharing
 from nanobot.errors import StoreError
-from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Offers
 from nanobot.store.opening import Store
 
@@ -49,15 +48,11 @@ def sharing_of(store: Store, plugged: Plugged) -> SharedStore:
     Raises StoreError: without it, two of them would do the same."""
     if not store.shared:
         return SharedStore()
-
-    def use(_: FoundPlugin, given: Any) -> SharedStore | None:
-        shared: SharedStore | None = given
-        return shared
-
-    found = [given for given in plugged.each("sharing", use) if given is not None]
-    if not found:
+    found = plugged.only("sharing", SharedStore, "another plugin already shares the store")
+    if found is None:
         raise StoreError("the plugin of the database failed: `nanobot plugins list` says why")
-    return found[0]
+    shared: SharedStore = found[1]
+    return shared
 
 
 class SharedJobs(Protocol):

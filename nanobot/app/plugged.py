@@ -23,7 +23,7 @@ from nanobot.config.plugin_tables import Switched, switched
 from nanobot.errors import NanobotError, PluginBroken
 from nanobot.operations.home import PluginView
 from nanobot.ports import Clock
-from nanobot.seam.given import failing, functions, listed
+from nanobot.seam.given import able, failing, functions, listed
 from nanobot.seam.installed import FoundPlugin, installed
 from nanobot.seam.offers import NOTHING, Offers, Things
 from nanobot.seam.plugin import resolved
@@ -74,10 +74,30 @@ class Plugged:
         """Call the function in that field of each enabled plugin, offering `more` in addition, and
         pass its result to `use`, which raises NanobotError for an invalid one."""
         used: list[T] = []
-        for found in self.on.values():
-            if getattr(found.plugin, field) is not None:
-                used += self._one(found, field, use, more)
+        for found in self._having(field):
+            with self.failing(found, field):
+                used.append(use(found, self.call(found, field, more)))
         return used
+
+    def _having(self, field: str) -> list[FoundPlugin]:
+        return [found for found in self.on.values() if getattr(found.plugin, field) is not None]
+
+    def only(
+        self, field: str, port: type[Any], several: Sentence, more: Things = NOTHING
+    ) -> tuple[FoundPlugin, Any] | None:
+        """What the one plugin gives that has something in that field, with all functions of `port`;
+        None if none does. A further one is named with the reason `several`."""
+        kept: list[tuple[FoundPlugin, Any]] = []
+
+        def use(found: FoundPlugin, given: Any) -> None:
+            if given is not None:
+                able(given, port)
+                if kept:
+                    raise PluginBroken(several)
+                kept.append((found, given))
+
+        self.each(field, use, more)
+        return kept[0] if kept else None
 
     def functions(self, field: str) -> list[tuple[FoundPlugin, Any]]:
         """The functions that plugins give in that field, in order, each with its plugin."""
@@ -96,16 +116,15 @@ class Plugged:
     ) -> list[T]:
         """As `each`, of functions that may be asynchronous; each has so many seconds."""
         used: list[T] = []
-        for found in self.on.values():
-            if getattr(found.plugin, field) is not None:
-                with self.failing(found, field):
-                    async with asyncio.timeout(seconds):
-                        # Its module may have to be imported.
-                        await asyncio.to_thread(resolved, getattr(found.plugin, field))
-                        given = self.call(found, field, more)
-                        if isawaitable(given):
-                            given = await given
-                    used.append(use(found, given))
+        for found in self._having(field):
+            with self.failing(found, field):
+                async with asyncio.timeout(seconds):
+                    # Its module may have to be imported.
+                    await asyncio.to_thread(resolved, getattr(found.plugin, field))
+                    given = self.call(found, field, more)
+                    if isawaitable(given):
+                        given = await given
+                used.append(use(found, given))
         return used
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
@@ -117,11 +136,6 @@ class Plugged:
             asked = Mapping[str, kind] if found.plugin.named else kind
             own[asked] = self.tables[found.table]
         return self.offers.call(resolved(getattr(found.plugin, field)), own)
-
-    def _one(self, found: FoundPlugin, field: str, use: Use[T], more: Things) -> list[T]:
-        with self.failing(found, field):
-            return [use(found, self.call(found, field, more))]
-        return []
 
     def failing(
         self, found: FoundPlugin, field: str, *passing: type[NanobotError]
@@ -156,8 +170,7 @@ class Plugged:
             f"plugin {found.name}{_OTHER_NAMES.get(field, '')}": partial(
                 self._live, found, clock, field
             )
-            for found in self.on.values()
-            if getattr(found.plugin, field) is not None
+            for found in self._having(field)
         }
 
     async def _live(self, found: FoundPlugin, clock: Clock, field: str) -> None:
@@ -165,7 +178,7 @@ class Plugged:
             with ungrouped():
                 async with (
                     asyncio.TaskGroup() as tasks,
-                    self._started(found, field, Works(tasks, clock)),
+                    self._entered(found, field, {Works: Works(tasks, clock)}),
                 ):
                     self.failures.get(found.name, {}).pop(field, None)
                     await asyncio.Event().wait()
@@ -174,51 +187,43 @@ class Plugged:
             raise
 
     @asynccontextmanager
-    async def _started(self, found: FoundPlugin, field: str, works: Works) -> AsyncIterator[None]:
-        manager = self.call(found, field, {Works: works})
-        if manager is None:
-            yield
-            return
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await _manager(manager).__aenter__()
-        except TimeoutError:
-            raise PluginBroken(f"it has not started within {START_SECONDS:g} s") from None
-        try:
-            yield
-        finally:
-            async with asyncio.timeout(END_SECONDS):
-                await manager.__aexit__(None, None, None)
-
-    @asynccontextmanager
     async def around(
         self, field: str, more: Things = NOTHING, *passing: type[NanobotError]
     ) -> AsyncIterator[None]:
         """Enter what plugins have in that field, offering `more` in addition. If one fails, the
         others are entered. Raises `passing` errors."""
         async with AsyncExitStack() as stack:
-            for found in self.on.values():
-                if getattr(found.plugin, field) is not None:
-                    await stack.enter_async_context(self._around(found, field, more, *passing))
+            for found in self._having(field):
+                with self.failing(found, field, *passing):
+                    entered = self._entered(found, field, more)
+                    await entered.__aenter__()
+                    stack.push_async_callback(self._left, found, field, entered)
             yield
 
+    async def _left(
+        self, found: FoundPlugin, field: str, entered: AbstractAsyncContextManager[None]
+    ) -> None:
+        with self.failing(found, field):
+            await entered.__aexit__(None, None, None)
+
     @asynccontextmanager
-    async def _around(
-        self, found: FoundPlugin, field: str, more: Things, *passing: type[NanobotError]
-    ) -> AsyncIterator[None]:
-        entered = []
-        with self.failing(found, field, *passing):
-            manager = _manager(self.call(found, field, more))
-            async with asyncio.timeout(getattr(manager, "seconds", START_SECONDS)):
-                await manager.__aenter__()
-            entered.append(manager)
+    async def _entered(self, found: FoundPlugin, field: str, more: Things) -> AsyncIterator[None]:
+        """Within what a plugin has in that field. Raises whatever goes wrong there."""
+        manager = self.call(found, field, more)
+        if manager is None:
+            yield
+            return
+        seconds = getattr(manager, "seconds", START_SECONDS)
+        try:
+            async with asyncio.timeout(seconds):
+                await _manager(manager).__aenter__()
+        except TimeoutError:
+            raise PluginBroken(f"it has not started within {seconds:g} s") from None
         try:
             yield
         finally:
-            for manager in entered:
-                with self.failing(found, field):
-                    async with asyncio.timeout(END_SECONDS):
-                        await manager.__aexit__(None, None, None)
+            async with asyncio.timeout(END_SECONDS):
+                await manager.__aexit__(None, None, None)
 
     # Views
 

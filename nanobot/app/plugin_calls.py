@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from inspect import isawaitable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,11 +20,10 @@ from nanobot.agent.prompt import PromptAddition, PromptPart
 from nanobot.agent.runner import Check, Stage
 from nanobot.app.plugged import Plugged
 from nanobot.boundary import Caught, boundary, guarded
-from nanobot.bus.core import Arriving, Bus, Outgoing
+from nanobot.bus.core import Arriving, Bus
 from nanobot.errors import PluginBroken, StoreError, ToolError
-from nanobot.messages import OutboundMessage
 from nanobot.propagation import Headers, Propagation, Propagator, Step
-from nanobot.seam.given import able, listed, of_kind
+from nanobot.seam.given import listed, of_kind
 from nanobot.seam.installed import FoundPlugin
 from nanobot.session.entries import Entry, ObjectionEntry, ReplyEntry
 from nanobot.session.inbox import Admission
@@ -35,14 +34,14 @@ from nanobot.tools.registry import ToolRegistry
 T = TypeVar("T")
 CHECK_SECONDS = 5.0
 """Time limit for the look of a plugin at an answer."""
-ARRIVING_SECONDS = OUTGOING_SECONDS = 10.0
-"""Time limit for a plugin that changes a message; its chat waits meanwhile. Of arriving ones, a
-function may have another limit as its `seconds`."""
+CHANGE_SECONDS = 10.0
+"""Time limit for a function that changes a message and has no `seconds` of its own; its chat waits
+meanwhile."""
 RESULT_SECONDS = STAGE_SECONDS = 60.0
 """Time limit for a plugin's filter of results and its stage of a run that have no `seconds` of
 their own, and for its parts of a prompt."""
-CHANNELS_SECONDS = 10.0
-"""How long channels wait for a plugin's function that has no `seconds` of its own."""
+MOMENT_SECONDS = 10.0
+"""How long a start waits for a plugin's function that has no `seconds` of its own."""
 MORE_SECONDS = 5.0
 """How long a function may take to end after the time of active runs is over."""
 _CHARS = 2_000
@@ -160,28 +159,26 @@ def take_changes(plugged: Plugged, bus: Bus) -> None:
     """Have plugins change messages: before they are admitted, and before they are rendered."""
     arrivals, outgoing = plugged.functions("arrivals"), plugged.functions("outgoing")
     bus.arrivals += [partial(_received, found.name, change) for found, change in arrivals]
-    bus.outgoing += [partial(changed, found.name, change) for found, change in outgoing]
+    bus.outgoing += [partial(changed, "outgoing", found.name, change) for found, change in outgoing]
 
 
 async def _received(name: str, change: Arriving, admission: Admission) -> Admission:
-    if admission.message.deleted:
-        return admission
-
-    async def given() -> Admission:
-        return of_kind(await change(admission), Admission)
-
-    seconds = getattr(change, "seconds", ARRIVING_SECONDS)
-    return await guarded(f"arrivals of the plugin {name}", given, lambda _: admission, seconds)
+    return (
+        admission
+        if admission.message.deleted
+        else await changed("arrivals", name, change, admission)
+    )
 
 
-async def changed(name: str, change: Outgoing, message: OutboundMessage) -> OutboundMessage:
-    """The message as a plugin changes it."""
+async def changed(field: str, plugin: str, change: Callable[[T], Awaitable[T]], message: T) -> T:
+    """The message as the function in that field of a plugin changes it."""
 
-    async def given() -> OutboundMessage:
-        return of_kind(await change(message), OutboundMessage)
+    async def given() -> T:
+        return of_kind(await change(message), type(message))
 
-    what: Sentence = f"outgoing messages of the plugin {name}"
-    return await guarded(what, given, lambda _: message, OUTGOING_SECONDS)
+    what: Sentence = f"{field} of the plugin {plugin}"
+    seconds = getattr(change, "seconds", CHANGE_SECONDS)
+    return await guarded(what, given, lambda _: message, seconds)
 
 
 def filter_results(registry: ToolRegistry, plugged: Plugged) -> None:
@@ -227,16 +224,11 @@ async def _withheld(plugin: str, tool: str, output: ToolOutput, _: CallContext) 
 def bring_propagator(plugged: Plugged, propagation: Propagation) -> None:
     """Have the plugin that says what accompanies the requests of runs do so. There is at most
     one."""
-
-    def use(found: FoundPlugin, given: Any) -> None:
-        if given is None:
-            return
-        able(given, Propagator)
-        if propagation.propagator is not None:
-            raise PluginBroken("another plugin says already what accompanies requests")
-        propagation.propagator = _Accompanying(found.name, given)
-
-    plugged.each("propagation", use)
+    several = "another plugin says already what accompanies requests"
+    brought = plugged.only("propagation", Propagator, several)
+    if brought is not None:
+        found, propagator = brought
+        propagation.propagator = _Accompanying(found.name, propagator)
 
 
 class _Accompanying:
@@ -265,19 +257,19 @@ class Moments:
     """What plugins do when a gateway starts and stops. None of it keeps the gateway from either."""
 
     def __init__(self, plugged: Plugged) -> None:
-        self._before_channels = plugged.functions("before_channels")
-        self._draining = plugged.functions("draining")
+        fields = ("before_channels", "ready", "draining")
+        self._functions = {field: plugged.functions(field) for field in fields}
 
-    async def before_channels(self) -> None:
-        """Call what channels have to wait for, one after the other."""
-        for found, function in self._before_channels:
-            seconds = getattr(function, "seconds", CHANNELS_SECONDS)
-            await _done("before_channels", found.name, function, seconds)
+    async def one_by_one(self, field: Literal["before_channels", "ready"]) -> None:
+        """Call what channels have to wait for, or what happens when a gateway is ready."""
+        for found, function in self._functions[field]:
+            seconds = getattr(function, "seconds", MOMENT_SECONDS)
+            await _done(field, found.name, function, seconds)
 
     async def draining(self, seconds: float) -> None:
         """Call what happens at a stop, all at once, while active runs have so many seconds."""
         async with asyncio.TaskGroup() as tasks:
-            for found, function in self._draining:
+            for found, function in self._functions["draining"]:
                 work = partial(function, seconds)
                 done = _done("draining", found.name, work, seconds + MORE_SECONDS)
                 tasks.create_task(done, name=f"draining of the plugin {found.name}")

@@ -13,13 +13,12 @@ from functools import partial
 from loguru import logger
 
 from nanobot.app.gateway import Gateway
-from nanobot.app.gateway_parts import Parts
 from nanobot.app.roles import Roles, roles_of
 from nanobot.boundary import ungrouped
 from nanobot.cli import USUAL_GARBAGE, streams
 from nanobot.cli.exit_codes import errors
 from nanobot.cli.logs import GATEWAY_LOG, LogRuns, to_stderr
-from nanobot.cli.output import say, warn, without_colours
+from nanobot.cli.output import say, without_colours
 from nanobot.config.loader import Config, load
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import ConfigError
@@ -79,18 +78,12 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop)
-    is_ready = asyncio.Event()
-
-    def ready(line: str) -> None:
-        _ready(line)
-        is_ready.set()
-
     gateway = Gateway(config, environ, roles=roles, restart=restart)
     if not await _reached(gateway, stop):
         return False
     async with asyncio.TaskGroup() as tasks:
-        async with gateway.serving("nanobot gateway", ready) as parts:
-            works: dict[str, Work] = {"link to the page": partial(_invite, parts, is_ready)}
+        async with gateway.serving("nanobot gateway", _ready) as parts:
+            works: dict[str, Work] = {}
             if log_runs is not None:
                 works["log of runs"] = partial(log_runs, parts.engine.bus)
             beside = begin_all(tasks, works, parts.engine.clock)
@@ -111,21 +104,6 @@ async def _reached(gateway: Gateway, stop: asyncio.Event) -> bool:
         for task in both:
             task.cancel()
     return not stop.is_set()
-
-
-async def _invite(parts: Parts, is_ready: asyncio.Event) -> None:
-    """Say how to open the page, if one is served: with a link for the person at the terminal, but
-    never in a stored log.
-    """
-    await is_ready.wait()
-    url = parts.http.api_url
-    if not url or not parts.operations.has("web link"):
-        return
-    if sys.stderr.isatty():
-        link = await parts.operations.call("web link", {})
-        warn(f"The page: {link.url}")
-    else:
-        logger.info("the page is at {}; `nanobot dashboard` gives a link to it", url)
 
 
 def _ready(line: str) -> None:

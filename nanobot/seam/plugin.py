@@ -170,6 +170,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     everything listens."""
     before_channels: Part | None = None
     """Gives asynchronous functions for which the channels of a gateway wait when it starts."""
+    ready: Part | None = None
+    """Gives asynchronous functions that are called, one after the other, when a gateway with
+    channels is ready."""
     draining: Part | None = None
     """Gives asynchronous functions that are called when a gateway stops, while active runs may
     continue, with the seconds that these have. New messages are not taken any more; deliveries

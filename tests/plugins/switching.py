@@ -28,13 +28,13 @@ def _write(home: Path, settings: str) -> None:
 
 @asynccontextmanager
 async def serving(
-    home: Path, settings: str = "", model: LLMProvider | None = None
+    home: Path, settings: str = "", model: LLMProvider | None = None, *, channels: bool = False
 ) -> AsyncIterator[Parts]:
     """A gateway with these settings. Without another model, one that repeats what it is told."""
     _write(home, settings)
     environ = {"NANOBOT_HOME": str(home)}
     program = Program(provider=OneProvider(model or ScriptedProvider()))
-    gateway = Gateway(load(environ), environ, channels=False, program=program)
+    gateway = Gateway(load(environ), environ, channels=channels, program=program)
     async with gateway.serving("a test", lambda _line: None) as parts:
         yield parts
 

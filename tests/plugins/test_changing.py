@@ -36,9 +36,9 @@ async def gives_nothing(_: OutboundMessage) -> Any:
 async def test_a_message_leaves_as_it_was_if_a_plugin_cannot_change_it(
     change: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugin_calls, "OUTGOING_SECONDS", 0.01)
+    monkeypatch.setattr(plugin_calls, "CHANGE_SECONDS", 0.01)
     async with asyncio.timeout(30):
-        assert await plugin_calls.changed("odd", change, MESSAGE) == MESSAGE
+        assert await plugin_calls.changed("outgoing", "odd", change, MESSAGE) == MESSAGE
 
 
 async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
@@ -47,7 +47,7 @@ async def test_a_message_leaves_as_a_plugin_changed_it() -> None:
             key=message.key, address=message.address, text="IT FAILED.", kind=message.kind
         )
 
-    assert (await plugin_calls.changed("loud", louder, MESSAGE)).text == "IT FAILED."
+    assert (await plugin_calls.changed("outgoing", "loud", louder, MESSAGE)).text == "IT FAILED."
 
 
 ODD = """

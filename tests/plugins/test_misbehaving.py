@@ -82,7 +82,7 @@ ELSEWHERE = {
     *("checks", "fits", "exposures"),  # fail for whoever looks
     *("triggers", "start", "every_process", "one_process", "around_runs"),  # live by themselves
     "store_hooks",  # tests/plugins/test_store_hooks.py
-    *("before_channels", "draining"),  # tests/plugins/test_moments.py
+    *("before_channels", "ready", "draining"),  # tests/plugins/test_moments.py
     *("companions", "channels", "listening"),  # tests/plugins/test_seam.py
 }
 NOT_ASKED = {"outgoing", "remarks", "propagation"}  # of this message: no part of its answer

@@ -29,16 +29,17 @@ WAYS = {
 
 
 @pytest.mark.parametrize("does", WAYS)
-@pytest.mark.parametrize("field", ["before_channels", "draining"])
+@pytest.mark.parametrize("field", ["before_channels", "ready", "draining"])
 async def test_one_that_fails_is_named(
     field: str, does: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugin_calls, "CHANNELS_SECONDS", 0.05)
+    monkeypatch.setattr(plugin_calls, "MOMENT_SECONDS", 0.05)
     monkeypatch.setattr(plugin_calls, "MORE_SECONDS", 0.05)
     site.bring("odd", ODD.format(field=field, does=WAYS[does], gives="odd"))
-    async with serving(tmp_path / "home", "drain_seconds = 0\n") as parts:
+    settings, channels = "drain_seconds = 0\n", field == "ready"
+    async with serving(tmp_path / "home", settings, channels=channels) as parts:
         assert await asked(parts, "hello") == "completed"
-        for _ in range(1_000 if field == "before_channels" else 0):
+        for _ in range(0 if field == "draining" else 1_000):
             if named(field):
                 break
             await asyncio.sleep(0.01)
@@ -50,7 +51,7 @@ def named(field: str) -> bool:
     return any(f"{field} of the plugin odd" in str(trouble) for trouble in TROUBLES.recent())
 
 
-@pytest.mark.parametrize("field", ["before_channels", "draining"])
+@pytest.mark.parametrize("field", ["before_channels", "ready", "draining"])
 async def test_what_is_no_function_is_named(field: str, site: Site, tmp_path: Path) -> None:
     site.bring("odd", ODD.format(field=field, does="pass", gives="5"))
     async with serving(tmp_path / "home") as parts:

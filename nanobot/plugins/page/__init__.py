@@ -21,5 +21,6 @@ PLUGIN = Plugin(
     commands="nanobot.plugins.page.commands:commands",
     routes="nanobot.plugins.page.routes:routes",
     paths=("/", "/docs", "/sw.js", "/manifest.webmanifest", "/page/", "/api/push", "/api/push/"),
+    ready="nanobot.plugins.page.inviting:ready",
     serve="nanobot.plugins.page.push.service:serve",
 )

@@ -275,10 +275,12 @@ async def test_no_send_of_a_backup_is_repeated_without_a_word(tmp_path: Path) ->
         insert, begun = sa.insert(schema.outbound_parts), sa.update(schema.outbound)
         begun = begun.where(schema.outbound.c.id == row.id).values(state="sending", attempts=1)
 
+        parts = parts_of(states, row.id)
+
         def write(connection: sa.Connection) -> None:
-            if states:  # noqa: B023 - performed at once
+            if parts:  # noqa: B023 - performed at once
                 connection.execute(begun)  # noqa: B023
-                connection.execute(insert, parts_of(states, row.id))  # noqa: B023
+                connection.execute(insert, parts)  # noqa: B023
 
         await store.database.transact(write)
     await store.close()
