@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
@@ -15,7 +14,6 @@ from nanobot.store.database.database import Database
 Revisions: TypeAlias = Sequence[Callable[..., Any] | str]
 """The revisions of a plugin's tables, each a statement or a function of a connection."""
 
-NO_PLUGINS: Mapping[str, Revisions] = MappingProxyType({})
 REVISIONS = "plugin_revisions"
 """The table with the number of revisions that each plugin has applied."""
 _r = sa.table(REVISIONS, sa.column("name", sa.Text), sa.column("number", sa.Integer))

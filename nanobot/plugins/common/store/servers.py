@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol, TypeVar, cast
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from nanobot.store.plugin_tables import Revisions
 from nanobot.store.servers import DatabaseServer, server_of
 
 T = TypeVar("T")
+NO_PLUGINS: Mapping[str, Revisions] = MappingProxyType({})
 
 
 class DatabaseAtRest(Protocol):

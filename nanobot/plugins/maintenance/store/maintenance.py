@@ -27,12 +27,12 @@ from nanobot.plugins.common.store.at_rest import (
     reading,
     where,
 )
-from nanobot.plugins.common.store.servers import whole_server_of
+from nanobot.plugins.common.store.servers import NO_PLUGINS, whole_server_of
 from nanobot.store.database import migrate, schema
 from nanobot.store.database.lock import HomeLock
 from nanobot.store.database.sqlite import PAGE_SIZE, SqliteDatabase
 from nanobot.store.opening import check, uri_of
-from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
+from nanobot.store.plugin_tables import Revisions
 
 _MOST_PROBLEMS = 20
 _s = schema.sessions

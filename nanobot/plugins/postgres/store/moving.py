@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from nanobot.errors import UsageError
 from nanobot.plugins.common.store.at_rest import at_rest, where
+from nanobot.plugins.common.store.servers import NO_PLUGINS
 from nanobot.plugins.postgres.store.transfer import Moved, head_of, move
-from nanobot.store.plugin_tables import NO_PLUGINS, Revisions
+from nanobot.store.plugin_tables import Revisions
 
 
 def migrate_to(
