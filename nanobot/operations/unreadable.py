@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,8 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.text import Sentence
 
 MOST_NAMED = 5
+Command: TypeAlias = str
+"""Said in every language as it is written."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: tuple[Quarantined, ...] = ()
 
 
-def below(rows: Sequence[Quarantined], command: str) -> list[Sentence]:
+def below(rows: Sequence[Quarantined], command: Command) -> list[Sentence]:
     """The note below a list about rows that it cannot show; `command` begins the commands that show
     a row and restore it."""
     if not rows:

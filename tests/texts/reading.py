@@ -260,18 +260,27 @@ class Texts:
         all_ = [
             each for value in returned(node) for each in self.readings(value, inside, depth + 1)
         ]
-        # A value of the function's own is one to its caller as well; its parameters stay texts.
+        # A value of the function's own is a value to its caller as well.
         told = ast.unparse(node.returns).startswith("Sentence")
+        stay = {(id(node), name) for name in sentences_of(node)}
         return _unique(
-            [tuple(_passed(piece, reading, told=told) for piece in reading) for reading in all_]
+            [tuple(_passed(each, reading, stay, told=told) for each in reading) for reading in all_]
         ) or [(Hole(text=told),)]
 
 
-def _passed(piece: Piece, reading: Reading, *, told: bool) -> Piece:
+def sentences_of(function: Function) -> Iterator[str]:
+    """The parameters that are declared as sentences."""
+    arguments = function.args
+    for each in (*arguments.args, *arguments.kwonlyargs):
+        if each.annotation is not None and "Sentence" in ast.unparse(each.annotation):
+            yield each.arg
+
+
+def _passed(piece: Piece, reading: Reading, stay: set[tuple[int, str]], *, told: bool) -> Piece:
     if isinstance(piece, str):
         return piece
     if len(reading) > 1:
-        return Hole(piece.text, piece.flows if told else None)
+        return Hole(piece.text, piece.flows if piece.flows in stay else None)
     return Hole(piece.text or told, piece.flows)
 
 

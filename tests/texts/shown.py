@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from tests.texts.reading import Hole, Reading, Texts, is_text, label_of, lines, returned
+from tests.texts.reading import (
+    Hole,
+    Reading,
+    Texts,
+    is_text,
+    label_of,
+    lines,
+    returned,
+    sentences_of,
+)
 from tests.texts.source import Found, Function, Place, called, every, modules
 
 _NOT_FOR_PEOPLE = ("ToolError", "Fenced")
@@ -184,9 +193,9 @@ class Shown:
                     ):
                         slots.add((id(node), ast.unparse(each.target)))
                     if isinstance(each, Function) and each.name == "__init__":
-                        slots |= {(id(node), name) for name in _sentences(each)}
+                        slots |= {(id(node), name) for name in sentences_of(each)}
             elif isinstance(node, Function):
-                slots |= {(id(node), name) for name in _sentences(node)}
+                slots |= {(id(node), name) for name in sentences_of(node)}
         self._fields = {slot for slot in slots if slot[0] in self._classes}
         return slots
 
@@ -221,10 +230,3 @@ def _own_text(node: ast.Call) -> Iterator[ast.expr]:
 
 def _named(base: ast.expr) -> str:
     return base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
-
-
-def _sentences(function: Function) -> Iterator[str]:
-    arguments = function.args
-    for each in (*arguments.args, *arguments.kwonlyargs):
-        if each.annotation is not None and "Sentence" in ast.unparse(each.annotation):
-            yield each.arg
