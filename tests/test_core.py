@@ -22,8 +22,6 @@ ENTRANCES: Mapping[str, str] = {
     "nanobot.__main__": "the command `nanobot`, and `python -m nanobot`",
     "nanobot.pytest_cases": "loaded by pytest, in pyproject.toml",
     "nanobot.store.database.migrations.": "loaded by alembic, from its folder",
-    "nanobot.operations.remarks": "what `remarks` of a plugin give, as docs/plugins.md says",
-    "nanobot.operations.exposures": "what `exposures` of a plugin give, as docs/plugins.md says",
 }
 
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from nanobot.agent.asking import Asker
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 ASKER: Interface[Asker] = Interface("asker")

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import msgspec
 
 from nanobot.providers.base import ModelProfile, ToolSpec
-from nanobot.seam.faces import Guidance
 from nanobot.seam.installed import installed
+from nanobot.seam.plugin import Guidance
 from nanobot.session.runs import PromptSnapshot
 from nanobot.workspace import assets, personas
 from nanobot.workspace.folder import clipped

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nanobot.agent.prompts import Summarizing
 from nanobot.ports import Clock
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.session.lasting import LastingFacts
 
 

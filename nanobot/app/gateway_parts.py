@@ -44,9 +44,9 @@ from nanobot.providers.base import Models
 from nanobot.providers.clients import Clients
 from nanobot.providers.registry import ProviderRegistry
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import Environment, Http
+from nanobot.seam.http import Http
 from nanobot.seam.installed import provided
-from nanobot.seam.offers import Contributions
+from nanobot.seam.offers import Contributions, Environment
 from nanobot.seam.tables import PluginTables
 from nanobot.session.inbox import Busy
 from nanobot.session.journal import Journal

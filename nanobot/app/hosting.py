@@ -32,7 +32,7 @@ from nanobot.ports import (
     Receiving,
 )
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.store.unit import ChannelOwners
 from nanobot.supervision import supervised
 from nanobot.text import Sentence

@@ -23,8 +23,7 @@ from nanobot.errors import NanobotError, PluginBroken, StoreError, StoreLocked
 from nanobot.operations.operation import AT_THE_TERMINAL, Operation
 from nanobot.operations.rendering import Now
 from nanobot.operations.unreadable import Listed, below
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:

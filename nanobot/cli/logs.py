@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from loguru import logger
 
 from nanobot.cli.output import LogStream, harmless
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 
 if TYPE_CHECKING:
     from loguru import Record

@@ -10,8 +10,7 @@ from nanobot.errors import UsageError
 from nanobot.operations.catalogue import OPERATIONS, plugin_operations
 from nanobot.operations.operation import Operation
 from nanobot.seam.entry_points import some_of
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import installed, provided
+from nanobot.seam.installed import Interface, installed, provided
 
 WHOLE: Interface[Callable[[Mapping[str, str], Sequence[str]], None]] = Interface("command_line")
 """The command line with options, help and tables."""

@@ -25,8 +25,7 @@ from nanobot.operations.conversation import cancel_children, stopping
 from nanobot.operations.engine import Engine
 from nanobot.operations.operation import AT_THE_TERMINAL, Caller, Operation
 from nanobot.operations.unreadable import Listed, below
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.seam.offers import Offers
 from nanobot.session import keys
 from nanobot.session.decisions import Decisions

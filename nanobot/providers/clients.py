@@ -16,8 +16,7 @@ from nanobot.providers.base import LLMProvider
 from nanobot.providers.model_choice import EMBEDDED, MissingPlugin
 from nanobot.providers.opening import Opening
 from nanobot.seam.entry_points import Plugins
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import installed, provided
+from nanobot.seam.installed import Interface, installed, provided
 from nanobot.seam.plugin import Part, resolved
 from nanobot.system import sparing_authorities
 

@@ -14,8 +14,7 @@ import msgspec
 from nanobot.config.settings.agent import CLIENTS, ProviderSettings
 from nanobot.errors import ConfigError
 from nanobot.providers.known_providers import KNOWN_PROVIDERS, KnownProvider
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.system import is_loopback
 from nanobot.text import Sentence
 

@@ -14,8 +14,7 @@ from nanobot.providers.base import ModelProfile, Price
 from nanobot.providers.known_providers import LOCAL_PROVIDERS
 from nanobot.providers.model_choice import ModelChoice
 from nanobot.providers.openai_errors import ProviderFailure
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.system import is_loopback
 
 FREE = Price(prompt=0.0, completion=0.0)

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -15,13 +15,24 @@ from nanobot import texts
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken
 from nanobot.seam.entry_points import PLUGINS, PROVIDERS, BrokenPlugin, LoadedPlugin, Plugins
-from nanobot.seam.faces import TRANSLATED, FileReader, Guidance, Interface
 from nanobot.seam.given import failing
-from nanobot.seam.plugin import FUNCTIONS, Plugin, resolved
+from nanobot.seam.plugin import FUNCTIONS, FileReader, Guidance, Plugin, resolved
 from nanobot.text import pattern
+from nanobot.texts import Translate
 
 T = TypeVar("T")
 _NAME = pattern(r"[a-z][a-z0-9_]{0,31}")
+
+
+class Interface(msgspec.Struct, Generic[T], frozen=True):
+    """The name of a function of type T that one plugin provides, in its `provides`, and that others
+    use, by `provided`."""
+
+    name: str
+
+
+TRANSLATED: Interface[Translate] = Interface("translated")
+"""Says texts of nanobot's in other languages."""
 
 
 class FoundPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +151,10 @@ def trouble(what: Any, name: str) -> str:
         (what.texts is None or isinstance(what.texts, Path), "texts is not a pathlib.Path"),
         (isinstance(what.migrations, tuple), "migrations is not a tuple"),
         (_are(Guidance, what.guidance), "guidance is not a tuple of nanobot.seam.faces.Guidance"),
-        (_are(FileReader, what.readers), "readers is not a tuple of nanobot.seam.faces.FileReader"),
+        (
+            _are(FileReader, what.readers),
+            "readers is not a tuple of nanobot.seam.faces.FileReader",
+        ),
         (all(p is None or isinstance(p, str) or callable(p) for p in parts), _NO_FUNCTION),
         (callable(what.idle), "idle is not a function"),
         (

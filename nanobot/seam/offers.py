@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType, NoneType
-from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
+from typing import Any, NewType, Protocol, TypeVar, cast, get_args, get_type_hints
 
 from nanobot.errors import PluginBroken
 from nanobot.seam.installed import FoundPlugin
@@ -15,6 +15,8 @@ from nanobot.text import Sentence
 T = TypeVar("T")
 Things = Mapping[Any, Any]
 NOTHING: Things = MappingProxyType({})
+Environment = NewType("Environment", Mapping[str, str])
+"""The environment of the process that serves."""
 
 
 class Contributions(Protocol):

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import FileReader, Guidance
 from nanobot.text import Sentence
 
 Part: TypeAlias = Callable[..., Any] | str
@@ -26,6 +25,32 @@ Part: TypeAlias = Callable[..., Any] | str
 def nothing_hinders(_: Any) -> str:
     """The default of `idle`: the plugin is on with any settings."""
     return ""
+
+
+class Guidance(msgspec.Struct, frozen=True, kw_only=True):
+    """Principles of the system prompt for work with a plugin's tools. They are part of every prompt
+    that offers a tool whose name begins with `tools`."""
+
+    tools: str
+    text: str
+
+
+class FileReader(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of file whose text tools can show, and the function that reads it."""
+
+    kind: str
+    """Also the ending of its names."""
+    title: str
+    """Its name for people, as in "a PDF file"."""
+    begins: bytes
+    read: str
+    """The function as "package.module:function"; it runs in a process without secrets
+    (`nanobot.tools.parsing.job.ParseJob`)."""
+    contains: bytes = b""
+    """Of kinds that begin alike, it is the one with these bytes near its beginning, or whose ending
+    its name has."""
+    counts: Literal["lines", "pages"] = "lines"
+    """What offset and limit of read_file count in it."""
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +181,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     line."""
     provides: Mapping[str, Part] = MappingProxyType({})
     """The functions that other plugins may use, by the names of their interfaces; see
-    `nanobot.seam.faces.Interface`."""
+    `nanobot.seam.installed.Interface`."""
     around_runs: Part | None = None
     """Gives an asynchronous context manager that is entered before the first run begins, and left
     after the last one has ended."""

@@ -16,8 +16,7 @@ import msgspec
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError, ToolError
 from nanobot.messages import Role
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence, pattern
 from nanobot.tools.verdict import PolicyDecision, Verdict
 from nanobot.workspace.globs import Glob

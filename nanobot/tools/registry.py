@@ -25,9 +25,8 @@ from nanobot.errors import (
 from nanobot.messages import Role
 from nanobot.propagation import calling
 from nanobot.providers.base import ToolCall, ToolSpec
-from nanobot.seam.faces import Interface
 from nanobot.seam.given import of_kind
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.system import RandomIds
 from nanobot.text import MAX_RESULT_CHARS, clean, pattern, quoted, shorten
 from nanobot.tools.arguments import parse_arguments

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
+from nanobot.plugins.common.faces import PageView
 from nanobot.seam.entry_points import BUILT_IN
-from nanobot.seam.faces import PageView
 from nanobot.seam.given import listed
 from nanobot.seam.plugin import Plugin, resolved
 from tests.page.test_files import PAGE

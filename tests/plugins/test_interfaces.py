@@ -9,8 +9,7 @@ import pytest
 
 from nanobot.plugins.diagnostics.collecting import EXAMINATION
 from nanobot.plugins.diagnostics.log_lines import SERVICE_LOG
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import installed, provided
+from nanobot.seam.installed import Interface, installed, provided
 from tests.plugins.brought import Site
 from tests.plugins.brought import site as site
 

@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.app.gateway import Gateway
 from nanobot.config.loader import load
-from nanobot.operations.exposures import Exposure
+from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.mcp.exposures import exposures
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap

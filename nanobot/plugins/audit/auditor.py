@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from nanobot.app.live_settings import LiveSettings
 from nanobot.config.loader import ChannelSettings, Config
 from nanobot.messages import Role
-from nanobot.operations.exposures import Attacker, Exposure, Level
 from nanobot.plugins.audit.brought import Brought
 from nanobot.plugins.common.addresses import is_local
 from nanobot.plugins.common.approvals import ApprovalRecords
+from nanobot.plugins.common.exposures import Attacker, Exposure, Level
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.text import Sentence

@@ -7,7 +7,7 @@ from typing import Any
 from nanobot.app.ledgers import unlimited
 from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.gate import Strangers
-from nanobot.operations.exposures import Exposure
+from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.common.http.deliveries import deliveries_of
 from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from nanobot.operations.exposures import Exposure
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Arguments, Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.audit.explanation import PolicyExplanation
+from nanobot.plugins.common.exposures import Exposure
 from nanobot.text import Sentence
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot.config.loader import Config
-from nanobot.operations.exposures import Exposure
 from nanobot.plugins.budgets.limits import Account, Budgets, UsageStore
 from nanobot.plugins.budgets.settings import BudgetSettings
 from nanobot.plugins.budgets.store.ledger import SqlCallLedger
 from nanobot.plugins.budgets.store.usage import SqlUsageStore
+from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.common.models.spending import Spending, Spent
 from nanobot.ports import Clock
 from nanobot.seam.works import Follow

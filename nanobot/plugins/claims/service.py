@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nanobot.operations.remarks import Noted
 from nanobot.plugins.claims.settings import ClaimsSettings
+from nanobot.plugins.common.views.remarks import Noted
 from nanobot.session.entries import Entry
 from nanobot.tools.registry import ToolRegistry
 

@@ -10,8 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from nanobot.cli.language import is_english
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 
 TRANSLATED_HELP: Interface[Callable[[Any], Any]] = Interface("translated_help")
 """Gives a kind of formatter of help that speaks the language of the terminal, made of another."""

@@ -16,7 +16,7 @@ from nanobot.cli.exit_codes import errors
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.operations.parameters import LARGEST
 from nanobot.plugins.command_line.generated import Words, example, group_of, sentences, taking
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 from nanobot.seam.given import listed
 from nanobot.seam.installed import installed
 from nanobot.seam.offers import NOTHING, Offers

@@ -11,7 +11,7 @@ from nanobot.cli.output import warn
 from nanobot.cli.plain import left_out, refusal
 from nanobot.errors import UsageError
 from nanobot.plugins.command_line.group import Group
-from nanobot.seam.faces import Command
+from nanobot.plugins.common.faces import Command
 
 FIRST = {
     "onboard": "Set up a model and a chat, step by step.",

@@ -9,7 +9,7 @@ import msgspec
 
 from nanobot.addresses import called
 from nanobot.messages import Role
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.session import keys
 from nanobot.session.approvals import Approval
 

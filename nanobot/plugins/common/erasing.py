@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 UNERASED: Interface[Callable[[str], list[str]]] = Interface("unerased")
 """What is recorded as not erased yet, for people, from the URL of the store."""

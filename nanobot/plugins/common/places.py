@@ -13,7 +13,7 @@ from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.common.files.file_readers import FileReaders
 from nanobot.plugins.common.keys.tool_settings import ExecSettings
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.tools.base import AnyTool
 
 

@@ -12,7 +12,7 @@ from nanobot.app.ledgers import unlimited
 from nanobot.app.plugged import Plugged
 from nanobot.config.loader import Config
 from nanobot.operations.home import Finding
-from nanobot.seam.faces import EveryRow
+from nanobot.plugins.common.faces import EveryRow
 from nanobot.seam.given import listed
 
 CHECK_SECONDS = 20.0

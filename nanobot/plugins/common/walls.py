@@ -15,8 +15,7 @@ import msgspec
 from nanobot.config.loader import Config
 from nanobot.errors import ToolError
 from nanobot.plugins.common.keys.tool_settings import WebTable
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence
 
 

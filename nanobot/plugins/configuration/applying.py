@@ -17,7 +17,7 @@ from nanobot.plugins.common.store.session_lists import SessionLists
 from nanobot.plugins.configuration.comparing import differing, with_live_keys
 from nanobot.plugins.configuration.following import Follower, followers_of
 from nanobot.plugins.configuration.owners import switched_off
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 
 

@@ -16,8 +16,8 @@ from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
 from nanobot.errors import ConfigError
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.seam.faces import Environment
 from nanobot.seam.installed import FoundPlugin
+from nanobot.seam.offers import Environment
 from nanobot.session.inbox import Busy
 from nanobot.tools.policy import Policy
 from nanobot.tools.redact import Redactor, secrets_of

@@ -14,8 +14,8 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
 from nanobot.plugins.configuration.views import ModelOption, SettingView
-from nanobot.seam.faces import Environment
 from nanobot.seam.installed import provided
+from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.seam.faces import PageView
+from nanobot.plugins.common.faces import PageView
 
 
 def views() -> list[PageView]:

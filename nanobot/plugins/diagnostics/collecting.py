@@ -15,6 +15,7 @@ from nanobot.config.loader import Config, home_of, survey
 from nanobot.config.plugin_tables import switched
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding, PluginView
+from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.common.http.prometheus import prometheus_text
 from nanobot.plugins.diagnostics.archive import diagnostics_of
 from nanobot.plugins.diagnostics.contents import Diagnostics, DiagnosticsFile, file_of
@@ -26,8 +27,7 @@ from nanobot.plugins.diagnostics.store import database
 from nanobot.plugins.diagnostics.versions import versions
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.seam.entry_points import CHANNELS, PROVIDERS, TRIGGERS, Plugins
-from nanobot.seam.faces import Interface, Metric
-from nanobot.seam.installed import installed, provided
+from nanobot.seam.installed import Interface, installed, provided
 from nanobot.store.servers import url_of
 from nanobot.tools.redact import Redactor, secrets_of
 

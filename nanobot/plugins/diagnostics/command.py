@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from nanobot.seam.faces import Command
+from nanobot.plugins.common.faces import Command
 
 if TYPE_CHECKING:
     from nanobot.plugins.diagnostics.contents import Diagnostics

@@ -13,8 +13,7 @@ import msgspec
 
 from nanobot.plugins.common.gateway_log import log_file_of
 from nanobot.plugins.diagnostics.own_words import OwnWords
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 
 SERVICE_LOG: Interface[Callable[[Mapping[str, str]], list[str]]] = Interface("service_log")
 """The command that prints the log of the service of a home, from its environment; empty if nothing

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.faces import CurrentMetrics
 from nanobot.plugins.diagnostics.contents import Diagnostics
-from nanobot.seam.faces import CurrentMetrics, Environment
+from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
 
 if TYPE_CHECKING:

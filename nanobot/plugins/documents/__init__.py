@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nanobot.seam.faces import FileReader
-from nanobot.seam.plugin import Plugin
+from nanobot.seam.plugin import FileReader, Plugin
 
 _PARSERS = "nanobot.plugins.documents.parsers"
 _ARCHIVE = b"PK\x03\x04"

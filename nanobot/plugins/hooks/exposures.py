@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nanobot.operations.exposures import Exposure, Level
+from nanobot.plugins.common.exposures import Exposure, Level
 from nanobot.plugins.hooks.settings import HookSettings
 
 _SHORTEST_SECRET = 16

@@ -17,7 +17,7 @@ from nanobot.operations.rendering import Now
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.hooks.settings import HookSettings
 from nanobot.plugins.hooks.views import WebhookTest, WebhookView
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.text import Sentence
 
 _TRY_SECONDS = 30.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from nanobot.plugins.common.faces import CurrentMetrics, Deliveries
 from nanobot.plugins.common.http.access import Access
 from nanobot.plugins.common.http.admission import Admission
 from nanobot.plugins.common.http.descriptions import DOORS, delivering
@@ -20,7 +21,6 @@ from nanobot.plugins.http.plugin_routes import routes_of_plugins
 from nanobot.plugins.http.routes import deliveries_route, health
 from nanobot.ports import Clock
 from nanobot.propagation import Propagation
-from nanobot.seam.faces import CurrentMetrics, Deliveries
 from nanobot.seam.offers import Contributions
 from nanobot.text import Sentence
 

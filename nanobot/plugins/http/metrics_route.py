@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from nanobot.plugins.common.faces import CurrentMetrics
 from nanobot.plugins.common.http.prometheus import prometheus_text
 from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import owners_only
 from nanobot.plugins.common.http.route import Route
 from nanobot.plugins.common.http.wire import QUIET
-from nanobot.seam.faces import CurrentMetrics
 
 
 class MetricsRoute:

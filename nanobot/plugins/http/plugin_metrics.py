@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import PluginBroken
-from nanobot.seam.faces import CurrentMetrics, Distribution, Metric
+from nanobot.plugins.common.faces import CurrentMetrics, Distribution, Metric
 from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions

@@ -11,7 +11,7 @@ from nanobot.plugins.common.http.access import Access, Credentials
 from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.http.web_server import Answering, WebServer
 from nanobot.plugins.http.token import token_of
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.tools.redact import Redactor
 
 

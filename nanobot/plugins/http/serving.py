@@ -15,6 +15,7 @@ from nanobot.app.hosting import ChannelStarter
 from nanobot.app.roles import Roles, Serving
 from nanobot.config.loader import Config
 from nanobot.messages import WEB
+from nanobot.plugins.common.faces import CurrentMetrics
 from nanobot.plugins.common.http.access import Access, Credentials
 from nanobot.plugins.common.http.deliveries import deliveries_of
 from nanobot.plugins.common.http.frontend import Frontend
@@ -25,8 +26,8 @@ from nanobot.plugins.http.channel_doors import ChannelDoors
 from nanobot.plugins.http.service import HttpService
 from nanobot.ports import Clock
 from nanobot.propagation import Propagation
-from nanobot.seam.faces import CurrentMetrics, Http
 from nanobot.seam.given import able
+from nanobot.seam.http import Http
 from nanobot.seam.offers import Contributions
 from nanobot.tools.redact import Redactor
 

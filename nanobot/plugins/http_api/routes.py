@@ -33,7 +33,7 @@ from nanobot.plugins.http_api.session_routes import Conversations
 from nanobot.plugins.http_api.socket import Socket
 from nanobot.plugins.http_api.streams import Streams
 from nanobot.plugins.http_api.watching import Watching
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.seam.offers import Contributions
 from nanobot.store.opening import Store
 from nanobot.workspace.received import Received

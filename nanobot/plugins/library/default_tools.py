@@ -15,8 +15,7 @@ from nanobot.plugins.common.message_tool import message_tool
 from nanobot.plugins.common.places import COMMANDS, FILE_TOOLS, CommandPlace, FilePlace
 from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.runs.background_work import SPAWNING
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.system import environment, local_zone
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry

@@ -17,8 +17,7 @@ from nanobot.agent.prompt import (
 )
 from nanobot.errors import UsageError
 from nanobot.providers.base import ToolSpec
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.workspace import personas
 from nanobot.workspace.folder import clipped
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from nanobot.cli.output import document, say
 from nanobot.errors import ConfigError, StoreCorrupt
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 if TYPE_CHECKING:
     from nanobot.config.loader import Config

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from nanobot.cli.output import say
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 _Name = Annotated[
     str, Option(about="The server's name in the configuration.", words=True, metavar="NAME")

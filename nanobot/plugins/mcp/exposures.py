@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from nanobot.operations.exposures import Exposure
 from nanobot.plugins.common.addresses import is_local
+from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.common.keys.tool_settings import REGISTRIES
 from nanobot.plugins.common.walls import NetworkAccess, Walls
 from nanobot.plugins.mcp.settings import McpSettings

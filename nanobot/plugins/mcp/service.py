@@ -11,7 +11,7 @@ from nanobot.plugins.common.walls import Walls
 from nanobot.plugins.mcp.settings import McpSettings
 from nanobot.plugins.mcp.views import Servers
 from nanobot.ports import Clock
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING

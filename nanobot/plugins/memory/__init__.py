@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanobot.plugins.memory.settings import MemorySettings, RecallKeys
-from nanobot.seam.faces import Guidance
-from nanobot.seam.plugin import Plugin
+from nanobot.seam.plugin import Guidance, Plugin
 
 _GUIDANCE = """\
 Memory:

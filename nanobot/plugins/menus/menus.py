@@ -16,8 +16,7 @@ from nanobot.messages import InboundMessage, Role
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.ports import Commanding, CommandingByChat, MenuCommand
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.session.inbox import Admitted
 from nanobot.supervision import Work
 

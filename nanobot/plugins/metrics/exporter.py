@@ -10,9 +10,9 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.plugins.common.collector import Collector, NotTaken
+from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.metrics.otlp import send
 from nanobot.ports import Clock
-from nanobot.seam.faces import Metric
 
 
 class Exporter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from nanobot.operations.engine import Engine
+from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.common.models.spending import Spending
 from nanobot.plugins.common.store.counts import StoreCounts
 from nanobot.plugins.metrics import families
@@ -12,7 +13,6 @@ from nanobot.plugins.metrics.families import FAMILIES, Family
 from nanobot.plugins.metrics.meter import Meter, meter_of
 from nanobot.plugins.metrics.series import gauge
 from nanobot.plugins.metrics.store import MOST_RUNS, MetricsStore
-from nanobot.seam.faces import Metric
 from nanobot.store.opening import Store
 
 _ORDER = {family.name: place for place, family in enumerate(FAMILIES)}

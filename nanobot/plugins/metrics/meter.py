@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 from nanobot.bus.core import Bus, Subscription
 from nanobot.messages import EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.faces import Metric
 from nanobot.plugins.common.runs.run_client import ENDED
 from nanobot.plugins.metrics import families
 from nanobot.plugins.metrics.series import Series
-from nanobot.seam.faces import Metric
 
 _KINDS = frozenset(
     {EventKind.STATUS, EventKind.END, EventKind.TOOL_RESULT, EventKind.ASSISTANT_MESSAGE}

@@ -7,9 +7,9 @@ from typing import Any
 
 from nanobot.plugins.common import otlp
 from nanobot.plugins.common.collector import Collector
+from nanobot.plugins.common.faces import Distribution, Metric
 from nanobot.plugins.common.otlp import Value, attributes, nanoseconds
 from nanobot.plugins.metrics.families import FAMILIES, Family
-from nanobot.seam.faces import Distribution, Metric
 
 SCOPE = "nanobot.metrics"
 _SERVICE = "opentelemetry.proto.collector.metrics.v1.metrics_service_pb2"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import TypeAlias
 
+from nanobot.plugins.common.faces import Distribution, Metric
 from nanobot.plugins.metrics.families import Family
-from nanobot.seam.faces import Distribution, Metric
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 _MOST_SERIES = 200

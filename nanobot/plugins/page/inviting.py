@@ -10,7 +10,7 @@ from loguru import logger
 from nanobot.cli.output import warn
 from nanobot.messages import Role
 from nanobot.plugins.common.http.access import Access
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 
 
 def ready(http: Http, access: Access) -> Callable[[], Awaitable[None]]:

@@ -10,12 +10,12 @@ import msgspec
 from aiohttp import web
 
 from nanobot.errors import PluginBroken
+from nanobot.plugins.common.faces import PageView
 from nanobot.plugins.common.http.frontend import PluginPage
 from nanobot.plugins.common.http.refusals import refusing
 from nanobot.plugins.common.http.requests import owners_only
 from nanobot.plugins.common.http.route import Handler, Route
 from nanobot.plugins.common.http.wire import QUIET
-from nanobot.seam.faces import PageView
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions
 from nanobot.text import pattern

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from nanobot.cli.output import document, say
 from nanobot.errors import UsageError
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 _To = Annotated[
     str, Option(about="The URL of an empty database.", flags=("--to",), metavar="URL", needed=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nanobot.config.loader import Config
 from nanobot.errors import NanobotError
 from nanobot.operations.home import Finding
+from nanobot.plugins.common.faces import EveryRow
 from nanobot.plugins.quarantine.store import at_rest
-from nanobot.seam.faces import EveryRow
 from nanobot.store.servers import url_of
 
 _MOST = 50

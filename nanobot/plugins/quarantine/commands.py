@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 Json = Annotated[bool, Option(about="Print JSON.")]
 Number = Annotated[int, Option(about="Its number in the list.", words=True, metavar="ID")]

@@ -25,8 +25,7 @@ from nanobot.plugins.setup.model_names import (
 from nanobot.providers.clients import Clients
 from nanobot.providers.known_providers import KNOWN_PROVIDERS
 from nanobot.providers.model_choice import EMBEDDED, choose
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.text import Sentence
 
 EMBEDDED_INSTALLED: Interface[Callable[[Path], bool]] = Interface("embedded_installed")

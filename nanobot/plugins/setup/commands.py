@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.faces import Command
 from nanobot.plugins.setup.doctor import commands as doctor
 from nanobot.plugins.setup.onboard import commands as onboard
 from nanobot.plugins.setup.service import commands as service
-from nanobot.seam.faces import Command
 
 
 def commands() -> list[Command]:

@@ -20,7 +20,7 @@ from nanobot.plugins.setup.probes import first_message, tell, try_channel
 from nanobot.plugins.setup.strangers import can_ask
 from nanobot.plugins.setup.views import ConnectedChannel, MetPerson
 from nanobot.plugins.setup.writing import write
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 
 _MEET_SECONDS = 60.0
 _GREETING = (

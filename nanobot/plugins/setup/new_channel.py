@@ -13,11 +13,11 @@ from nanobot.config.loader import ChannelSettings, Config
 from nanobot.config.values import follow, is_secret
 from nanobot.errors import PluginBroken, UsageError
 from nanobot.messages import Address
+from nanobot.plugins.common.faces import GRADES
 from nanobot.plugins.setup.views import ChannelField, ChannelTypeView
 from nanobot.plugins.setup.writing import typed_value
 from nanobot.ports import Setup, SetupField
 from nanobot.seam.entry_points import CHANNELS, LoadedPlugin, Plugins
-from nanobot.seam.faces import GRADES
 from nanobot.seam.installed import provided
 
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|file:.+")

@@ -12,6 +12,7 @@ from nanobot.operations.home import Finding
 from nanobot.operations.operation import Caller, Operation, OperationContext, operation
 from nanobot.operations.parameters import Positional
 from nanobot.operations.rendering import Now
+from nanobot.plugins.common.faces import GRADES
 from nanobot.plugins.setup.views import (
     ChannelTypeView,
     ChannelView,
@@ -22,8 +23,8 @@ from nanobot.plugins.setup.views import (
     ProviderView,
     TriedModel,
 )
-from nanobot.seam.faces import GRADES, Environment
 from nanobot.seam.installed import provided
+from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
 
 # Modules imported within the functions load more than `nanobot --help` needs.

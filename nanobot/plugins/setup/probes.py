@@ -22,7 +22,7 @@ from nanobot.providers.base import ChatMessage, ModelRequest, Retrying
 from nanobot.providers.clients import Clients
 from nanobot.providers.model_choice import EMBEDDED
 from nanobot.providers.registry import ProviderRegistry
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.system import SystemClock
 
 _MODEL_SECONDS = 90.0

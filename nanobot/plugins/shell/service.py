@@ -24,7 +24,7 @@ from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap, find_bwrap
 from nanobot.plugins.shell.sandbox.sandbox import Sandbox
 from nanobot.plugins.shell.store import SqlBackgroundCommands
 from nanobot.ports import Clock
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 from nanobot.store.opening import Store
 from nanobot.tools.base import AnyTool
 from nanobot.tools.policy import STEERING

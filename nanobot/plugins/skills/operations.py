@@ -14,7 +14,7 @@ from nanobot.operations.operation import Caller, Operation, OperationContext, op
 from nanobot.operations.parameters import MachinePath, Positional
 from nanobot.operations.rendering import Now, as_text
 from nanobot.plugins.skills.skills import Skills, SkillView
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 from nanobot.text import Sentence
 
 _LATER: Sentence = "the change takes effect at the next start (`restart`)"

@@ -16,7 +16,7 @@ from nanobot.plugins.skills.settings import SkillsSettings
 from nanobot.plugins.skills.shown import PromptSkills
 from nanobot.plugins.skills.skills import Skills
 from nanobot.plugins.skills.tool import skill_tool
-from nanobot.seam.faces import Environment
+from nanobot.seam.offers import Environment
 from nanobot.seam.works import Follow
 from nanobot.tools.base import AnyTool
 

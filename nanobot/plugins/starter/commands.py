@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from nanobot.cli.output import say
+from nanobot.plugins.common.faces import Command, Option
 from nanobot.plugins.starter.template import write_plugin
-from nanobot.seam.faces import Command, Option
 
 _Name = Annotated[str, Option(about="Its name: letters, digits, _.", words=True, metavar="NAME")]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from nanobot.errors import UsageError
+from nanobot.plugins.common.faces import Command, Option
 from nanobot.plugins.common.log_format import with_log_format
-from nanobot.seam.faces import Command, Option
 
 if TYPE_CHECKING:
     from nanobot.plugins.terminal.sessions import Begins

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from nanobot.seam.faces import Command
+from nanobot.plugins.common.faces import Command
 from nanobot.seam.plugin import Plugin
 
 
@@ -75,7 +75,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from nanobot.errors import UsageError
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 from nanobot.seam.plugin import Plugin
 
 

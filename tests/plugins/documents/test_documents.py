@@ -30,7 +30,7 @@ from nanobot.plugins.common.files.pictures import described
 from nanobot.plugins.common.files.worker import PLACES, working
 from nanobot.plugins.documents import parsers
 from nanobot.plugins.file_tools.tools import file_tools
-from nanobot.seam.faces import FileReader
+from nanobot.seam.plugin import FileReader
 from nanobot.system import Installation
 from nanobot.tools.registry import ToolRegistry
 from tests.doubles.web_server import pdf

@@ -22,7 +22,7 @@ from nanobot.errors import UsageError
 from nanobot.messages import WEB
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.providers.one_provider import OneProvider
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 from nanobot.testing.model import ScriptedProvider
 from tests.doubles.whatsapp_server import ANN, WhatsAppServer
 from tests.plugins.switching import asked

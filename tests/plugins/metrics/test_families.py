@@ -16,12 +16,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from nanobot.messages import Address, EventKind, RunEvent, RunPayload
+from nanobot.plugins.common.faces import Distribution
 from nanobot.plugins.common.otlp import JSON, PROTOBUF
 from nanobot.plugins.metrics.families import FAMILIES
 from nanobot.plugins.metrics.meter import Meter
 from nanobot.plugins.metrics.otlp import encoded
 from nanobot.plugins.metrics.series import Series
-from nanobot.seam.faces import Distribution
 
 yaml: Any = import_module("yaml")  # without types
 DEPLOY = Path(__file__).resolve().parents[3] / "docs" / "deploy"

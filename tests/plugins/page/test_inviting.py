@@ -14,7 +14,7 @@ from nanobot.messages import Role
 from nanobot.plugins.common.http.access import Access, Credentials
 from nanobot.plugins.common.page_link import PageLink
 from nanobot.plugins.page.inviting import ready
-from nanobot.seam.faces import Http
+from nanobot.seam.http import Http
 
 
 class Served(Http):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nanobot.errors import ToolError
-from nanobot.seam.faces import FileReader
 from nanobot.seam.installed import FoundPlugin, installed
+from nanobot.seam.plugin import FileReader
 
 HEAD_BYTES = 65_536
 """Enough of a file's beginning to recognize its kind."""

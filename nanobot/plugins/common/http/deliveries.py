@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nanobot.seam.faces import Deliveries
+from nanobot.plugins.common.faces import Deliveries
 from nanobot.seam.given import able
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.offers import Contributions

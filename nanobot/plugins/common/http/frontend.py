@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nanobot.seam.faces import Place
+from nanobot.plugins.common.faces import Place
 from nanobot.text import Sentence
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate
 
-from nanobot.seam.faces import Distribution, Metric
+from nanobot.plugins.common.faces import Distribution, Metric
 
 
 def prometheus_text(metrics: Iterable[Metric]) -> str:

@@ -10,7 +10,7 @@ from nanobot.messages import Origin
 from nanobot.plugins.common.jobs.plans import Fired, Job, OccurrenceView, Plan
 from nanobot.plugins.common.jobs.triggers import Publisher, Taken
 from nanobot.ports import Clock
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 if TYPE_CHECKING:
     from nanobot.bus.core import Bus

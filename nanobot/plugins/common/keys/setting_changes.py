@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 
 class SettingChanges(msgspec.Struct, frozen=True, kw_only=True):

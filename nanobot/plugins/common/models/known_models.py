@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot.providers.base import ModelProfile
 from nanobot.providers.model_choice import ModelChoice
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 NAMED_MODELS: Interface[
     Callable[[Mapping[str, Any], Mapping[str, str]], Coroutine[Any, Any, None]]

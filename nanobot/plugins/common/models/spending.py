@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 if TYPE_CHECKING:  # loads more than --help needs
     from nanobot.config.loader import Config

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from nanobot.messages import Address, Role, RunOptions
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.session.run_types import Report as Report
 from nanobot.session.run_types import TaskResult as TaskResult  # run types of packages use it
 from nanobot.session.store_write import StoreWrite

@@ -11,7 +11,7 @@ from nanobot.messages import TERMINAL, TERMINAL_SESSION
 from nanobot.plugins.common.runs.background_runs import TaskStarter
 from nanobot.plugins.common.runs.run_types import AnyRunType
 from nanobot.ports import Clock
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.session.run_types import RunTypes
 from nanobot.tools.base import AnyTool
 from nanobot.tools.registry import ToolRegistry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 from nanobot.session.entries import Entry, FeedbackEntry
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from nanobot.seam.faces import Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.installed import Interface, provided
 from nanobot.store.opening import HooksOf
 from nanobot.store.unit import (
     CallLedger,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nanobot.errors import ConfigError, UsageError
 from nanobot.plugins.common.times.zones import zone_of
-from nanobot.seam.faces import Interface
+from nanobot.seam.installed import Interface
 
 
 class DailyHours(Protocol):

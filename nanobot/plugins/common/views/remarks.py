@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from nanobot.boundary import boundary
-from nanobot.operations.remarks import Noted
 from nanobot.plugins.common.views.entry_views import EntryView
 from nanobot.seam.given import functions, listed
 from nanobot.seam.installed import FoundPlugin
@@ -28,6 +27,13 @@ MOST_RUNS = 50
 """A page of a conversation has remarks on so many runs, the latest."""
 _MOST = 20
 _CHARS = 500
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
+    """One remark as a plugin gives it. `entry`: the entry that it is about; 0: the run."""
+
+    text: Sentence
+    entry: int = 0
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from nanobot.plugins.common.http.settings import WebSettings
 from nanobot.plugins.common.web_port import port_finding
 from nanobot.plugins.setup.probes import receives, try_channel
 from nanobot.plugins.setup.strangers import can_ask
-from nanobot.seam.faces import Http, Interface
-from nanobot.seam.installed import provided
+from nanobot.seam.http import Http
+from nanobot.seam.installed import Interface, provided
 from nanobot.store.servers import url_of
 
 OWNED_CHANNELS: Interface[Callable[[str], frozenset[str]]] = Interface("owned_channels")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 
 def commands() -> list[Command]:

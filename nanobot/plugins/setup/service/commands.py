@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Annotated
 
-from nanobot.seam.faces import Command, Option
+from nanobot.plugins.common.faces import Command, Option
 
 # Modules imported within the functions load more than --help needs.
 

@@ -1,18 +1,21 @@
-"""What others see of a plugin: views of the page, metrics, and where it takes deliveries."""
+"""What people and programs see of a plugin: views of the page, commands, metrics, and where it
+takes deliveries. `nanobot.seam.faces` is the import path of all names here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NewType, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, NewType, Protocol, TypeAlias
 
 import msgspec
 
+from nanobot.seam.http import Http as Http
+from nanobot.seam.installed import TRANSLATED as TRANSLATED
+from nanobot.seam.installed import Interface as Interface
+from nanobot.seam.offers import Environment as Environment
+from nanobot.seam.plugin import FileReader as FileReader
+from nanobot.seam.plugin import Guidance as Guidance
 from nanobot.text import Sentence
-from nanobot.texts import Translate
-
-T = TypeVar("T")
-
 
 Place: TypeAlias = Literal[
     "menu", "health", "skills", "memory", "channels", "policy", "run", "step", "palette"
@@ -69,32 +72,6 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     """The command is refused without it, so it has no default."""
 
 
-class Guidance(msgspec.Struct, frozen=True, kw_only=True):
-    """Principles of the system prompt for work with a plugin's tools. They are part of every prompt
-    that offers a tool whose name begins with `tools`."""
-
-    tools: str
-    text: str
-
-
-class FileReader(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of file whose text tools can show, and the function that reads it."""
-
-    kind: str
-    """Also the ending of its names."""
-    title: str
-    """Its name for people, as in "a PDF file"."""
-    begins: bytes
-    read: str
-    """The function as "package.module:function"; it runs in a process without secrets
-    (`nanobot.tools.parsing.job.ParseJob`)."""
-    contains: bytes = b""
-    """Of kinds that begin alike, it is the one with these bytes near its beginning, or whose ending
-    its name has."""
-    counts: Literal["lines", "pages"] = "lines"
-    """What offset and limit of read_file count in it."""
-
-
 def nothing_mistaken(_words: Sequence[str], _paths: Sequence[str]) -> list[str]:
     """The default of `mistaken`: all words are for the leading command."""
     return []
@@ -123,22 +100,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     mistyped a command; nothing if the words are for the leading one."""
 
 
-class Interface(msgspec.Struct, Generic[T], frozen=True):
-    """The name of a function of type T that one plugin provides, in its `provides`, and that others
-    use, by `nanobot.seam.installed.provided`."""
-
-    name: str
-
-
-TRANSLATED: Interface[Translate] = Interface("translated")
-"""Says texts of nanobot's in other languages."""
 GRADES: Interface[Callable[[Iterable[str]], Mapping[str, str]]] = Interface("grades")
 """The grades of types of channels on the quality scale, by their types; one without a grade is left
 out."""
 
 
-Environment = NewType("Environment", Mapping[str, str])
-"""The environment of the process that serves."""
 EveryRow = NewType("EveryRow", bool)
 """For `checks`: whether a person asked that every row of the store is read."""
 
@@ -172,44 +138,6 @@ class CurrentMetrics(Protocol):
     async def collect(self) -> Sequence[Metric]:
         """All families with their full names, as they are now."""
         ...
-
-
-class Http:
-    """What this process serves over HTTP, as a plugin offers it. This one serves nothing."""
-
-    lacks: Sentence = (
-        "nothing is received over HTTP: that needs the plugin http, which is not on: "
-        "`nanobot plugins on http` switches it on"
-    )
-    """What is said of a thing that needs a server for HTTP; empty if there is one."""
-    ready = False
-    """Whether all of the gateway is up, which sets this."""
-
-    @property
-    def url(self) -> str:
-        """Where it listens; "" while it serves nothing."""
-        return ""
-
-    @property
-    def address(self) -> str:
-        """The same as this machine may ask it."""
-        return ""
-
-    @property
-    def api_url(self) -> str:
-        """Where people reach the page and the HTTP API, without a / at its end; "" while these are
-        not served."""
-        return ""
-
-    def channel_url(self, name: str) -> str:
-        """Where the platform of a channel reaches it with requests; "" without a public address."""
-        return ""
-
-    def on_drain(self, call: Callable[[], None]) -> None:
-        """Call `call` when nothing new is accepted any more, so that long responses end."""
-
-    async def drain(self) -> None:
-        """Accept nothing new; active requests may finish."""
 
 
 class DeliveryReply(Protocol):

@@ -1,0 +1,3 @@
+from nanobot.plugins.common.exposures import Attacker as Attacker
+from nanobot.plugins.common.exposures import Exposure as Exposure
+from nanobot.plugins.common.exposures import Level as Level

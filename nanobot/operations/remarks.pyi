@@ -1,0 +1,1 @@
+from nanobot.plugins.common.views.remarks import Noted as Noted

@@ -1,0 +1,17 @@
+from nanobot.plugins.common.faces import GRADES as GRADES
+from nanobot.plugins.common.faces import TRANSLATED as TRANSLATED
+from nanobot.plugins.common.faces import Command as Command
+from nanobot.plugins.common.faces import CurrentMetrics as CurrentMetrics
+from nanobot.plugins.common.faces import Deliveries as Deliveries
+from nanobot.plugins.common.faces import DeliveryReply as DeliveryReply
+from nanobot.plugins.common.faces import Distribution as Distribution
+from nanobot.plugins.common.faces import Environment as Environment
+from nanobot.plugins.common.faces import EveryRow as EveryRow
+from nanobot.plugins.common.faces import FileReader as FileReader
+from nanobot.plugins.common.faces import Guidance as Guidance
+from nanobot.plugins.common.faces import Http as Http
+from nanobot.plugins.common.faces import Interface as Interface
+from nanobot.plugins.common.faces import Metric as Metric
+from nanobot.plugins.common.faces import Option as Option
+from nanobot.plugins.common.faces import PageView as PageView
+from nanobot.plugins.common.faces import Place as Place
