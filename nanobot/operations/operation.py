@@ -29,7 +29,6 @@ from nanobot.operations.parameters import (
     is_struct,
     parameters_of,
     parsed,
-    schema_of,
 )
 from nanobot.operations.rendering import Now, as_text
 
@@ -191,11 +190,6 @@ class Operation(_Facts, frozen=True, kw_only=True, dict=True):
             if parameter.positional or not parameter.session
         ]
         return " ".join([f"/{self.name}", *shown])
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments."""
-        return schema_of(self.parameters)
 
     def may(self, role: Role) -> bool:
         """Whether this role may call it."""

@@ -114,13 +114,6 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         above = "" if least is None else f" from {least:,}"
         return number + above + ("" if most is None else f" to {most:,}")
 
-    @property
-    def rule(self) -> dict[str, Any]:
-        """The JSON Schema of it."""
-        rule = msgspec.json.schema(self.hint)
-        bounds = {"minimum": -LARGEST, "maximum": LARGEST}
-        return bounds | rule if rule.get("type") == "integer" else rule
-
     def converted(self, value: Any, *, strict: bool) -> Any:
         """The value in the handler's type; without `strict`, also from text. Raises UsageError that
         names the expected type."""
@@ -275,19 +268,3 @@ def converted(
         else:
             arguments[parameter.name] = parameter.default
     return arguments
-
-
-def schema_of(parameters: Collection[Parameter]) -> dict[str, Any]:
-    """The JSON Schema of an object with these arguments."""
-    properties = {}
-    for parameter in parameters:
-        rule = parameter.rule
-        properties[parameter.name] = (
-            rule if parameter.required else rule | {"default": parameter.default}
-        )
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [parameter.name for parameter in parameters if parameter.required],
-        "additionalProperties": False,
-    }

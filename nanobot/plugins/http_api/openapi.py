@@ -25,6 +25,7 @@ from nanobot.plugins.common.http.route_description import (
     RouteDescription,
 )
 from nanobot.plugins.common.http.wire import QUIET
+from nanobot.plugins.common.operation_schema import rule_of, schema_of
 from nanobot.plugins.http_api.answer_schemas import BODIES, by_kind, with_all_fields
 from nanobot.plugins.http_api.descriptions import DESCRIPTIONS
 from nanobot.plugins.http_api.field_descriptions import add_descriptions
@@ -218,14 +219,14 @@ def _of_operation(operation: Operation, schemas: _Schemas) -> _Json:
     if operation.reads:
         described["parameters"] = [_parameter(each) for each in operation.parameters]
     else:
-        required = bool(operation.schema["required"])
-        body = {JSON: {"schema": operation.schema}}
+        schema = schema_of(operation)
+        required, body = bool(schema["required"]), {JSON: {"schema": schema}}
         described["requestBody"] = {"required": required, "content": body}
     return described
 
 
 def _parameter(parameter: Parameter) -> _Json:
-    rule = parameter.rule
+    rule = rule_of(parameter)
     if not parameter.required and parameter.default is not None:
         rule = rule | {"default": parameter.default}
     return _argument(parameter.name, "query", rule, required=parameter.required)

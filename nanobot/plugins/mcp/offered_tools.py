@@ -22,6 +22,7 @@ from nanobot.operations.catalogue import off_here, plugin_with
 from nanobot.operations.dispatcher import Dispatcher
 from nanobot.operations.operation import Operation
 from nanobot.operations.unreadable import Listed, below
+from nanobot.plugins.common.operation_schema import schema_of
 from nanobot.plugins.common.runs.program_label import said_by_program
 from nanobot.plugins.common.runs.programs import Programs
 from nanobot.plugins.common.runs.run_input import RunInput, RunResult
@@ -79,7 +80,7 @@ class OfferedTools(ABC):
         tools = [_described(SEND, purpose, parameters_of(SendMessage), reads=False)]
         for name, operation in self._operations.items():
             tools.append(
-                _described(name, operation.sentence, operation.schema, reads=operation.reads)
+                _described(name, operation.sentence, schema_of(operation), reads=operation.reads)
             )
         return types.ListToolsResult(tools=tools)
 
