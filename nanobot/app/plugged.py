@@ -11,7 +11,6 @@ from contextlib import (
     asynccontextmanager,
 )
 from functools import partial
-from inspect import isawaitable
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -110,22 +109,6 @@ class Plugged:
     def _several(self, field: str, read: Callable[[Any], list[T]]) -> list[tuple[FoundPlugin, T]]:
         several = self.each(field, lambda found, given: [(found, each) for each in read(given)])
         return [each for some in several for each in some]
-
-    async def each_awaited(
-        self, field: str, use: Use[T], seconds: float, more: Things = NOTHING
-    ) -> list[T]:
-        """As `each`, of functions that may be asynchronous; each has so many seconds."""
-        used: list[T] = []
-        for found in self._having(field):
-            with self.failing(found, field):
-                async with asyncio.timeout(seconds):
-                    # Its module may have to be imported.
-                    await asyncio.to_thread(resolved, getattr(found.plugin, field))
-                    given = self.call(found, field, more)
-                    if isawaitable(given):
-                        given = await given
-                used.append(use(found, given))
-        return used
 
     def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
         """The result of the function in a field. Raises any error of the function."""

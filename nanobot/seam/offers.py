@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import MappingProxyType, NoneType
 from typing import Any, NewType, Protocol, TypeVar, cast, get_args, get_type_hints
@@ -42,15 +43,13 @@ class Contributions(Protocol):
         PluginBroken for an invalid one. Such a plugin is named, and the others are used."""
         ...
 
-    async def each_awaited(
-        self,
-        field: str,
-        use: Callable[[FoundPlugin, Any], T],
-        seconds: float,
-        more: Things = NOTHING,
-    ) -> list[T]:
-        """As `each`, of functions that may be asynchronous; each has so many seconds. They are
-        offered `more` in addition."""
+    def call(self, found: FoundPlugin, field: str, more: Things = NOTHING) -> Any:
+        """The result of the function in a field, which is offered `more` in addition. Raises any
+        error of the function."""
+        ...
+
+    def failing(self, found: FoundPlugin, field: str) -> AbstractContextManager[None]:
+        """Catch a failure while inside, and name the plugin."""
         ...
 
 

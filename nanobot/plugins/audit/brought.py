@@ -7,6 +7,7 @@ from typing import Any
 from nanobot.app.ledgers import unlimited
 from nanobot.app.live_settings import LiveSettings
 from nanobot.bus.gate import Strangers
+from nanobot.plugins.common.awaited import each_awaited
 from nanobot.plugins.common.exposures import Exposure
 from nanobot.plugins.common.http.deliveries import deliveries_of
 from nanobot.seam.given import listed
@@ -53,5 +54,5 @@ class Brought:
         def use(_: FoundPlugin, given: Any) -> None:
             found.extend(listed(given, Exposure))
 
-        await self._contributions.each_awaited("exposures", use, EXPOSURE_SECONDS)
+        await each_awaited(self._contributions, "exposures", use, EXPOSURE_SECONDS)
         return found

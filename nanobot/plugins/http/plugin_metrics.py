@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nanobot.errors import PluginBroken
+from nanobot.plugins.common.awaited import each_awaited
 from nanobot.plugins.common.faces import CurrentMetrics, Distribution, Metric
 from nanobot.seam.given import listed
 from nanobot.seam.installed import FoundPlugin
@@ -34,7 +35,7 @@ class PluginMetrics:
 
     async def collect(self) -> Sequence[Metric]:
         metrics: list[Metric] = []
-        await self._plugins.each_awaited("metrics", partial(_add, metrics), METRICS_SECONDS)
+        await each_awaited(self._plugins, "metrics", partial(_add, metrics), METRICS_SECONDS)
         return metrics
 
 

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from nanobot.boundary import boundary
 from nanobot.errors import NotAllowed, PluginBroken, UnknownId, UsageError
+from nanobot.plugins.common.awaited import each_awaited
 from nanobot.plugins.common.http.refusals import problem_of
 from nanobot.plugins.common.http.requests import owners_only
 from nanobot.plugins.common.http.route import Handler, Route
@@ -38,7 +39,7 @@ async def routes_of_plugins(plugins: Contributions, more: Things = NOTHING) -> l
                 raise PluginBroken(f"the route {route.path!r} must be below its own path")
         routes.extend(_placed(found, route) for route in new)
 
-    await plugins.each_awaited("routes", use, ROUTES_SECONDS, more)
+    await each_awaited(plugins, "routes", use, ROUTES_SECONDS, more)
     return routes
 
 
