@@ -14,6 +14,7 @@ from nanobot.messages import Role
 from nanobot.operations.catalogue import OPERATIONS
 from nanobot.operations.operation import Operation
 from nanobot.operations.parameters import Parameter
+from nanobot.plugins.common.operation_schema import rule_of
 from nanobot.seam.entry_points import built_in
 from nanobot.seam.plugin import resolved
 from nanobot.testing.machine import PATIENCE
@@ -46,7 +47,7 @@ def example(parameter: Parameter, session: str) -> Any:
     if parameter.kind is bool:
         return not parameter.default
     if parameter.kind in (int, float):
-        return max(parameter.rule.get("minimum", 1), 1)
+        return max(rule_of(parameter).get("minimum", 1), 1)
     return "x"
 
 
