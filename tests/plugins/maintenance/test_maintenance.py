@@ -265,22 +265,19 @@ SENT_OR_NOT = [
 async def test_no_send_of_a_backup_is_repeated_without_a_word(tmp_path: Path) -> None:
     """It was made while messages waited or were being sent, and they were sent since then."""
     store = opened(tmp_path / "home")
-    ids = []
     for number, states in enumerate(SENT_OR_NOT):
         message = told("x", f"m{number}", Address("telegram", str(number)))
         await store.journal.post(f"telegram:{number}", message)
         row = await store.journal.next_outbound(message.address)
         assert row is not None
-        ids.append(row.id)
+        identity = row.id
         insert, begun = sa.insert(schema.outbound_parts), sa.update(schema.outbound)
-        begun = begun.where(schema.outbound.c.id == row.id).values(state="sending", attempts=1)
-
-        parts = parts_of(states, row.id)
+        begun = begun.where(schema.outbound.c.id == identity).values(state="sending", attempts=1)
 
         def write(connection: sa.Connection) -> None:
-            if parts:  # noqa: B023 - performed at once
+            if states:  # noqa: B023 - performed at once
                 connection.execute(begun)  # noqa: B023
-                connection.execute(insert, parts)  # noqa: B023
+                connection.execute(insert, parts_of(states, identity))  # noqa: B023
 
         await store.database.transact(write)
     await store.close()
