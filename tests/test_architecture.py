@@ -48,7 +48,7 @@ ROOMS = frozenset(
         ),
         *("plugins", "ports", "seam", "supervision.py", "system.py", "text.py"),
         "troubles.py",
-        "visible.py",
+        *("visible.py", "zones.py"),
     }
 )
 

@@ -24,7 +24,7 @@ ROOMS = frozenset(
     {
         *("agent", "bus", "channels", "ports", "providers", "session", "store", "tools"),
         *("addresses", "boundary", "errors", "forgetting", "labels", "messages"),
-        *("log_context", "retries", "supervision", "text", "troubles", "visible"),
+        *("log_context", "retries", "supervision", "text", "troubles", "visible", "zones"),
     }
 )
 """Commands, jobs, memory, settings, plugins and HTTP do not belong to it."""

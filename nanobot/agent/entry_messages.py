@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from nanobot.addresses import called
 from nanobot.agent.attachments import IMAGE_TOKENS, place, rendered
@@ -23,6 +22,7 @@ from nanobot.session.entries import (
     UndeliveredEntry,
     UserEntry,
 )
+from nanobot.zones import zone_or_utc
 
 HEADER_TOKENS = 20
 EMPTY = 4
@@ -206,18 +206,10 @@ def _headed(content: str, body: UserEntry, profile: ModelProfile) -> str:
 @lru_cache(maxsize=10_000)
 def _minute(minute: float, zone: str) -> str:
     try:
-        local = datetime.fromtimestamp(minute * 60, UTC).astimezone(_zone(zone))
+        local = datetime.fromtimestamp(minute * 60, UTC).astimezone(zone_or_utc(zone))
     except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
         return "at an unknown time"
     return local.strftime("%a %Y-%m-%d %H:%M")
-
-
-@lru_cache(maxsize=16)
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
-        return ZoneInfo("UTC")
 
 
 def _clip(text: str, limit: int) -> str:

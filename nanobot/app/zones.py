@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from nanobot.config.settings.agent import AgentSettings
 from nanobot.system import local_zone
+from nanobot.zones import zone_or_utc
 
 
 def zone_of_home(settings: AgentSettings, environ: Mapping[str, str]) -> str:
@@ -17,7 +17,4 @@ def zone_of_home(settings: AgentSettings, environ: Mapping[str, str]) -> str:
 def shown_zone(name: str) -> str:
     """The zone whose clocks people see: that one, or UTC if the database of zones has none of that
     name ("CET-1CEST")."""
-    try:
-        return ZoneInfo(name).key
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
-        return "UTC"
+    return zone_or_utc(name).key

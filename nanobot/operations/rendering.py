@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
-from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -16,6 +14,7 @@ from nanobot.operations.run_states import as_people_see
 from nanobot.session.states import RunState
 from nanobot.text import Sentence, pattern
 from nanobot.visible import spelled
+from nanobot.zones import zone_named
 
 _LONG = frozenset(
     {
@@ -137,20 +136,12 @@ def moment(at: float, now: Now, *, whole: bool = False) -> str:
     if not whole and abs(now.at - at) < _DAY:
         return ago
     try:
-        shown = datetime.fromtimestamp(at, UTC).astimezone(_zone(now.zone))
+        # A zone without a name ("CET-1CEST") is this machine's.
+        shown = datetime.fromtimestamp(at, UTC).astimezone(zone_named(now.zone))
         time = shown.strftime(f"{_DATE_AND_TIME}:%S %Z" if whole else _DATE_AND_TIME)
     except (ValueError, OverflowError, OSError):  # beyond the years 1 to 9999
         return ago
     return f"{time} ({ago})" if whole else time
-
-
-@lru_cache(maxsize=16)
-def _zone(name: str) -> ZoneInfo | None:
-    """A zone by its name; None, which is this machine's, for one without a name ("CET-1CEST")."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder
-        return None
 
 
 def age(seconds: float) -> Sentence:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta
 
@@ -18,6 +17,7 @@ from nanobot.config.settings.base import (
     about,
     is_usable_url,
 )
+from nanobot.zones import zone_named
 
 
 class AgentSettings(Settings, frozen=True, kw_only=True):
@@ -135,16 +135,8 @@ class AgentSettings(Settings, frozen=True, kw_only=True):
     ] = "chat"
 
     def __post_init__(self) -> None:
-        if self.zone and not _is_zone(self.zone):
+        if self.zone and zone_named(self.zone) is None:
             raise Unfit("zone", 'the name of a time zone, as in "Europe/Berlin"')
-
-
-def _is_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 Dollars: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000)]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -28,6 +28,7 @@ from nanobot.plugins.budgets.reservations import (
 from nanobot.plugins.budgets.settings import AllowanceSettings, BudgetSettings, RunCostKeys
 from nanobot.session import keys
 from nanobot.text import Sentence
+from nanobot.zones import zone_named, zone_or_utc
 
 if TYPE_CHECKING:
     from nanobot.plugins.common.store.run_roots import RootRun
@@ -310,15 +311,12 @@ def _named(settings: BudgetSettings, table: str) -> Mapping[str, AllowanceSettin
 
 
 def _zone(name: str, *, given: bool) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        if not given:
-            return ZoneInfo("UTC")
+    if given and zone_named(name) is None:
         raise ConfigError(
             f"budgets.zone is {name!r}, which is not a time zone: "
             'set it to one like "Europe/Berlin".'
-        ) from None
+        )
+    return zone_or_utc(name)
 
 
 class LimitStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,8 @@ from nanobot.plugins.evals.service import Evals, Wanted
 from nanobot.ports import Clock
 
 _LOOK_SECONDS = 600.0
+_LONGEST_SECONDS = 2 * 86_400.0
+"""No night is further away, except after the clock was set back."""
 _MOST_LINES = 20
 
 
@@ -42,8 +44,10 @@ class Nightly:
         """Run until cancelled."""
         while True:
             next_one = due(self._now(), self._evals.settings.nightly)
-            while (left := next_one.timestamp() - self._clock.now()) > 0:
+            while 0 < (left := next_one.timestamp() - self._clock.now()) <= _LONGEST_SECONDS:
                 await self._clock.sleep(min(left, _LOOK_SECONDS))
+            if left > 0:
+                continue  # the clock was set back
             if await self._evals.first_tonight(next_one.date().isoformat()):
                 await self.once(next_one.date().isoformat())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from zoneinfo import ZoneInfo
-
 from nanobot.app.zones import zone_of_home
 from nanobot.bus.core import Bus
 from nanobot.config.loader import Config
@@ -15,6 +13,7 @@ from nanobot.seam.works import Works
 from nanobot.session.journal import Journal
 from nanobot.store.opening import Store
 from nanobot.system import environment
+from nanobot.zones import zone_or_utc
 
 
 def start(  # noqa: PLR0913 - each is asked for by its type
@@ -36,5 +35,5 @@ def start(  # noqa: PLR0913 - each is asked for by its type
     from nanobot.plugins.evals.service import Evals  # noqa: PLC0415 - the same
 
     evals = Evals(config, store, tables, models, journal, clock, ids)
-    zone = ZoneInfo(zone_of_home(config.agent, environment()))
+    zone = zone_or_utc(zone_of_home(config.agent, environment()))
     works.add("evals", Nightly(evals, bus, clock, zone).run)

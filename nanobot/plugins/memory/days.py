@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from nanobot.zones import zone_or_utc
 
 
 def day_of(at: float, zone: str) -> str:
     """The date of a moment (unix seconds) in that zone, or in UTC if the zone does not exist."""
-    try:
-        info = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # "America" is a folder, not a zone
-        info = ZoneInfo("UTC")
-    return datetime.fromtimestamp(at, info).date().isoformat()
+    return datetime.fromtimestamp(at, zone_or_utc(zone)).date().isoformat()

@@ -6,21 +6,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 
 from nanobot.app.gateway_parts import Parts
+from nanobot.bus.core import Bus
 from nanobot.plugins.evals.cases import CaseFile, parsed
 from nanobot.plugins.evals.evaluation import result_of
-from nanobot.plugins.evals.nightly import due
+from nanobot.plugins.evals.nightly import Nightly, due
 from nanobot.plugins.evals.report import changes
 from nanobot.plugins.evals.results import AttemptView, Evaluation, State
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Answer, OpenAIServer
 from tests.plugins.evals.home import WEATHER, EvalHome, forecast
 
+DAY = 86_400.0
 CASE = CaseFile(path="weather.toml", case=parsed(WEATHER, "weather.toml"))
 
 
@@ -140,3 +143,46 @@ async def test_a_night_without_a_case_is_told_with_the_remedy(home: EvalHome) ->
         (told,) = await reports(parts, 1)
     assert told.startswith("The nightly evaluation was not made: ")
     assert "no case; `nanobot evals add RUN` makes one of a run" in told
+
+
+class Noted(Nightly):
+    """Notes the nights instead of evaluating."""
+
+    days: ClassVar[list[str]] = []
+
+    async def once(self, day: str) -> None:
+        self.days.append(day)
+
+
+class Settings(msgspec.Struct):
+    nightly: str = "04:00"
+
+
+class Nights:
+    """Each night is the first."""
+
+    settings = Settings()
+
+    async def first_tonight(self, _: str) -> bool:
+        return True
+
+
+async def nights_of(count: int) -> None:
+    """Let time pass until there were so many, or for a week."""
+    for _ in range(7 * 24 * 6 * 4):
+        if len(Noted.days) == count:
+            return
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("jump", [sign * by * DAY for by in (0.5, 1, 3, 400) for sign in (-1, 1)])
+async def test_a_clock_that_is_set_puts_off_no_evaluation_by_more_than_a_day(jump: float) -> None:
+    clock, nights = ManualClock(EVENING), cast("Any", Nights())
+    Noted.days.clear()
+    task = asyncio.create_task(Noted(nights, Bus(None), clock, ZoneInfo("UTC")).run())
+    await nights_of(1)
+    clock.set_by(jump)
+    began = clock.monotonic()
+    await nights_of(2)
+    task.cancel()
+    assert clock.monotonic() - began <= 2 * DAY + 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
 from nanobot.errors import UsageError
+from nanobot.zones import zone_named
 
 
 @lru_cache(maxsize=1)
@@ -22,15 +22,9 @@ def _of_that_name(name: str) -> ZoneInfo | None:
     # not zones: "posixrules" and "right/..." are files in the same folder
     if not name[:1].isupper():
         return None
-    zone = _loaded(name)
+    zone = zone_named(name)
     # If the file system ignores case, only the list knows the right spelling.
-    return zone if zone is not None and _loaded(name.swapcase()) is None else None
-
-
-def _loaded(name: str) -> ZoneInfo | None:
-    with suppress(ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo(name)
-    return None
+    return zone if zone is not None and zone_named(name.swapcase()) is None else None
 
 
 @lru_cache(maxsize=700)

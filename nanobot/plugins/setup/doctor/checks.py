@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -31,6 +30,7 @@ from nanobot.plugins.setup.probes import try_model
 from nanobot.seam.installed import provided
 from nanobot.store.servers import url_of
 from nanobot.workspace import folder as workspace
+from nanobot.zones import zone_named
 
 _LITTLE_BYTES, _NO_BYTES = 1_000_000_000, 100_000_000
 _FIRST_RELEASE = 1_760_000_000
@@ -167,13 +167,12 @@ def _clock(config: Config, environ: Mapping[str, str]) -> Finding:
         text = f"the clock says {time.strftime('%Y-%m-%d', time.gmtime(now))}"
         remedy = "Set it; certificates and the order of messages depend on it"
         return Finding(about=about, level="broken", text=text, remedy=remedy)
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
+    info = zone_named(zone)
+    if info is None:
         text = f"the zone {zone!r} is not known here"
         remedy = "Set TZ to a name such as Europe/Berlin, or install tzdata"
         return Finding(about=about, level="warning", text=text, remedy=remedy)
-    shown = datetime.fromtimestamp(now, ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
+    shown = datetime.fromtimestamp(now, info).strftime("%Y-%m-%d %H:%M")
     return Finding(about=about, level="ok", text=f"{shown}, time zone {zone}")
 
 
