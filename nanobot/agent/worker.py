@@ -234,6 +234,14 @@ class Worker:
 
     async def _drive(self, active: ActiveRun) -> bool:
         try:
+            return await self._driven_to_its_end(active)
+        except asyncio.CancelledError:
+            with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
+                await asyncio.shield(active.release())
+            raise
+
+    async def _driven_to_its_end(self, active: ActiveRun) -> bool:
+        try:
             async with self._stoppable(active):
                 return await self._runner.drive(active)
         except Fenced as lost:
@@ -246,10 +254,6 @@ class Worker:
             await self._give_back(active)
             self._bus.owed(active.address)  # the failed transaction may have been committed
             return True
-        except asyncio.CancelledError:
-            with suppress(StoreError):  # lost or unwritten: it ended, or counts as an unclean end
-                await asyncio.shield(active.release())
-            raise
         return True
 
     @asynccontextmanager

@@ -76,7 +76,10 @@ async def _serve(
         stop.set()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` leaves it
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
         loop.add_signal_handler(number, _signalled, stop)
     gateway = Gateway(config, environ, roles=roles, restart=restart)
     if not await _reached(gateway, stop):

@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import sqlalchemy as sa
 
 from nanobot.agent.settings import RunSettings
 from nanobot.agent.worker import Capacity
 from nanobot.errors import StoreUnwritable
 from nanobot.messages import Origin
 from nanobot.providers.base import ModelRequest
+from nanobot.retries import STORE_RETRY_SECONDS
 from nanobot.session.entries import UserEntry
 from nanobot.session.runs import Ending
 from nanobot.session.states import RunState
 from nanobot.testing import gateway
 from nanobot.testing.gateway import FakeGateway, MemoryHome, Options, Process
-from nanobot.testing.model import Answer, Held, ScriptedProvider, last_text
+from nanobot.testing.machine import ManualClock
+from nanobot.testing.model import Answer, Held, ScriptedProvider, asks_for, last_text
 from nanobot.testing.platform import MEMBER, OWNER, FakeChannel
 from tests.agent.building import asking
-from tests.agent.tooling import answered, bodies
+from tests.agent.tooling import Recorder, answered, bodies
 
 
 class Hanging:
@@ -182,6 +185,29 @@ async def test_what_is_given_back_costs_no_attempt_and_resumes_at_the_next_start
             model.held[-1].answer("done")
             assert (await bot.channel.pop()).text == "done"
         home.verify("fake:1")
+
+
+@pytest.mark.parametrize("verb", ["start_model", "record_reply", "start_tool", "finish"])
+async def test_a_stop_while_a_run_waits_for_the_store_costs_no_attempt(verb: str) -> None:
+    provider = ScriptedProvider(asks_for("look", text="x"), "done")
+    tools, clock = [Recorder().tool("look")], ManualClock(instant=False)
+    async with MemoryHome(clock) as home:
+        async with gateway(provider, home=home, tools=tools) as bot:
+
+            def full(which: str) -> None:
+                if verb in which.split("+"):
+                    raise StoreUnwritable("no space")
+
+            bot.process.before = full
+            await bot.channel.push("hello")
+            await bot.settle()
+            assert clock.sleeps[-1] == STORE_RETRY_SECONDS
+            bot.process.before = lambda _: None  # there is space again
+        (run,) = home.do(lambda c: c.execute(sa.text("SELECT attempts, state FROM runs")).all())
+        assert (run.attempts, run.state) != (1, "completed")
+        async with gateway(provider, home=home, tools=tools) as again:
+            await again.channel.pop()
+            assert home.do(lambda c: c.scalar(sa.text("SELECT attempts FROM runs"))) == 1
 
 
 async def crash_with(home: MemoryHome, *chats: str) -> None:

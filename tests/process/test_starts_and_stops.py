@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
+import pytest
+
 from tests.doubles.openai_server import Fault
-from tests.process.harness import Nanobot, World
+from tests.process.harness import World
 
 
 async def test_a_quiet_bot_is_known_to_be_up_when_the_gateway_is_ready(world: World) -> None:
@@ -77,9 +79,16 @@ async def test_a_second_signal_ends_it_at_once_and_loses_nothing(world: World) -
     await world.rests(gateway)
 
 
-async def test_an_interrupt_stops_like_a_termination(gateway: Nanobot) -> None:
-    gateway.signal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+async def test_an_interrupt_or_a_closed_terminal_stops_like_a_termination(
+    world: World, number: signal.Signals
+) -> None:
+    gateway = await world.start()
+    world.telegram.say(1, "wait:0.5\nsay:finished")
+    await world.asked()
+    gateway.signal(number)
     assert await gateway.ended() == 0
+    assert world.texts(1) == ["finished"]
 
 
 async def test_a_stop_before_it_is_ready_ends_with_zero(world: World) -> None:
