@@ -118,8 +118,3 @@ def started() -> str:
     """What a run keeps that is started now by another one; "" if nothing."""
     sending = _SENDING.get()
     return "" if sending is None else sending.started(_CALL.get())
-
-
-def sent_as_variables() -> Headers:
-    """The same for a command: as environment variables."""
-    return {name.upper().replace("-", "_"): value for name, value in sent().items()}

@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 
 from nanobot.text import Sentence
-from nanobot.texts import ENGLISH, language_of_terminal, translated
-
-
-def is_english() -> bool:
-    """Whether the terminal speaks English, in which all texts are written."""
-    return _language() == ENGLISH
+from nanobot.texts import language_of_terminal, translated
 
 
 def said(text: Sentence, *, within: bool = True) -> str:
     """The text in the language of the terminal. `within`: see `translated`."""
-    return translated(text, _language(), within=within)
+    return translated(text, terminal_language(), within=within)
 
 
-def _language() -> str:
+def terminal_language() -> str:
+    """That language."""
     return language_of_terminal(os.environ)  # noqa: TID251 - an error can come before it is read

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -67,24 +66,6 @@ def piece(text: str) -> None:
     sys.stdout.flush()
 
 
-def transient(text: str) -> None:
-    """A line on a terminal's standard error that the next one replaces; an empty line
-    removes it.
-    """
-    width = shutil.get_terminal_size((80, 24)).columns - 1
-    sys.stderr.write(f"\r\x1b[K{harmless(text)[:width]}")
-    sys.stderr.flush()
-
-
-def redraw(*lines: str | Line) -> None:
-    """Lines that replace the terminal's screen, cut to its size."""
-    size = shutil.get_terminal_size((80, 24))
-    cut = [_cut(line, size.columns - 1) for line in lines[: size.lines - 1]]
-    drawn = [_drawn(line, _Looks.colour and sys.stdout.isatty()) for line in cut]
-    sys.stdout.write("\x1b[H\x1b[J" + "\n".join(drawn) + "\n")
-    sys.stdout.flush()
-
-
 def document(value: Any) -> None:
     """A value for programs, as one JSON document that is also readable for people."""
     raw = bytes(value) if isinstance(value, bytes | msgspec.Raw) else msgspec.json.encode(value)
@@ -111,22 +92,17 @@ class LogStream:
 
 
 def _write(stream: TextIO, lines: tuple[str | Line, ...]) -> None:
-    styled = stream.isatty() and _Looks.colour
     for line in lines:
-        print(harmless(line) if isinstance(line, str) else _drawn(line, styled), file=stream)
+        print(drawn(line, stream), file=stream)
     stream.flush()
 
 
-def _cut(line: str | Line, width: int) -> Line:
-    """At most so many characters of a line, without line breaks."""
-    given = Line(line, "") if isinstance(line, str) else line
-    text, rest = (" ".join(harmless(part).split("\n")) for part in (given.text, given.rest))
-    return Line(text[:width], given.style, rest[: max(width - len(text), 0)])
-
-
-def _drawn(line: Line, styled: bool) -> str:
+def drawn(line: str | Line, stream: TextIO) -> str:
+    """A line as that stream shows it: with its style on a terminal, and always harmless."""
+    if isinstance(line, str):
+        return harmless(line)
     text = harmless(line.text)
-    if styled and line.style:
+    if line.style and _Looks.colour and stream.isatty():
         text = f"\x1b[{_CODES[line.style]}m{text}\x1b[0m"
     return text + harmless(line.rest)
 

@@ -9,8 +9,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from nanobot.cli.language import is_english
+from nanobot.cli.language import terminal_language
 from nanobot.seam.installed import Interface, provided
+from nanobot.texts import ENGLISH
 
 TRANSLATED_HELP: Interface[Callable[[Any], Any]] = Interface("translated_help")
 """Gives a kind of formatter of help that speaks the language of the terminal, made of another."""
@@ -31,7 +32,10 @@ class Group(TyperGroup):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        if not is_english() and (translating := provided(TRANSLATED_HELP)) is not None:
+        if (
+            terminal_language() != ENGLISH
+            and (translating := provided(TRANSLATED_HELP)) is not None
+        ):
             for command in (self, *self.commands.values()):
                 command.context_class = _translated(translating)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 import sys
 import time
 
 import msgspec
 
-from nanobot.cli.output import piece, record, transient, warn
+from nanobot.cli.output import harmless, piece, record, warn
 from nanobot.errors import ConfigError, ModelError, NanobotError
 from nanobot.messages import EventKind, RunEvent, RunPayload
 from nanobot.plugins.common.control.client import ControlClient
@@ -85,7 +86,7 @@ class OneAnswer:
         while self._watched:
             await asyncio.sleep(_FRAME_SECONDS)
             seconds = time.monotonic() - self._began
-            transient(f"{self._doing} · {seconds:.0f} s · Ctrl-C stops")
+            _show(f"{self._doing} · {seconds:.0f} s · Ctrl-C stops")
 
     def _see(self, answer: Answer) -> None:
         match answer:
@@ -144,7 +145,7 @@ class OneAnswer:
 
     def _clear(self) -> None:
         if self._watched:
-            transient("")
+            _show("")
 
 
 _NO_ANSWER = (ConfigError.exit_code, ModelError.exit_code)
@@ -157,3 +158,10 @@ def _exit_code(payload: RunPayload) -> int:
     kinds: list[type[NanobotError]] = [ConfigError, *ModelError.__subclasses__()]
     names = {kind.__name__: kind.exit_code for kind in kinds}
     return names.get(str(payload.get("error")), 1)
+
+
+def _show(text: str) -> None:
+    """Show a line on standard error that the next one replaces; an empty one removes it."""
+    width = shutil.get_terminal_size((80, 24)).columns - 1
+    sys.stderr.write(f"\r\x1b[K{harmless(text)[:width]}")
+    sys.stderr.flush()

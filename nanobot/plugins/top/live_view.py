@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from nanobot.cli.output import Line, Style, document, redraw, say
+from nanobot.cli.output import Line, Style, document, drawn, harmless, say
 from nanobot.config.loader import load
 from nanobot.operations.rendering import Now
 from nanobot.plugins.common.control.client import call, unserved
@@ -33,8 +35,24 @@ def show(home: Path, *, once: bool, as_json: bool, interval: float) -> None:
 async def _watch(home: Path, interval: float) -> None:
     while True:
         lines = lines_of(await _look(home, interval))
-        redraw(Line("nanobot top", "bold", f": {home}  (Ctrl-C ends)"), "", *lines)
+        head = Line("nanobot top", "bold", f": {home}  (Ctrl-C ends)")
+        _redraw([head, Line("", ""), *lines])
         await asyncio.sleep(interval)
+
+
+def _redraw(lines: Sequence[Line]) -> None:
+    """Replace the terminal's screen by these lines, cut to its size."""
+    size = shutil.get_terminal_size((80, 24))
+    cut = [_cut(line, size.columns - 1) for line in lines[: size.lines - 1]]
+    shown = "\n".join(drawn(line, sys.stdout) for line in cut)
+    sys.stdout.write(f"\x1b[H\x1b[J{shown}\n")
+    sys.stdout.flush()
+
+
+def _cut(line: Line, width: int) -> Line:
+    """At most so many characters of a line, without line breaks."""
+    text, rest = (" ".join(harmless(part).split("\n")) for part in (line.text, line.rest))
+    return Line(text[:width], line.style, rest[: max(width - len(text), 0)])
 
 
 async def _look(home: Path, seconds: float) -> Moment:

@@ -23,7 +23,7 @@ from nanobot.plugins.shell.sandbox.bubblewrap import Bubblewrap
 from nanobot.plugins.shell.sandbox.control_group import grouped
 from nanobot.plugins.shell.sandbox.file_wall import AloneWall, alone, no_wall_alone
 from nanobot.plugins.shell.sandbox.view import SEARCH_PATH
-from nanobot.propagation import sent_as_variables
+from nanobot.propagation import sent
 from nanobot.text import Sentence
 
 # Only these environment variables of the caller are visible inside; all others may contain keys.
@@ -203,7 +203,9 @@ class Sandbox:
         programs = (str(home / name) for name in _PROGRAMS)
         path = ":".join([self._environment["PATH"], *programs])
         own = {"PATH": path, "NPM_CONFIG_PREFIX": str(home / ".local")}
-        return {**self._environment, **sent_as_variables(), **own}
+        # What accompanies the requests of the run, for commands that make some.
+        headers = {name.upper().replace("-", "_"): value for name, value in sent().items()}
+        return {**self._environment, **headers, **own}
 
     @asynccontextmanager
     async def _bare(
