@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from nanobot.app.gateway_parts import Parts
-from nanobot.bus.core import Bus
 from nanobot.plugins.evals.cases import CaseFile, parsed
 from nanobot.plugins.evals.evaluation import result_of
 from nanobot.plugins.evals.nightly import Nightly, due
 from nanobot.plugins.evals.report import changes
 from nanobot.plugins.evals.results import AttemptView, Evaluation, State
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.testing.machine import ManualClock
 from tests.doubles.openai_server import Answer, OpenAIServer
 from tests.plugins.evals.home import WEATHER, EvalHome, forecast
@@ -179,7 +179,7 @@ async def nights_of(count: int) -> None:
 async def test_a_clock_that_is_set_puts_off_no_evaluation_by_more_than_a_day(jump: float) -> None:
     clock, nights = ManualClock(EVENING), cast("Any", Nights())
     Noted.days.clear()
-    task = asyncio.create_task(Noted(nights, Bus(None), clock, ZoneInfo("UTC")).run())
+    task = asyncio.create_task(Noted(nights, MessageBus(), clock, ZoneInfo("UTC")).run())
     await nights_of(1)
     clock.set_by(jump)
     began = clock.monotonic()
