@@ -137,7 +137,6 @@ class Bus:
             self.stopped(admitted.stopped)
         if admitted.owes is not None:
             self.owed(admitted.owes)
-        if admitted.owes is not None:
             return
         if not admitted.fresh:  # an earlier process may have died before this step
             self.owed(admission.message.address)

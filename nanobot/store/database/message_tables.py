@@ -92,6 +92,9 @@ sessions = sa.Table(
     sa.Column("lease_until", sa.Double, info={"lease": True}),
 )
 
+THIS_SESSION = sessions.c.key == sa.bindparam("k")
+"""Of prepared statements about one session."""
+
 entries = sa.Table(
     "entries",
     metadata,

@@ -36,13 +36,9 @@ _THAT = sa.and_(
 _NUMBERED = _i.c.account == sa.bindparam("a")
 _SEEN = Prepared(sa.select(_i.c.id).where(_THAT, _NUMBERED))
 _SEEN_OF_PERSON = Prepared(sa.select(_i.c.id).where(_THAT, _i.c.account == accounts.CURRENT))
-_SHARED = Prepared(
-    sa.update(_s).where(_s.c.key == sa.bindparam("k"), ~_s.c.shared).values(shared=True)
-)
+_SHARED = Prepared(sa.update(_s).where(schema.THIS_SESSION, ~_s.c.shared).values(shared=True))
 _TITLE = Prepared(
-    sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"), _s.c.title == "")
-    .values(title=sa.bindparam("title"))
+    sa.update(_s).where(schema.THIS_SESSION, _s.c.title == "").values(title=sa.bindparam("title"))
 )
 _CURSOR = Prepared(sa.select(_c.c.cursor).where(_c.c.name == sa.bindparam("n")))
 

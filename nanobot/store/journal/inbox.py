@@ -42,17 +42,14 @@ MOST_HELD_SECONDS = 10.0
 _QUOTABLE = 2_000
 """Quotes are looked up among this many messages, the latest of all chats."""
 
+_HERE = (_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
 NEXT = Prepared(
     sa.select(_i.c.id, _i.c.role, _i.c.not_before, _i.c.body, _i.c.awaiting_files, _i.c.at)
-    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
+    .where(*_HERE)
     .order_by(_i.c.id)
     .limit(100)
 )
-_ANY = Prepared(
-    sa.select(_i.c.id)
-    .where(_i.c.session_key == sa.bindparam("k"), schema.INBOUND_OPEN, _i.c.state == "pending")
-    .limit(1)
-)
+_ANY = Prepared(sa.select(_i.c.id).where(*_HERE).limit(1))
 _TAKE = Prepared(
     sa.update(_i)
     .where(_i.c.id == sa.bindparam("i"), _i.c.state == "pending")

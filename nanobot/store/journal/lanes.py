@@ -34,19 +34,19 @@ _lease = sa.select(
     _s.c.head_seq,
     _s.c.head_hash,
     SERVER_CLOCK,
-).where(_s.c.key == sa.bindparam("k"))
+).where(schema.THIS_SESSION)
 _SESSION = Prepared(_lease)
 _SESSION_LOCKED = Prepared(_lease.with_for_update())
 _SESSION_AT_HAND = Prepared(_lease.with_for_update(skip_locked=True))
 _OWN = Prepared(
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("was"))
+    .where(schema.THIS_SESSION, _s.c.token == sa.bindparam("was"))
     .values(token=sa.bindparam("t"), owner=sa.bindparam("o"), lease_until=sa.bindparam("until"))
 )
 # The token increases here too, so that the previous driver can no longer write.
 _FREE = Prepared(
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"), _s.c.token == sa.bindparam("t"))
+    .where(schema.THIS_SESSION, _s.c.token == sa.bindparam("t"))
     .values(token=_s.c.token + 1, owner=None, lease_until=None)
 )
 

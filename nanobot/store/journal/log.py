@@ -35,14 +35,14 @@ _SHORT = 2_000
 # (an order to stop, a post) and the driver wait for each other instead of conflicting.
 HEAD = Prepared(
     sa.select(_s.c.head_seq, _s.c.head_hash, _s.c.token)
-    .where(_s.c.key == sa.bindparam("k"))
+    .where(schema.THIS_SESSION)
     .with_for_update()
 )
-EXISTS = Prepared(sa.select(_s.c.key, _s.c.title).where(_s.c.key == sa.bindparam("k")))
+EXISTS = Prepared(sa.select(_s.c.key, _s.c.title).where(schema.THIS_SESSION))
 _ADVANCE = Prepared(
     sa.update(_s)
     .where(
-        _s.c.key == sa.bindparam("k"),
+        schema.THIS_SESSION,
         _s.c.token == sa.bindparam("t"),
         _s.c.head_seq == sa.bindparam("was"),
         _s.c.head_hash == sa.bindparam("linked"),

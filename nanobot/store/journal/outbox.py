@@ -75,12 +75,12 @@ READ_UNTIL = (
     .where(sa.or_(_s.c.last_read_at.is_(None), _s.c.last_read_at < sa.bindparam("at")))
     .values(last_read_at=sa.bindparam("at"))
 )
-_READ = Prepared(READ_UNTIL.where(_s.c.key == sa.bindparam("k")))
+_READ = Prepared(READ_UNTIL.where(schema.THIS_SESSION))
 # A message that the log does not contain is unread all the same.
 _BESIDE_THE_LOG = (OutboundKind.NOTICE, OutboundKind.APPROVAL)
 _NEWS = Prepared(
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"), _s.c.updated_at < sa.bindparam("at"))
+    .where(schema.THIS_SESSION, _s.c.updated_at < sa.bindparam("at"))
     .values(updated_at=sa.bindparam("at"))
 )
 _PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))

@@ -36,31 +36,28 @@ _i = schema.inbound
 _COLUMNS = {*Run.__struct_fields__, *Address.__struct_fields__} - {"address"}
 PENDING = sa.and_(schema.INBOUND_OPEN, _i.c.state == "pending")
 
+_THIS = _r.c.id == sa.bindparam("i")
 _INSERT = Prepared(sa.insert(_r))
 WAITING = Prepared(sa.select(sa.func.count()).where(_i.c.session_key == sa.bindparam("k"), PENDING))
 LIVE = Prepared(sa.select(_r).where(_r.c.session_key == sa.bindparam("k"), schema.RUN_LIVE))
 _PROMPT = Prepared(
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"))
+    .where(schema.THIS_SESSION)
     .values(
         prompt=sa.bindparam("p"), prompt_variant=sa.bindparam("f"), window_from=sa.bindparam("w")
     )
 )
 _NEW_WINDOW = Prepared(
     sa.update(_s)
-    .where(_s.c.key == sa.bindparam("k"))
+    .where(schema.THIS_SESSION)
     .values(prompt=None, prompt_variant=None, window_from=_s.c.head_seq + 1)
 )
-_ATTEMPTS = Prepared(
-    sa.update(_r)
-    .where(_r.c.id == sa.bindparam("i"))
-    .values(attempts=_r.c.attempts + sa.bindparam("n"))
-)
+_ATTEMPTS = Prepared(sa.update(_r).where(_THIS).values(attempts=_r.c.attempts + sa.bindparam("n")))
 
 
 def _move(state: RunState) -> sa.Update:
     before = sa.text("runs.state IN ({})".format(", ".join(f"'{s}'" for s in PREDECESSORS[state])))
-    return sa.update(_r).where(_r.c.id == sa.bindparam("i"), before).values(state=str(state))
+    return sa.update(_r).where(_THIS, before).values(state=str(state))
 
 
 _REACHABLE = [state for state in RunState if PREDECESSORS[state]]
@@ -78,9 +75,7 @@ _ENDS = {
     for state in _REACHABLE
 }
 _PROGRESSED = Prepared(
-    sa.update(_r)
-    .where(_r.c.id == sa.bindparam("i"), schema.RUN_LIVE)
-    .values(progress=_r.c.progress + 1, attempts=1)
+    sa.update(_r).where(_THIS, schema.RUN_LIVE).values(progress=_r.c.progress + 1, attempts=1)
 )
 
 
