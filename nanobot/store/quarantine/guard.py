@@ -17,9 +17,9 @@ import msgspec
 from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
+from nanobot.store.database import schema
 from nanobot.store.database.database import Database, Work
 from nanobot.store.database.sqlite import SqliteDatabase, Timings
-from nanobot.store.quarantine.raw import table_of
 from nanobot.store.quarantine.sweeping import Pause, Sweeper
 from nanobot.store.unit import StoreContext, Unit
 
@@ -143,9 +143,9 @@ class Guard:
         return bool(count)
 
     async def _swept(self, error: Exception) -> int:
-        table = table_of(error.table) if isinstance(error, RowUnreadable) else None
-        if table is not None and isinstance(error, RowUnreadable) and error.key:
-            named = await self._sweeper.named(table, error.key, str(error))
+        tables = schema.metadata().tables
+        if isinstance(error, RowUnreadable) and error.key and error.table in tables:
+            named = await self._sweeper.named(tables[error.table], error.key, str(error))
             if named:
                 return named
         count = await self._sweeper.working()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import sqlalchemy as sa
 from loguru import logger
 
@@ -12,7 +13,7 @@ from nanobot.session.keys import TASKS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw, repairs
-from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
+from nanobot.store.quarantine.raw import KeptRow, Page, Raw, RawRow
 from nanobot.store.quarantine.readable import Flaw
 from nanobot.store.unit import Unit
 
@@ -48,7 +49,7 @@ def put_aside(unit: Unit, table: sa.Table, row: RawRow, found: Sequence[Flaw]) -
         "session_key": _plain(_session_of(group)),
         "of_column": ", ".join(names),
         "reason": _plain(left[0].reason),
-        "content": raw.encode(group),
+        "content": msgspec.json.encode(group),
         "state": "repaired" if repaired else "moved",
         "at": unit.now,
     }
@@ -136,12 +137,13 @@ def _below(connection: Connection, run_id: Raw) -> list[KeptRow]:
     """The open approvals of a run, and the messages that it answers."""
     mine = {"run_id": run_id}
     asked = [row for row in _of(connection, schema.approvals, mine) if _is_open(row.columns)]
-    taken = raw.read(connection, schema.inbound, schema.INBOUND_OPEN, raw.where(connection, mine))
+    open_ones = (schema.INBOUND_OPEN, raw.where(connection, mine))
+    taken = raw.read(connection, Page(schema.inbound, open_ones))
     return [*asked, *(KeptRow("inbound", dict(row)) for row in taken)]
 
 
 def _of(connection: Connection, table: sa.Table, values: RawRow) -> list[KeptRow]:
-    found = raw.read(connection, table, raw.where(connection, values))
+    found = raw.read(connection, Page(table, (raw.where(connection, values),)))
     return [KeptRow(str(table.name), dict(row)) for row in found]
 
 

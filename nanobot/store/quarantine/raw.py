@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.strict_types import RowCheck
 
@@ -49,11 +48,6 @@ class KeptRow(msgspec.Struct, frozen=True):
     columns: dict[str, Raw]
 
 
-def columns_of(table: sa.Table) -> list[str]:
-    """Its column names."""
-    return [str(column.name) for column in table.columns]
-
-
 def key_of(table: sa.Table, row: RawRow) -> dict[str, Raw]:
     """The row's primary key."""
     return place_of(table.primary_key, row)
@@ -79,37 +73,33 @@ def where(connection: Connection, values: RawRow) -> sa.ColumnClause[bool]:
     return sa.literal_column(f"({' AND '.join(each)})", sa.Boolean)
 
 
-def read(
-    connection: Connection,
-    table: sa.Table,
-    *conditions: Condition,
-    order: Sequence[sa.Column[Any]] = (),
-    after: RawRow | None = None,
-    limit: int = -1,
-) -> list[RawRow]:
-    """Rows in the order of these columns, or of their keys, starting after the place `after`."""
-    names = columns_of(table)
+class Page(msgspec.Struct, frozen=True):
+    """Rows of a table for which these conditions hold, in the order of these columns (or of their
+    keys), from after a place on."""
+
+    table: sa.Table
+    conditions: tuple[Condition, ...] = ()
+    order: Sequence[sa.Column[Any]] = ()
+    after: RawRow | None = None
+    limit: int = -1
+
+
+def read(connection: Connection, page: Page) -> list[RawRow]:
+    """The rows of a page."""
+    names = page.table.columns.keys()
     value = FORMS[connection.dialect.name].value
-    columns = [value(table, name) for name in names]
-    found = _selected(connection, table, columns, conditions, order, after, limit)
+    found = _selected(connection, page, [value(page.table, name) for name in names])
     return [dict(zip(names, _values(row), strict=True)) for row in found]
 
 
-def read_plain(
-    connection: Connection,
-    table: sa.Table,
-    *conditions: Condition,
-    order: Sequence[sa.Column[Any]] = (),
-    after: RawRow | None = None,
-    limit: int = -1,
-) -> Sequence[sa.Row[Any]]:
+def read_plain(connection: Connection, page: Page) -> Sequence[sa.Row[Any]]:
     """Like `read`, but with the ordinary type checks, which is much faster. Raises RowUnreadable,
     and DBAPIError.
     """
-    columns = [f'"{name}"' for name in columns_of(table)]
-    rows = _selected(connection, table, columns, conditions, order, after, limit)
+    columns = page.table.columns
+    rows = _selected(connection, page, [f'"{column.name}"' for column in columns])
     if connection.dialect.name == "sqlite":
-        RowCheck([column.type for column in table.columns]).all(rows)
+        RowCheck([column.type for column in columns]).all(rows)
     return rows
 
 
@@ -125,32 +115,22 @@ def of(value: object) -> Raw:
     return _raw(kind, value.encode() if isinstance(value, str) else value)
 
 
-def _selected(  # noqa: PLR0913 - the parts of a query
-    connection: Connection,
-    table: sa.Table,
-    columns: Sequence[str],
-    conditions: Sequence[Condition],
-    order: Sequence[sa.Column[Any]],
-    after: RawRow | None,
-    limit: int,
-) -> Sequence[sa.Row[Any]]:
+def _selected(connection: Connection, page: Page, columns: Sequence[str]) -> Sequence[sa.Row[Any]]:
     """A start reads a page of each table: to compile a statement takes longer than to run it."""
-    key = ", ".join(f'"{table.name}"."{column.name}"' for column in order or table.primary_key)
-    where = [each.text if isinstance(each, sa.TextClause) else each.name for each in conditions]
-    if after is not None:
+    name, order = page.table.name, page.order or page.table.primary_key
+    key = ", ".join(f'"{name}"."{column.name}"' for column in order)
+    where = [
+        each.text if isinstance(each, sa.TextClause) else each.name for each in page.conditions
+    ]
+    if page.after is not None:
         literal = FORMS[connection.dialect.name].literal
-        where.append(f"({key}) > ({', '.join(map(literal, after.values()))})")
-    sql = f'SELECT {", ".join(columns)} FROM "{table.name}"'  # noqa: S608 - names of ours
+        where.append(f"({key}) > ({', '.join(map(literal, page.after.values()))})")
+    sql = f'SELECT {", ".join(columns)} FROM "{name}"'  # noqa: S608 - names of ours
     sql += f" WHERE {' AND '.join(f'({each})' for each in where)}" if where else ""
-    sql += f" ORDER BY {key}" + (f" LIMIT {limit}" if limit >= 0 else "")
+    sql += f" ORDER BY {key}" + (f" LIMIT {page.limit}" if page.limit >= 0 else "")
     if connection.dialect.paramstyle == "pyformat":
         sql = sql.replace("%", "%%")
     return connection.exec_driver_sql(sql).all()
-
-
-def encode(rows: Sequence[KeptRow]) -> bytes:
-    """The stored form; bytes in base64."""
-    return msgspec.json.encode(rows)
 
 
 def _values(row: Sequence[Any]) -> Iterator[Raw]:
@@ -191,8 +171,3 @@ class Form(NamedTuple):
 
 FORMS = {"sqlite": Form(_value, _literal)}
 """By dialect; the plugin of a database adds its own."""
-
-
-def table_of(name: str) -> sa.Table | None:
-    """The table of that name; None: there is none."""
-    return schema.metadata().tables.get(name)

@@ -16,7 +16,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.journal import log
 from nanobot.store.quarantine import raw
-from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.quarantine.raw import Page, Raw, RawRow
 from nanobot.store.unit import Unit
 
 _s, _e = schema.sessions, schema.entries
@@ -80,7 +80,8 @@ def _end_of(connection: Connection, key: Raw) -> tuple[int, bytes]:
     if last is None:
         return 0, GENESIS
     number = Raw("integer", str(last).encode())
-    (entry,) = raw.read(connection, _e, raw.where(connection, {"session_key": key, "seq": number}))
+    place = raw.where(connection, {"session_key": key, "seq": number})
+    (entry,) = raw.read(connection, Page(_e, (place,)))
     found = entry["hash"].data
     size = len(GENESIS)
     return last, found if entry["hash"].kind == "blob" and len(found) == size else bytes(size)

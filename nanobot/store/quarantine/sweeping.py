@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
@@ -15,7 +17,7 @@ from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.database.strict_types import LARGEST_INTEGER
 from nanobot.store.quarantine import keeping, raw
-from nanobot.store.quarantine.raw import RawRow
+from nanobot.store.quarantine.raw import Page, RawRow
 from nanobot.store.quarantine.readable import Flaw, flaws, readable
 from nanobot.store.unit import StoreContext, Unit
 
@@ -87,48 +89,34 @@ class Sweeper:
     async def _swept(
         self, table: sa.Table, *where: sa.TextClause, pause: Pause | None = None
     ) -> int:
-        count, after = 0, None
+        count, page = 0, Page(table, where, _order(table, where), limit=_PAGE)
         while True:
-            step = self._step(table, where, after)
-            found, after = await self._database.transact(step)
+            found, after = await self._database.transact(partial(self._step, page))
             count += found
             if after is None:
                 return count
+            page = msgspec.structs.replace(page, after=after)
             if pause is not None:
                 await pause()
 
-    def _step(
-        self, table: sa.Table, where: tuple[sa.TextClause, ...], after: RawRow | None
-    ) -> Callable[[Connection], tuple[int, RawRow | None]]:
-        order = _order(table, where)
+    def _step(self, page: Page, connection: Connection) -> tuple[int, RawRow | None]:
+        """How many rows of the page were moved, and its end, if more rows may follow."""
+        unit = Unit(connection, self._writer)
+        plain = self._plain(unit, page)
+        if plain is not None:
+            return 0, raw.plain_place(page.order, plain[-1]) if len(plain) == _PAGE else None
+        rows = raw.read(unit, page)
+        count = sum(self._judged(unit, page.table, row) for row in rows)
+        return count, raw.place_of(page.order, rows[-1]) if len(rows) == _PAGE else None
 
-        def step(connection: Connection) -> tuple[int, RawRow | None]:
-            unit = Unit(connection, self._writer)
-            plain = self._plain(unit, table, where, order, after)
-            if plain is not None:
-                full = len(plain) == _PAGE
-                return 0, raw.plain_place(order, plain[-1]) if full else None
-            rows = raw.read(unit, table, *where, order=order, after=after, limit=_PAGE)
-            count = sum(self._judged(unit, table, row) for row in rows)
-            return count, raw.place_of(order, rows[-1]) if len(rows) == _PAGE else None
-
-        return step
-
-    def _plain(
-        self,
-        unit: Unit,
-        table: sa.Table,
-        where: tuple[sa.TextClause, ...],
-        order: Sequence[sa.Column[Any]],
-        after: RawRow | None,
-    ) -> Sequence[sa.Row[Any]] | None:
+    def _plain(self, unit: Unit, page: Page) -> Sequence[sa.Row[Any]] | None:
         """A page of a table if all its rows are readable; None: read it row by row."""
         now = unit.now
         try:
-            rows = raw.read_plain(unit, table, *where, order=order, after=after, limit=_PAGE)
+            rows = raw.read_plain(unit, page)
         except (RowUnreadable, DBAPIError):
             return None
-        return rows if all(readable(table, row, now) for row in rows) else None
+        return rows if all(readable(page.table, row, now) for row in rows) else None
 
     def _judged(self, unit: Unit, table: sa.Table, row: RawRow) -> bool:
         found = flaws(table, row, unit.now)
@@ -138,7 +126,7 @@ class Sweeper:
         names = [str(column.name) for column in table.primary_key]
         place = dict(zip(names, map(raw.of, key), strict=True))
         count = 0
-        for row in raw.read(unit, table, raw.where(unit, place)):
+        for row in raw.read(unit, Page(table, (raw.where(unit, place),))):
             found = flaws(table, row, unit.now)
             found = found or [Flaw(_content(table), reason)]
             count += self._put_aside(unit, table, row, found)

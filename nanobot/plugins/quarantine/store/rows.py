@@ -18,7 +18,7 @@ from nanobot.session.quarantine import Quarantined
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw
-from nanobot.store.quarantine.raw import KeptRow, Raw
+from nanobot.store.quarantine.raw import KeptRow, Page, Raw
 from nanobot.store.quarantine.readable import flaws
 from nanobot.store.unit import Unit
 
@@ -112,7 +112,7 @@ def _put_into(
     key: Mapping[str, Raw],
     changed: Mapping[str, Raw],
 ) -> None:
-    for row in raw.read(connection, table, raw.where(connection, key)):
+    for row in raw.read(connection, Page(table, (raw.where(connection, key),))):
         connection.execute(sa.delete(table).where(raw.where(connection, key)))
         raw_values.insert(connection, table, {**row, **changed})
         return

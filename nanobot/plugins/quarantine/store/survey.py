@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.quarantine import raw
-from nanobot.store.quarantine.raw import Raw, RawRow
+from nanobot.store.quarantine.raw import Page, RawRow
 from nanobot.store.quarantine.readable import flaws
 
 _PAGE = 200
@@ -38,11 +38,9 @@ def survey(connection: Connection, now: float) -> Iterator[Unreadable]:
                     )
 
 
-def _pages(
-    connection: Connection, table: sa.Table, *where: sa.TextClause
-) -> Iterator[list[RawRow]]:
+def _pages(connection: Connection, table: sa.Table) -> Iterator[list[RawRow]]:
     """Iterate over a table in the order of its key."""
-    after: Mapping[str, Raw] | None = None
-    while found := raw.read(connection, table, *where, after=after, limit=_PAGE):
+    page = Page(table, limit=_PAGE)
+    while found := raw.read(connection, page):
         yield found
-        after = raw.key_of(table, found[-1])
+        page = msgspec.structs.replace(page, after=raw.key_of(table, found[-1]))

@@ -12,7 +12,7 @@ from nanobot.store.quarantine.raw import KeptRow, Raw, RawRow
 
 
 def decode(content: bytes) -> list[KeptRow]:
-    """Reverses `encode`. Raises msgspec.DecodeError."""
+    """The rows that are kept in one. Raises msgspec.DecodeError."""
     return msgspec.json.decode(content, type=list[KeptRow])
 
 
