@@ -35,7 +35,7 @@ def preview(
     values = {**row_of, "state": "preview", "attempts": 1}
     new_id = insert_ignore(unit, _o, values, _o.c.id)
     if new_id is not None:
-        outbox.keep_parts(unit, new_id, [part], ("preview", now))
+        outbox.PART_INSERT.many(unit, outbox.part_values(new_id, [part], ("preview", now)))
     row = outbox.find(unit, message.key)
     if row is None or row.state != "preview":
         return None

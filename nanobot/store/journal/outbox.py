@@ -84,7 +84,7 @@ _NEWS = Prepared(
     .values(updated_at=sa.bindparam("at"))
 )
 _PARTS = Prepared(sa.select(_p).where(_p.c.outbound_id == sa.bindparam("o")).order_by(_p.c.idx))
-_PART_INSERT = Prepared(sa.insert(_p))
+PART_INSERT = Prepared(sa.insert(_p))
 _PART = sa.update(_p).where(_p.c.outbound_id == sa.bindparam("o"), _p.c.idx == sa.bindparam("n"))
 _PART_STATE = Prepared(_PART.values(state=sa.bindparam("s")))
 _PART_SENT = Prepared(_PART.values(state=sa.bindparam("s"), receipt=sa.bindparam("r")))
@@ -216,20 +216,8 @@ def begin_send(
         return
     if row.attempts:
         _PARTS_GONE.execute(unit, o=row.id, n=idx)
-    keep_parts(unit, row.id, parts, ("sending", now), row.standing, idx)
-
-
-def keep_parts(
-    connection: Connection,
-    outbound_id: int,
-    parts: Sequence[OutboundPart],
-    first: tuple[str, float],
-    standing: str | None = None,
-    idx: int = 0,
-) -> None:
-    """Store the parts of a message from `idx` on, the first with this state and time. They replace
-    the message that is shown there."""
-    _PART_INSERT.many(connection, part_values(outbound_id, parts, first, standing, idx))
+    rows = part_values(row.id, parts, ("sending", now), row.standing, idx)
+    PART_INSERT.many(unit, rows)
 
 
 def receipt(
@@ -307,10 +295,11 @@ def part_values(
     outbound_id: int,
     parts: Sequence[OutboundPart],
     first: tuple[str, float],
-    standing: str | None,
-    idx: int,
+    standing: str | None = None,
+    idx: int = 0,
 ) -> list[dict[str, Any]]:
-    """The rows of a message's parts from `idx` on; the first of them in that state since then."""
+    """The rows of a message's parts from `idx` on, the first of them with this state and time. They
+    replace the message that is shown there."""
     return [
         {
             "outbound_id": outbound_id,

@@ -55,28 +55,21 @@ _NEW_WINDOW = Prepared(
 _ATTEMPTS = Prepared(sa.update(_r).where(_THIS).values(attempts=_r.c.attempts + sa.bindparam("n")))
 
 
-def _move(state: RunState) -> sa.Update:
-    before = sa.text("runs.state IN ({})".format(", ".join(f"'{s}'" for s in PREDECESSORS[state])))
-    return sa.update(_r).where(_THIS, before).values(state=str(state))
+def _moves(**values: Any) -> dict[RunState, Prepared]:
+    """By state, what moves a run there from the states before it, and sets these values."""
+    moves = {}
+    for state, before in PREDECESSORS.items():
+        if before:
+            there = sa.text("runs.state IN ({})".format(", ".join(f"'{name}'" for name in before)))
+            move = sa.update(_r).where(_THIS, there).values(state=str(state), **values)
+            moves[state] = Prepared(move)
+    return moves
 
 
-_REACHABLE = [state for state in RunState if PREDECESSORS[state]]
-_MOVES = {state: Prepared(_move(state)) for state in _REACHABLE}
-_PROGRESS = {
-    state: Prepared(_move(state).values(progress=_r.c.progress + 1, attempts=1))
-    for state in _REACHABLE
-}
-_ENDS = {
-    state: Prepared(
-        _move(state).values(
-            error=sa.bindparam("e"), ended_at=sa.bindparam("now"), usage=sa.bindparam("u")
-        )
-    )
-    for state in _REACHABLE
-}
-_PROGRESSED = Prepared(
-    sa.update(_r).where(_THIS, schema.RUN_LIVE).values(progress=_r.c.progress + 1, attempts=1)
-)
+_AHEAD: dict[str, Any] = {"progress": _r.c.progress + 1, "attempts": 1}
+_MOVES, _PROGRESS = _moves(), _moves(**_AHEAD)
+_ENDS = _moves(error=sa.bindparam("e"), ended_at=sa.bindparam("now"), usage=sa.bindparam("u"))
+_PROGRESSED = Prepared(sa.update(_r).where(_THIS, schema.RUN_LIVE).values(**_AHEAD))
 
 
 def move_window(connection: Connection, key: str, window_from: int) -> None:

@@ -59,7 +59,7 @@ class Sending:
         unit, message, now = self._unit, self._message, self._unit.now
         row = outbox.values(message, self._run.session_key, self._run.id, now)
         _INSERT.execute(unit, {**row, "state": "sending", "attempts": 1})
-        for part in outbox.part_values(0, self._parts, ("sending", now), None, 0):
+        for part in outbox.part_values(0, self._parts, ("sending", now)):
             del part["outbound_id"]
             _PART.execute(unit, {**part, "of": message.key})
         self._began, self._identity = now, _BY_KEY.execute(unit, of=message.key)
