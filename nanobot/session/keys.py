@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 from nanobot.messages import Address
 
-_DIGITS = 18
-"""Number of digits that every database can store in an integer."""
-
 
 class Keys(NamedTuple):
     """Keys of the form PREFIX:ID. A suffix distinguishes several keys of one id."""
@@ -25,12 +22,6 @@ class Keys(NamedTuple):
     def is_of(self, key: str) -> bool:
         """Whether a key is of this kind."""
         return key.startswith(f"{self.word}:")
-
-    def number_of(self, key: str) -> int | None:
-        """The row id in the key; None for a key of another kind."""
-        text = self.id_of(key)
-        whose = self.is_of(key) and text.isascii() and text.isdecimal()
-        return int(text) if whose and len(text) <= _DIGITS else None
 
 
 REPORTS = Keys("run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nanobot.plugins.common.jobs.job_keys import job_of
 from nanobot.session import keys
 
 
@@ -19,7 +20,7 @@ def test_the_texts_of_keys_never_change() -> None:
 def test_what_a_key_is_about_is_read_from_it() -> None:
     assert keys.APPROVALS.id_of("approval:7:telegram:1:2") == "7"
     assert keys.JOBS.id_of("cron:3:1.500:2") == "3"
-    assert keys.JOBS.number_of("cron:3:1.500:2") == 3
+    assert job_of("cron:3:1.500:2") == 3
     for other in ("3", "run:3", "cron:", "cron:x", "cron:\u0663", f"cron:{10**18}"):
-        assert keys.JOBS.number_of(other) is None
+        assert job_of(other) is None
     assert keys.answer_of(keys.answer("r1", 7)) == keys.answer("r1")

@@ -13,6 +13,8 @@ from nanobot.plugins.metrics.meter import Meter, meter_of
 from nanobot.plugins.metrics.settings import MetricsSettings
 from nanobot.ports import Clock
 from nanobot.seam.works import Works
+from nanobot.store.database.database import ignored
+from nanobot.store.database.sqlite import SqliteDatabase
 from nanobot.store.opening import Store
 from nanobot.system import environment
 
@@ -30,17 +32,21 @@ async def start(
 ) -> AsyncIterator[None]:
     """Time the store and the event loop, and send metrics if that is enabled."""
     meter = meter_of(engine.bus)
-    timings, loop = store.guard.timings, asyncio.get_running_loop()
-    timings.transaction = meter.transaction.observe
-    timings.synced = meter.sync.observe
-    lag = _Lag(loop, meter)
+    lag = _Lag(asyncio.get_running_loop(), meter)
+    _time(store, meter.transaction.observe, meter.sync.observe)
     if settings.send:
         _send(settings, works, clock, (engine, store, spending))
     try:
         yield
     finally:
         lag.end()
-        timings.end()
+        _time(store, ignored, ignored)
+
+
+def _time(store: Store, commit: Callable[[float], None], sync: Callable[[float], None]) -> None:
+    store.guard.on_commit = commit
+    if isinstance(store.guard.inner, SqliteDatabase):
+        store.guard.inner.on_sync = sync
 
 
 def _send(

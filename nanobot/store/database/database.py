@@ -13,6 +13,10 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[sa.Connection], T]
 
 
+def ignored(_seconds: float) -> None:
+    """Measures nothing."""
+
+
 class Database(Protocol):
     """Executes units of work."""
 

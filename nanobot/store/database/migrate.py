@@ -111,14 +111,9 @@ def upgrade(connection: sa.Connection, history: Revisions = OURS) -> None:
     settings.set_main_option("script_location", str(history.folder).replace("%", "%%"))
     settings.attributes["connection"] = connection
     command.upgrade(settings, history.head)
-    _note_reader(connection)
-
-
-def _note_reader(connection: sa.Connection) -> None:
     connection.execute(sa.delete(schema.meta).where(schema.meta.c.key == "min_reader"))
-    connection.execute(
-        sa.insert(schema.meta), {"key": "min_reader", "value": str(schema.MIN_READER)}
-    )
+    reader = {"key": "min_reader", "value": str(schema.MIN_READER)}
+    connection.execute(sa.insert(schema.meta), reader)
 
 
 def verify(connection: sa.Connection, revision: str) -> None:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from nanobot.errors import StoreUnwritable
-from nanobot.store.database.database import Work
+from nanobot.store.database.database import Work, ignored
 from nanobot.store.database.durability import waits
 from nanobot.store.database.errors import as_store_error
 from nanobot.store.database.failpoints import Failpoints
@@ -28,7 +28,6 @@ from nanobot.store.database.place import Place
 from nanobot.store.database.strict_types import COMPILED, STRICT
 
 T = TypeVar("T")
-Told: TypeAlias = Callable[[float], None]
 
 PAGE_SIZE = 512
 """Of new files. A turn changes little in each of 60 pages, so small ones halve what it writes."""
@@ -37,25 +36,6 @@ _WAL_PAGES = 16_000
 _BUSY_MS = 5_000
 _BATCH = 64
 _FULL, _NORMAL = "FULL", "NORMAL"
-
-
-def _nobody(_seconds: float) -> None:
-    """The default, which ignores the time."""
-
-
-class Timings:
-    """Callbacks that receive seconds. `transaction`: from submitting a unit of work to its result,
-    on the event loop. `synced`: a COMMIT that waits for the disk, on the writer thread, where it
-    delays all other units (SQLite only).
-    """
-
-    def __init__(self) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """Remove the callbacks."""
-        self.transaction: Told = _nobody
-        self.synced: Told = _nobody
 
 
 class _Unit:
@@ -109,7 +89,8 @@ class SqliteDatabase:
             execution_options={"compiled_cache": COMPILED},
         )
         self._failpoints = failpoints or Failpoints()
-        self.timings = Timings()
+        self.on_sync: Callable[[float], None] = ignored
+        """Called on the writer thread with the seconds of each COMMIT that waits for the disk."""
         self._inbox: SimpleQueue[_Unit | None] = SimpleQueue()
         self._in_file = path is not None
         self._connect()
@@ -284,7 +265,7 @@ class SqliteDatabase:
         began = time.monotonic()
         self._command("COMMIT")
         if self._synchronous == _FULL:
-            self.timings.synced(time.monotonic() - began)
+            self.on_sync(time.monotonic() - began)
 
     def _set_waiting(self, *, disk: bool) -> None:
         """Whether the next commit waits for the disk."""

@@ -40,11 +40,10 @@ def use(connection: Connection, channel: str, identity: str) -> None:
     if chosen is None:
         row = {"channel": channel, "identity": identity, "account": number}
         connection.execute(sa.insert(_a), row)
-    before = 0 if now is None else now.account
-    if number == before:
+    if now is None or number == now.account:
         return
-    kept = sa.update(_a).where(_a.c.channel == channel, _a.c.account == before)
-    connection.execute(kept.values(cursor=None if now is None else now.cursor))
+    kept = sa.update(_a).where(_a.c.channel == channel, _a.c.account == now.account)
+    connection.execute(kept.values(cursor=now.cursor))
     cursor = None if chosen is None else chosen.cursor
     connection.execute(
         sa.update(_c).where(_c.c.name == channel).values(account=number, cursor=cursor)

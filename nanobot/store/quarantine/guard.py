@@ -18,8 +18,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import RowUnreadable
 from nanobot.messages import Address
 from nanobot.store.database import schema
-from nanobot.store.database.database import Database, Work
-from nanobot.store.database.sqlite import SqliteDatabase, Timings
+from nanobot.store.database.database import Database, Work, ignored
 from nanobot.store.quarantine.sweeping import Pause, Sweeper
 from nanobot.store.unit import StoreContext, Unit
 
@@ -67,9 +66,8 @@ class Guard:
         self.close = inner.close
         self.care: Care | None = None
         self.owed: list[Callable[[Address], None]] = []
-        self.timings = Timings()
-        if isinstance(inner, SqliteDatabase):
-            inner.timings = self.timings
+        self.on_commit: Callable[[float], None] = ignored
+        """Called with the seconds from submitting a unit of work to its result."""
         self._writer = writer
         self._sweeper = Sweeper(inner, writer)
         self._fruitless: dict[str, float] = {}
@@ -96,7 +94,7 @@ class Guard:
                 if not await self._put_aside(error, verb, before):
                     raise
             else:
-                self.timings.transaction(time.monotonic() - began)
+                self.on_commit(time.monotonic() - began)
                 return done
         return await self.inner.transact(work, verb)
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from nanobot.errors import UsageError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.plugins.common.jobs.job_keys import job_of
 from nanobot.plugins.common.store import job_tables, task_tables
 from nanobot.plugins.common.store.beginnings import begins
 from nanobot.plugins.common.views.digests import DIGEST, begun
@@ -23,7 +24,7 @@ from nanobot.session.entries import (
     UndeliveredEntry,
     UserEntry,
 )
-from nanobot.session.keys import APPROVALS, JOBS
+from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log
@@ -183,7 +184,7 @@ def _empty_copies(connection: Connection, body: UserEntry, run_id: str) -> None:
     if inbound is not None:
         emptied = sa.update(_i).where(_i.c.id == body.inbound_id)
         connection.execute(emptied.values(body=bare_inbound(inbound)))
-        job = JOBS.number_of(msgspec.json.decode(inbound, type=InboundMessage).dedupe_key)
+        job = job_of(msgspec.json.decode(inbound, type=InboundMessage).dedupe_key)
         if job is not None:
             due = sa.update(_occurrences).where(_occurrences.c.job_id == job)
             theirs = due.where(_occurrences.c.inbound_id == body.inbound_id)

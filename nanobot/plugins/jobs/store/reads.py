@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from nanobot.plugins.common.jobs.job_keys import job_of
 from nanobot.plugins.common.store import job_tables
 from nanobot.plugins.common.views.digests import DIGEST
-from nanobot.session import keys
 from nanobot.session.outbox import OutboundRow
 from nanobot.store.database import message_tables as schema
 from nanobot.store.database.connection import Connection
@@ -37,7 +37,7 @@ class JobReads:
 
     def arrives(self, connection: Connection, row: OutboundRow) -> None:
         for key in (row.message.key, *_combined(connection, row)):
-            job = keys.JOBS.number_of(key)
+            job = job_of(key)
             if job is not None:
                 _READ.execute(connection, j=job, at=row.created_at)
 

@@ -1,0 +1,15 @@
+"""The jobs that keys of sessions and messages are about."""
+
+from __future__ import annotations
+
+from nanobot.session.keys import JOBS
+
+_DIGITS = 18
+"""Number of digits that every database can store in an integer."""
+
+
+def job_of(key: str) -> int | None:
+    """The id of the job in a key; None for a key of another kind."""
+    text = JOBS.id_of(key)
+    its = JOBS.is_of(key) and text.isascii() and text.isdecimal()
+    return int(text) if its and len(text) <= _DIGITS else None
