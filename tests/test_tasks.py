@@ -33,7 +33,9 @@ HANDLED = {
     "app/gateway.py:model": "`warm_up` is a boundary",
     "app/gateway.py:web": "the process ends",
     "app/gateway.py:drain": "the process ends",
+    "app/gateway.py:commands": "the process ends",
     "app/hosting.py:*: stopping": "it waits",
+    "app/hosting.py:*: commands": "it waits",
     "app/gateway.py:plugins": "the process ends; each of their functions is within a boundary",
     "agent/tool_calls.py:call * of *": "each call is made within a boundary, see `_make`",
     "plugins/postgres/processes/channel_lease.py:*: serving": (

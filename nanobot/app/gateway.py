@@ -250,14 +250,15 @@ class Gateway:
     async def _drain(
         self, parts: Parts, agent: list[asyncio.Task[None]], hosting: list[asyncio.Task[None]]
     ) -> None:
-        """In this order: intake stops first, so that no new work begins; runs get `drain_seconds`;
-        deliveries continue, because runs that end send messages; remaining runs are released and
-        resume at the next start."""
+        """In this order: intake stops first, so that no new work begins; runs and commands get
+        `drain_seconds`; deliveries continue, because runs that end send messages; remaining runs
+        are released and resume at the next start."""
         await parts.channels.stop_intake()
         seconds = parts.live.config.drain_seconds
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(parts.http.drain(), name="web")
             drained = tasks.create_task(parts.worker.drain(seconds), name="drain")
+            tasks.create_task(parts.channels.rest(seconds), name="commands")
             if self._roles.worker:
                 tasks.create_task(parts.moments.draining(seconds), name="plugins")
         if not drained.result():

@@ -113,6 +113,12 @@ class HostedChannels:
             for host in self._hosts:
                 tasks.create_task(host.stop_intake(), name=f"{host.name}: stopping")
 
+    async def rest(self, seconds: float) -> None:
+        """Let commands in progress finish, for so many seconds at most."""
+        async with asyncio.TaskGroup() as tasks:
+            for host in self._hosts:
+                tasks.create_task(host.rest(seconds), name=f"{host.name}: commands")
+
     async def flush(self) -> None:
         """Let sends in progress finish, for 5 s at most."""
         for host in self._hosts:

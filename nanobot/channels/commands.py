@@ -27,6 +27,7 @@ LONGEST_SECONDS = 600.0
 MOST_OF_ONE_PERSON = 4
 _ADMISSION_SECONDS = 600.0
 """How long an answer waits for the admission of its message, which the platform may bring again."""
+_STORING_SECONDS = 3.0
 _KNOWN = -1
 """In place of its number: the message was in the journal already."""
 
@@ -40,6 +41,7 @@ class _Begun:
         self.said = said
         self.task = task
         self.inbound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.following: asyncio.Task[None] | None = None
 
     def admitted(self, inbound_id: int) -> None:
         if not self.inbound.done():
@@ -103,8 +105,20 @@ class CommandsInProgress:
     def _begin(self, tasks: asyncio.TaskGroup, key: str, said: Said, perform: Perform) -> _Begun:
         task = tasks.create_task(_answered(said, perform), name=f"{self._name}: a command")
         begun = self._begun[key] = _Begun(said, task)
-        tasks.create_task(self._follow(key, begun), name=f"{self._name}: the answer to a command")
+        begun.following = tasks.create_task(
+            self._follow(key, begun), name=f"{self._name}: the answer to a command"
+        )
         return begun
+
+    async def rest(self, seconds: float) -> None:
+        """Wait at most so long for the commands in progress, and then for their answers to be
+        stored: whether one that is cut off had an effect is unknown."""
+        going = [begun for begun in self._begun.values() if not begun.task.done()]
+        if going:
+            await asyncio.wait([begun.task for begun in going], timeout=seconds)
+        answers = [begun.following for begun in going if begun.task.done() and begun.following]
+        if answers:
+            await asyncio.wait(answers, timeout=_STORING_SECONDS)
 
     def stop(self, said: Said, *, everyone: bool) -> bool:
         here = [

@@ -204,6 +204,10 @@ class ChannelHost:
                 await self._intake.rest(_REST_SECONDS)
             self._receiving.cancel()
 
+    async def rest(self, seconds: float) -> None:
+        """Wait at most `seconds` for commands in progress."""
+        await self._commands.rest(seconds)
+
     async def flush(self, seconds: float) -> None:
         """Wait at most `seconds` for sends in progress. No new preview begins."""
         with suppress(TimeoutError):

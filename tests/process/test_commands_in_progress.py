@@ -49,3 +49,22 @@ async def test_a_kill_in_it_neither_repeats_nor_forgets_it(world: World, moment:
     await world.said(OTHER, "hello")
     assert len(world.texts(TRYING)) == 1
     assert len(world.model.requests) == asked + 1
+
+
+async def test_a_planned_stop_waits_for_it(world: World) -> None:
+    world.model.script = slow_at_tests
+    gateway = await world.start()
+    await world.acknowledged(world.telegram.say(TRYING, "/models try"))
+    assert await gateway.stop() == 0
+    (answer,) = world.texts(TRYING)
+    assert "answered after 2." in answer
+
+
+async def test_a_planned_stop_waits_no_longer_than_for_runs(world: World) -> None:
+    world.configure(top="drain_seconds = 0.1")
+    world.model.script = slow_at_tests
+    gateway = await world.start()
+    await world.acknowledged(world.telegram.say(TRYING, "/models try"))
+    assert await gateway.stop() == 0
+    await world.start()
+    assert await world.answered(TRYING) == [INTERRUPTED]
