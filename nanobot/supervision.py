@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeAlias
+from contextvars import copy_context
+from typing import Protocol, TypeAlias, TypeVar
 
 from loguru import logger
 
@@ -16,6 +17,7 @@ _RESTARTS = Backoff(first=1.0, longest=300.0)
 _STEADY_SECONDS = 600.0
 """A work that ran so long before it failed begins with the first pause again."""
 
+T = TypeVar("T")
 Work: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -62,3 +64,20 @@ async def side_by_side(works: Mapping[str, Work], clock: Clock) -> None:
     """Do these works at once, each supervised under its name, until cancelled."""
     async with asyncio.TaskGroup() as tasks:
         begin_all(tasks, works, clock)
+
+
+def on_thread(function: Callable[[], T]) -> asyncio.Future[T]:
+    """The result of a function that a thread has begun to call. Whoever awaits it shields it, or
+    else a cancellation would make it look as if the function had ended."""
+    return asyncio.get_running_loop().run_in_executor(None, copy_context().run, function)
+
+
+async def to_its_end(function: Callable[[], T]) -> T:
+    """Call a function on a thread, for a caller who holds a lock meanwhile. A cancelled caller
+    waits until it has ended: a thread cannot be cancelled, and somebody else would get the lock."""
+    done = on_thread(function)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        await asyncio.wait({done})
+        raise

@@ -13,6 +13,7 @@ import msgspec
 from nanobot.config.loader import Config, load
 from nanobot.errors import UnknownId, UsageError
 from nanobot.operations.home import ChangedSettings, LiveChanges, PluginView
+from nanobot.supervision import to_its_end
 
 
 class HomeAdmin:
@@ -53,7 +54,8 @@ class HomeAdmin:
         a thread."""
         changes = self._changes
         async with self.changing:
-            file = await asyncio.to_thread(write, None if changes is None else changes.check)
+            check = None if changes is None else changes.check
+            file = await to_its_end(partial(write, check))
             written = ChangedSettings(keys=list(keys), file=str(file), restart=list(keys))
             return written if changes is None else await changes.apply(written)
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
@@ -14,6 +15,7 @@ import msgspec
 
 from nanobot.errors import StoreUnwritable
 from nanobot.session.chain import payload_digest
+from nanobot.supervision import to_its_end
 
 _LONGEST_NAME = 200
 
@@ -46,17 +48,18 @@ class Archives:
     async def append(self, key: str, entries: tuple[ArchivedEntry, ...]) -> None:
         """Append the entries that the session's file lacks."""
         async with self._writing:
-            await asyncio.to_thread(_append, self.folder / file_name(key), entries)
+            await to_its_end(partial(_append, self.folder / file_name(key), entries))
 
     async def erase(self, key: str, numbers: Collection[int]) -> None:
         """Erase the contents of these entries of a session."""
         async with self._writing:
-            await asyncio.to_thread(_erase, self.folder / file_name(key), frozenset(numbers))
+            file, erased = self.folder / file_name(key), frozenset(numbers)
+            await to_its_end(partial(_erase, file, erased))
 
     async def remove(self, key: str) -> None:
         """Delete the file of a session."""
         async with self._writing:
-            await asyncio.to_thread(_remove, self.folder / file_name(key))
+            await to_its_end(partial(_remove, self.folder / file_name(key)))
 
 
 def file_name(key: str) -> str:

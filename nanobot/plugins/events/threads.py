@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
+from nanobot.boundary import boundary
 from nanobot.errors import NanobotError
 
 T = TypeVar("T")
@@ -28,13 +30,17 @@ async def aside(function: Callable[[], T], name: str) -> T:
             return
 
     def work() -> None:
-        try:
-            result = function()
-        except (OSError, ValueError, NanobotError) as error:
-            caught = error
-            tell(lambda: done.set_exception(caught))
+        results, expected = list[T](), list[Exception]()
+        with boundary(name) as caught:
+            try:
+                results.append(function())
+            except (OSError, ValueError, NanobotError) as error:
+                expected.append(error)
+        failure = caught.error or next(iter(expected), None)
+        if failure is None:
+            tell(lambda: done.set_result(results[0]))
         else:
-            tell(lambda: done.set_result(result))
+            tell(partial(done.set_exception, failure))
 
     threading.Thread(target=work, name=name, daemon=True).start()
     return await done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from nanobot.agent.worker import Worker
 from nanobot.boundary import boundary
@@ -32,8 +31,7 @@ class Background:
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait({task})
 
     async def _serve(self) -> None:
         with boundary("background of an agent loop"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from nanobot.errors import ConfigError
 from nanobot.plugins.common.optional import lack
+from nanobot.supervision import on_thread
 
 LOCAL = "local"
 MAX_CHARS = 6_000
@@ -40,8 +42,11 @@ class LocalEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """A vector for each text. Raises ConfigError if the model is not installed."""
-        async with self._turn:
-            return await asyncio.to_thread(self._encode, list(texts))
+        await self._turn.acquire()
+        encoding = on_thread(partial(self._encode, list(texts)))
+        # Not with the end of the caller, who may lose patience: a thread cannot be cancelled.
+        encoding.add_done_callback(lambda _: self._turn.release())
+        return await asyncio.shield(encoding)
 
     def _encode(self, texts: list[str]) -> Sequence[Sequence[float]]:
         if self._encoder is None:

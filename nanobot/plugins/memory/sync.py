@@ -18,6 +18,7 @@ from nanobot.plugins.memory.port import Kind
 from nanobot.plugins.memory.records import FileChanges, MemoryLine, MemoryStore
 from nanobot.ports import Clock
 from nanobot.search.terms import terms_of
+from nanobot.supervision import to_its_end
 from nanobot.troubles import TROUBLES
 
 _ROWS = 500
@@ -73,7 +74,7 @@ class FileSync:
         """Add a line to the file it belongs in; returns that file."""
         file, heading = await self.place(scope, text, kind)
         change = self._files.change
-        await asyncio.to_thread(change, file, lambda content: _with(content, text, heading))
+        await to_its_end(partial(change, file, lambda content: _with(content, text, heading)))
         return file
 
     def saved(self, scope: str, file: str, digest: bytes) -> None:
@@ -107,7 +108,7 @@ class FileSync:
         """Remove a memory from the files that contain it."""
         for file in holding(read, digest):
             change = self._files.change
-            await asyncio.to_thread(change, file, lambda content: without(content, digest))
+            await to_its_end(partial(change, file, lambda content: without(content, digest)))
 
     async def correct(self, read: Mapping[str, ReadFile], digest: bytes, text: str) -> str:
         """Replace a memory by a text in each file that contains it; returns one of these files.
@@ -119,7 +120,7 @@ class FileSync:
         for file in files:
             change, heading = self._files.change, file.rpartition("/")[2].removesuffix(".md")
             edit = partial(corrected, digest=digest, text=text, heading=heading)
-            await asyncio.to_thread(change, file, edit)
+            await to_its_end(partial(change, file, edit))
         return files[0]
 
     async def _read(self, scope: str) -> tuple[Mapping[str, ReadFile], bool]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from functools import partial
 from pathlib import Path
 
 from nanobot.errors import NanobotError, ToolError, UnknownId, UsageError
 from nanobot.plugins.common.file_labels.tainted_files import TaintedFiles
 from nanobot.plugins.common.files.confinement import ConfinedFiles
 from nanobot.plugins.prompt_files.prompt_file import PromptFile
+from nanobot.supervision import to_its_end
 from nanobot.tools.policy import PROMPT_FILES
 from nanobot.workspace.folder import read
 
@@ -70,7 +72,7 @@ class PromptFiles:
             if digest and digest != before.digest:
                 raise NanobotError(f"{name} was changed meanwhile: look at it again, then write it")
             try:
-                await asyncio.to_thread(self._files.write, name, text.encode())
+                await to_its_end(partial(self._files.write, name, text.encode()))
             except ToolError as error:
                 raise NanobotError(f"{name} cannot be written: {error}") from None
             await self._taint.clear(name)  # an owner's own words

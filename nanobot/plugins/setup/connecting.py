@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from nanobot.config.loader import ChannelSettings, Config, load
@@ -21,6 +22,7 @@ from nanobot.plugins.setup.strangers import can_ask
 from nanobot.plugins.setup.views import ConnectedChannel, MetPerson
 from nanobot.plugins.setup.writing import write
 from nanobot.seam.offers import Environment
+from nanobot.supervision import to_its_end
 
 _MEET_SECONDS = 60.0
 _GREETING = (
@@ -72,7 +74,7 @@ async def connect(
     checked = await try_channel(new.name, filled, config)
     changes = SettingChanges(secrets=new.secrets, more=lambda text: with_channel(text, new))
     async with context.engine.home.changing:
-        file = await asyncio.to_thread(write, environ, changes)
+        file = await to_its_end(partial(write, environ, changes))
     if chat:
         new.owner_chat = Address(new.name, chat)
     greeted, refused = (False, "") if chat is None else await _greeted(new, filled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -65,9 +65,10 @@ class RunClient:
                 yield _of_run(watching, run_id)
             finally:
                 following.cancel()
-                with suppress(asyncio.CancelledError, StoreError):  # `watching` reports it
-                    await following
-                self._bus.wake(session_key, RunKind.CHAT)
+                try:
+                    await asyncio.wait({following})  # its error is reported by `watching`
+                finally:
+                    self._bus.wake(session_key, RunKind.CHAT)
         finally:
             self._worker.on_store_failure.discard(failed)
             self._bus.unsubscribe(watching)
