@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 _MOST_BYTES = 5_000_000
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+# A pipe without a reader would be waited for, and with it everything else.
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def kept_elsewhere(environ: Mapping[str, str], file: Path) -> bool:

@@ -108,6 +108,19 @@ async def test_what_is_old_is_in_a_file_with_its_chain_and_no_longer_in_the_stor
     assert "secret 3" in str(claimed.entries)
 
 
+@pytest.mark.parametrize("jump", [DAY, 31 * DAY, 400 * DAY, 100 * 365 * DAY])
+async def test_a_clock_that_is_set_forward_makes_nothing_old(
+    home: Home, tmp_path: Path, jump: float
+) -> None:
+    """As after a restored virtual machine, until the right time is known again."""
+    await grown(home)
+    keeping = keeper(home, tmp_path)
+    home.clock.set_by(jump)
+    assert await keeping.archive() == 0
+    home.clock.advance(31 * DAY)
+    assert await keeping.archive() > 0
+
+
 async def test_nothing_leaves_a_conversation_in_which_something_runs(
     home: Home, tmp_path: Path
 ) -> None:

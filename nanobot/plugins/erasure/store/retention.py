@@ -154,6 +154,7 @@ class Retention(SqlStore):
         self._eraser = eraser
         self._days = days
         self._archives = archives
+        self._offset = writer.clock.now() - writer.clock.monotonic()
 
     async def run(self) -> None:
         """Until cancelled: archive, and erase noted entries from archives."""
@@ -184,7 +185,10 @@ class Retention(SqlStore):
 
     async def archive(self) -> int:
         """Archive everything due; returns the number of entries. Raises StoreError."""
-        cutoff, count = self.writer.clock.now() - self._days * _DAY, 0
+        clock = self.writer.clock
+        # A clock that is set forward meanwhile makes nothing old: what is archived stays so.
+        now = min(clock.now(), clock.monotonic() + self._offset)
+        cutoff, count = now - self._days * _DAY, 0
         after: str | None = ""
         while after is not None:
             keys, after = await self._due(cutoff, after)
