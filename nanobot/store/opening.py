@@ -168,6 +168,6 @@ def check(path: Path, *, thorough: bool = False, uri: str = "") -> None:
     if rows != [("ok",)]:
         problems = "; ".join(" ".join(str(row[0]).split()) for row in rows)
         raise StoreCorrupt(
-            f"{path} is damaged ({problems}): move it away and replace it with a backup "
+            f"{path} is damaged ({problems}): `nanobot db restore FILE` replaces it with a backup "
             "(*.bak next to it)"
         )

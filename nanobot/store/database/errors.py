@@ -34,8 +34,8 @@ def as_store_error(cause: BaseException | None) -> StoreError:
         )
     if code in _DAMAGED:
         return StoreCorrupt(
-            f"the database is damaged ({text}): move it away and replace it with a backup (*.bak "
-            f"next to it)"
+            f"the database is damaged ({text}): `nanobot db restore FILE` replaces it with a "
+            "backup (*.bak next to it)"
         )
     if code in _BUSY:
         return StoreError(

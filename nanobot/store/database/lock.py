@@ -49,7 +49,7 @@ class HomeLock(AbstractContextManager["HomeLock"]):
     def keep(self) -> None:
         """Acquire it again if its file was removed or replaced. Raises StoreLocked if another
         process was faster, and StoreUnwritable."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             if os.path.samestat(self._path.stat(), os.fstat(self._fd)):
                 return
         fresh = self._acquired()

@@ -56,7 +56,7 @@ def current(connection: sa.Connection, history: Revisions = OURS) -> str | None:
         return history.head
     raise StoreTooNew(
         f"the database has revision {revision}, newer than this nanobot ({history.head}): "
-        "update nanobot, or restore the .bak copy made before the update"
+        "update nanobot, or restore the copy made before the update: `nanobot db restore FILE.bak`"
     )
 
 

@@ -145,12 +145,15 @@ class SqliteDatabase:
 
     def back_up(self, target: Path) -> None:
         """Write a consistent copy to another file; only before the first `transact`."""
-        _make_private(target)
+        unfinished = target.with_name(f".{target.name}.part")
+        unfinished.unlink(missing_ok=True)
+        _make_private(unfinished)
         try:
-            with closing(sqlite3.connect(target)) as copy:
+            with closing(sqlite3.connect(unfinished)) as copy:
                 self._driver.backup(copy)
-        except sqlite3.Error as error:
-            target.unlink(missing_ok=True)
+            unfinished.replace(target)
+        except (sqlite3.Error, OSError) as error:
+            unfinished.unlink(missing_ok=True)
             raise StoreUnwritable(f"no copy could be made before migrating ({error})") from error
 
     def copy_in_memory(self) -> sqlite3.Connection:
