@@ -156,9 +156,9 @@ def test_what_is_no_text_is_said_in_words() -> None:
     assert text_of(content="", sticker_items=[{"id": "1", "name": "Wave"}]) == "[sticker Wave]"
     poll = {
         "question": {"text": "Tea?"},
-        "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}],
+        "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"emoji": {"name": "👎"}}}],
     }
-    assert text_of(content="", poll=poll) == "[poll Tea? yes / no]"
+    assert text_of(content="", poll=poll) == "[poll Tea? yes / 👎]"
     embed = {"title": "News", "description": "Rain", "fields": [{"name": "a", "value": "b"}]}
     forwarded = {"content": "look", "embeds": [embed], "attachments": [{"id": "3", "size": 1}]}
     message = read(content="", message_snapshots=[{"message": forwarded}])

@@ -149,6 +149,39 @@ async def test_what_bots_integrations_and_the_system_say_is_not_heard(b: Bench) 
     assert (await b.heard(1)).text == "a person"
 
 
+@pytest.mark.parametrize(
+    ("root", "quote"),
+    [
+        ({"text": "the plan"}, "the plan"),
+        (
+            {
+                "text": "",
+                "props": {
+                    "from_webhook": "true",
+                    "attachments": [
+                        {"title": "CPU", "fields": [{"title": "host", "value": "nas"}]},
+                        {"fallback": "old form"},
+                        5,
+                    ],
+                },
+            },
+            "CPU\nhost: nas\nold form",
+        ),
+    ],
+    ids=str,
+)
+async def test_the_first_mention_in_a_thread_quotes_its_first_post(
+    b: Bench, root: dict[str, Any], quote: str
+) -> None:
+    first = await b.server.say(b.server.town, root.pop("text"), user=EVE, **root)
+    await b.server.say(b.server.town, "@nanobot what is that?", root_id=first["id"])
+    await b.server.say(b.server.town, "@nanobot and now?", root_id=first["id"])
+    await b.heard(2)
+    asked, again = b.intake.messages[-2:]
+    assert (asked.quote, asked.tainted) == (quote, True)
+    assert (again.quote, again.tainted) == ("", False)
+
+
 async def test_what_a_person_says_of_themselves_is_heard(b: Bench) -> None:
     await b.server.say(b.server.dm, "*waves*", type="me")
     assert (await b.heard(1)).text == "*waves*"

@@ -338,6 +338,16 @@ def test_blocks_without_end_are_no_blocks() -> None:
     assert words_of([deep]) == ""
 
 
+async def test_a_channel_with_a_new_id_is_the_same_chat(b: Bench) -> None:
+    moved = {"type": "channel_id_changed", "old_channel_id": "G9", "new_channel_id": "C1"}
+    async with b.running():
+        b.slack.event(moved | {"event_ts": "1700000000.000900"})
+        b.slack.event({"type": "channel_id_changed", "old_channel_id": "G9"})
+        b.slack.say("C1", "still here")
+        await received(b)
+    assert b.intake.moves == [("G9", "C1")]
+
+
 async def test_names_are_asked_for_once_and_unknown_ones_cost_nothing(b: Bench) -> None:
     async with b.running():
         for _ in range(3):

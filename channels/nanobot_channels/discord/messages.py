@@ -89,6 +89,11 @@ class _Named(msgspec.Struct):
 
 class _Text(msgspec.Struct):
     text: str | None = None
+    emoji: _Named | None = None
+
+    @property
+    def words(self) -> str:
+        return self.text or (self.emoji.name if self.emoji else "") or ""
 
 
 class _Embed(msgspec.Struct):
@@ -307,7 +312,7 @@ def _described(content: Content) -> Iterator[str]:
     for sticker in content.sticker_items:
         yield f"[sticker {sticker.name}]"
     if content.poll:
-        options = " / ".join(answer.poll_media.text or "" for answer in content.poll.answers)
+        options = " / ".join(answer.poll_media.words for answer in content.poll.answers)
         yield f"[poll {content.poll.question.text or ''} {options}".rstrip() + "]"
 
 

@@ -13,14 +13,15 @@ import msgspec
 from nanobot.messages import Address, Attachment, InboundMessage, Sender
 from nanobot_channels.common.json_api import Json
 from nanobot_channels.common.numbers import moment, size
-from nanobot_channels.common.shapes import BadEvent, shaped, string, table
-from nanobot_channels.common.text import clean, file_name, label
+from nanobot_channels.common.shapes import BadEvent, shaped, string, table, tables
+from nanobot_channels.common.text import clean, clipped, file_name, label
 
 _ID = re.compile(r"[a-z0-9]{26}")
 _KINDS = {"image", "audio", "video"}
 # The types of people's posts; those of the system have other names.
 _OF_PEOPLE = {"", "me", "burn_on_read", "slack_attachment"}
 _OF_PLUGINS = "custom_"
+_QUOTE_LENGTH = 4_000
 _SKIN = re.compile("_(?:medium_)?(?:light|medium|dark)_skin_tone$")
 _EMOJI = {
     "+1": "👍",
@@ -69,12 +70,13 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
 
 class Around(msgspec.Struct, frozen=True):
     """Data missing from a post: whether its channel is a direct one, whether the bot takes part in
-    its thread, and the author's name.
+    its thread, the author's name, and the thread's first post, for the first one that the bot gets.
     """
 
     direct: bool
     joined: bool = False
     name: str = ""
+    root: Post | None = None
 
 
 def post_of(value: object) -> Post:
@@ -99,6 +101,20 @@ def is_of_person(post: Post, bot: Bot) -> bool:
     return post.user_id != bot.id and personal and not made
 
 
+def shown(post: Post) -> str:
+    """All that is written in a post: integrations write in attachments."""
+    words = [post.message]
+    for attachment in tables((post.props or {}).get("attachments")):
+        fields = tables(attachment.get("fields"))
+        own = (string(attachment.get(key)) for key in ("pretext", "title", "text"))
+        about = (f"{field.get('title')}: {field.get('value')}" for field in fields)
+        written = list(filter(None, [*own, *about]))
+        words += written or [string(attachment.get("fallback"))]
+    files = (post.metadata or _Metadata()).files or []
+    named = ", ".join(f"[{file.kind} {file.name}]" for file in map(_attachment, files))
+    return clean("\n".join(filter(None, words))).strip() or named
+
+
 def mentions(post: Post, bot: Bot) -> bool:
     """Whether it names the bot."""
     return bool(bot.username and _mention(bot).search(post.message))
@@ -119,6 +135,8 @@ def inbound(
             return None
         text = f"[a post of the kind {label(post.type)}, which cannot be read]"
     thread = post.root_id or (None if around.direct else post.id)
+    root = around.root
+    quote = clipped(shown(root), _QUOTE_LENGTH) if root else ""
     return InboundMessage(
         address=Address(channel, post.channel_id, thread),
         message_id=post.id,
@@ -128,9 +146,11 @@ def inbound(
         sent_at=moment(post.edit_at if edited else post.create_at, 0.0, per_second=1000),
         attachments=files,
         reply_to=post.root_id or None,
+        quote=quote,
         edit_of=post.id if edited else None,
         group=not around.direct,
         addressed=around.direct or mentioned or around.joined,
+        tainted=bool(quote) and root is not None and root.user_id not in {post.user_id, bot.id},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -140,8 +141,8 @@ class Receiver:
         if name:
             self._names[post.user_id] = name
         direct = await self.is_direct(post.channel_id)
-        joined = not direct and await self._joined(post.root_id, bot)
-        around = Around(direct, joined, self._names.get(post.user_id, ""))
+        joined, root = (False, None) if direct else await self._thread(post.root_id, bot)
+        around = Around(direct, joined, self._names.get(post.user_id, ""), root)
         return inbound(post, self._name, bot, around, edited=edited)
 
     def _deletion(self, post: Post) -> InboundMessage:
@@ -215,18 +216,23 @@ class Receiver:
         if root:
             self._threads[root] = True
 
-    async def _joined(self, root: str, bot: Bot) -> bool:
-        """Whether the bot takes part in a thread."""
-        if root and root not in self._threads:
+    async def _thread(self, root: str, bot: Bot) -> tuple[bool, Post | None]:
+        """Whether the bot takes part in a thread; of a thread that was unknown, the first post."""
+        if not root:
+            return False, None
+        first = None
+        if root not in self._threads:
             try:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     answer = table(await self._api.call("thread", f"/posts/{root}/thread"))
             except (TimeoutError, *FAILED) as error:
                 logger.debug("{}: thread {} is unknown: {!r}", self._name, root, error)
-                return False
-            posts = map(table, table(answer.get("posts")).values())
-            self._threads[root] = any(post.get("user_id") == bot.id for post in posts)
-        return bool(root) and self._threads[root]
+                return False, None
+            posts = table(answer.get("posts"))
+            self._threads[root] = any(table(p).get("user_id") == bot.id for p in posts.values())
+            with suppress(BadEvent):
+                first = post_of(posts.get(root))
+        return self._threads[root], first
 
 
 def _last(channel: dict[str, Any]) -> int:

@@ -259,10 +259,19 @@ class Receiver:
         if kind == "reaction_added":
             message = reaction_message(event, self._me, self._name)
             return message and await self._with_names(message)
+        if kind == "channel_id_changed":
+            await self._moved(event)
+            return None
         if kind == "agent_session_stopped":
             return await self._with_names(stop_button(event, self._name))
         self._assistant.event(event)
         return None
+
+    async def _moved(self, event: dict[str, Any]) -> None:
+        """A channel that is shared with another workspace may get a new id."""
+        old, new = string(event.get("old_channel_id")), string(event.get("new_channel_id"))
+        if old and new and old != new:
+            await self._intake.moved(old, new)
 
     async def reactions(self, address: Address, ts: str) -> list[InboundMessage]:
         """The people who reacted to a message of the bot; see ports.Recalling. Raises ApiRefusal,

@@ -139,6 +139,7 @@ class FakeGateway:
     ) -> None:
         self.process, self.home = process, home
         self.provider, self.channel = provider, channel
+        channel.numbered_by(home.numbers(channel.name))
         self.journal, self.records, self.tasks = process.journal, process.records, process.tasks
         self.bus = Bus(self.journal, options.lane_limit)
         self.cron = CronService(process.jobs, self.bus, home.clock)

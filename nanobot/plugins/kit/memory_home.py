@@ -12,6 +12,7 @@ from nanobot.plugins.common.runs.background_runs import TASK_STORE, TaskRecords
 from nanobot.plugins.common.store import chain
 from nanobot.plugins.common.store.hooks import store_hooks
 from nanobot.plugins.kit.machine import CountingIds, ManualClock
+from nanobot.plugins.kit.message_numbers import MessageNumbers
 from nanobot.ports import Clock, Ids
 from nanobot.seam.installed import provided
 from nanobot.session.entries import Entry
@@ -35,6 +36,11 @@ class MemoryHome:
         self.ids = ids or CountingIds()
         self._sqlite = in_memory_database()
         self._closed = False
+        self._numbers: dict[str, MessageNumbers] = {}
+
+    def numbers(self, channel: str) -> MessageNumbers:
+        """The numbers of the messages on a channel's platform, which outlives processes, too."""
+        return self._numbers.setdefault(channel, MessageNumbers())
 
     def do(self, work: Work[T]) -> T:
         """Run one unit of work now, in one transaction. Raises StoreError if the home is closed."""

@@ -12,6 +12,7 @@ import msgspec
 from nanobot.errors import Refused
 from nanobot.messages import Address, Attachment, InboundMessage, Origin, OutboundMessage, Sender
 from nanobot.plugins.kit.machine import PATIENCE
+from nanobot.plugins.kit.message_numbers import MessageNumbers
 from nanobot.ports import Capabilities, Intake, MenuCommand, OutboundPart, Reaction
 
 OWNER, MEMBER = "1001", "1002"
@@ -63,10 +64,15 @@ class FakeChannel:
         self.runs = 0
         self.closed = False
         self._limit = limit
-        self._count = 0
+        self._numbers = MessageNumbers()
         self._unread: list[ArrivedMessage] = []
         self._changed = asyncio.Event()
         self._intake: Intake | None = None
+
+    def numbered_by(self, numbers: MessageNumbers) -> None:
+        """Give further messages these numbers, which other channels of the platform share."""
+        numbers.last = max(numbers.last, self._numbers.last)
+        self._numbers = numbers
 
     async def run(self, intake: Intake) -> None:
         """Connected at once, unless `downs` says how this run ends."""
@@ -95,9 +101,8 @@ class FakeChannel:
         failure = failing.popleft() if failing else None
         if failure is not None and not failure.applied:
             raise failure.error
-        self._count += 1
         text = part.text if plain or not part.payload else part.payload.decode()
-        arrived = ArrivedMessage(address, text, part.key, plain, f"m{self._count}")
+        arrived = ArrivedMessage(address, text, part.key, plain, f"m{self._numbers.next()}")
         self.sent.append(arrived)
         self._unread.append(arrived)
         self._change()
@@ -140,8 +145,7 @@ class FakeChannel:
         message; `fields` are further fields of an InboundMessage.
         """
         await self.until(lambda: self._intake is not None)
-        self._count += 1
-        identity = key or f"u{self._count}"
+        identity = key or f"u{self._numbers.next()}"
         message = InboundMessage(
             address=Address(self.name, chat),
             message_id=identity,

@@ -125,6 +125,8 @@ def run(environ: Mapping[str, str], http: str, token_env: str) -> None:
     """Serve until the other side closes, or a signal. Standard output carries the protocol. Raises
     ConfigError and UsageError.
     """
+    if token_env and not http:
+        raise UsageError("--token-env is the token of --http: give that too, as --http HOST:PORT")
     to_stderr(environ, "WARNING")
     served = server(environ)
     if not http:

@@ -269,3 +269,10 @@ async def test_a_server_that_cannot_be_used_fails_its_trial(home: Home) -> None:
     assert ended.code == 1
     assert "cannot be started" in ended.err
     assert (await run(env, "mcp", "test", "other")).code == 1
+
+
+async def test_a_token_without_http_is_refused(home: Home) -> None:
+    # Without it, a person would believe that what listens is guarded.
+    ended = await run(environ(home, OPENS="sesame"), "mcp", "serve", "--token-env", "OPENS")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("nanobot: --token-env ")
