@@ -24,7 +24,7 @@ from nanobot.ports import Channel
 from nanobot.seam.given import able, functions, listed, of_kind, unable
 from nanobot.seam.installed import FoundPlugin
 from nanobot.seam.installed import installed as installed_plugins
-from nanobot.seam.works import Triggers
+from nanobot.seam.offers import Triggers
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import (
     ArrivalHook,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from nanobot.boundary import boundary
 from nanobot.errors import NanobotError, PluginBroken
+from nanobot.promised import PROMISED
 
 T = TypeVar("T")
 
@@ -55,7 +56,10 @@ def unable(given: Any, port: type[Any]) -> list[str]:
 
 def named(kind: type[Any]) -> str:
     """A type as the authors of plugins import it."""
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if kind.__module__ == "builtins":
+        return kind.__name__
+    paths = (path for path, module in PROMISED.items() if module == kind.__module__)
+    return f"{next(paths, kind.__module__)}.{kind.__name__}"
 
 
 @contextmanager

@@ -1,10 +1,10 @@
-"""What plugins do while the gateway serves: their tasks, changes of their settings, triggers."""
+"""What a plugin keeps doing while the gateway serves, and how it follows its settings."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from nanobot.supervision import Clock, Work, supervised
 
@@ -37,16 +37,3 @@ class Follow:
         """Have `take` called with the whole configuration whenever one of these keys has changed,
         which are not the plugin's own."""
         self.others.append((keys, take))
-
-
-class Triggers(Protocol):
-    """All triggers of a gateway. The plugin `jobs` offers them, and runs them."""
-
-    def gather(self) -> None:
-        """Ask plugins and packages for theirs, once everything that they may request is offered.
-        Broken ones are left out. Raises ConfigError for settings that a trigger rejects."""
-        ...
-
-    def seen(self) -> Mapping[str, str]:
-        """The latest readings of those that watch something, by name."""
-        ...

@@ -153,7 +153,7 @@ CLASHING = """
         ("{Clock: object()}", "objects: Clock is offered already"),
         (
             "{Embedder: object()}",
-            "objects: it gives a object, not a nanobot.plugins.common.models.embedding.Embedder",
+            "objects: it gives a object, not a nanobot.providers.embedding.Embedder",
         ),
         ("[1]", "objects: TypeError"),
     ],

@@ -24,7 +24,7 @@ from nanobot.system import Zone
 
 
 class GatheredTriggers:
-    """See nanobot.seam.works.Triggers."""
+    """See nanobot.seam.offers.Triggers."""
 
     def __init__(
         self,

@@ -201,7 +201,7 @@ async def test_a_function_that_fails_is_named_and_the_others_are_called(
             (
                 "odd",
                 "The remarks of the plugin odd failed: PluginBroken: it gives a int, "
-                "not a nanobot.plugins.common.views.remarks.Noted",
+                "not a nanobot.operations.remarks.Noted",
                 True,
             ),
             ("odd", f"{len(page.entries)} entries", False),

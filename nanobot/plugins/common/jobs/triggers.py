@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from nanobot.seam.works import Triggers as Triggers
+from nanobot.seam.offers import Triggers as Triggers
 
 Taken: TypeAlias = Literal["taken", "known", "full"]
 """The result of a trigger: accepted now, accepted earlier, or too much is waiting."""
