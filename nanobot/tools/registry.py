@@ -13,6 +13,7 @@ import msgspec
 from loguru import logger
 
 from nanobot.boundary import boundary
+from nanobot.config.settings.tools import PolicySettings
 from nanobot.errors import (
     ToolArgumentsError,
     ToolDenied,
@@ -48,7 +49,6 @@ from nanobot.tools.redact import Redactor
 from nanobot.tools.running import as_shown, failure, note_secrets, ran
 from nanobot.tools.schema import parameters_of
 from nanobot.tools.stand_in import TOOLS_THEMSELVES, StandIn
-from nanobot.tools.toolbox import Asking
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
 # The function names that every OpenAI-compatible endpoint accepts.
@@ -91,7 +91,7 @@ class ToolRegistry:
         self._sources: dict[str, str] = {}
 
     @property
-    def asking(self) -> Asking:
+    def asking(self) -> PolicySettings:
         return self.policy.settings
 
     def register(self, tool: AnyTool | Callable[..., object], source: str = BUILT_IN) -> None:

@@ -5,37 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from nanobot.config.settings.tools import PolicySettings
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
 from nanobot.tools.verdict import PolicyDecision
 
 
-class Asking(Protocol):
-    """Who may approve calls, and how long questions wait for an answer."""
-
-    @property
-    def approvers(self) -> tuple[str, ...]:
-        """People who may approve, in addition to owners: "members", or CHANNEL:ID."""
-        ...
-
-    @property
-    def approval_seconds(self) -> float:
-        """How long a call waits for its approval."""
-        ...
-
-    @property
-    def question_seconds(self) -> float:
-        """How long a question of the assistant waits for its answer."""
-        ...
-
-
 class Toolbox(Protocol):
     """Tools by name; ToolRegistry is one. Calls carry the model's own text as arguments."""
 
     @property
-    def asking(self) -> Asking:
-        """The current settings of questions to people."""
+    def asking(self) -> PolicySettings:
+        """The current table `[policy]`, with what plugins add to it."""
         ...
 
     @property

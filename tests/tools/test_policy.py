@@ -13,6 +13,7 @@ from nanobot.config import loader as config
 from nanobot.config.settings.tools import PolicySettings, RuleSettings
 from nanobot.errors import ConfigError
 from nanobot.messages import Role
+from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
 from nanobot.tools.policy import DEFAULTS, Policy, PolicyInput
 from nanobot.tools.verdict import PolicyDecision, Verdict
 
@@ -261,7 +262,8 @@ def test_rules_are_read_from_the_configuration(tmp_path: Path) -> None:
     verdict = "allow"
     """
     policy = loaded(tmp_path, text)
-    assert (policy.approvers, policy.approval_seconds) == (("members", "telegram:7"), 60)
+    asking = ApprovalSettings.within(policy)
+    assert (asking.approvers, asking.approval_seconds) == (("members", "telegram:7"), 60)
     (rule,) = policy.rules
     assert (rule.verdict, rule.args, rule.roles) == ("allow", {"command": "git *"}, ("member",))
 

@@ -95,9 +95,7 @@ class Config(Tables, frozen=True, kw_only=True):
     def of(self, kind: type[S]) -> S:
         """The table of that type, which is a plugin's, or its keys in a table of the core."""
         if kind.part_of:
-            table = getattr(self, kind.part_of)
-            keys = [key for key in kind.__struct_fields__ if hasattr(table, key)]
-            return kind(**{key: getattr(table, key) for key in keys})
+            return kind.within(getattr(self, kind.part_of))
         return next((table for table in self.tables.values() if isinstance(table, kind)), kind())
 
     def value(self, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -55,6 +55,12 @@ class Settings(msgspec.Struct, frozen=True):
 
     part_of: ClassVar[str] = ""
     """The table of the core that has its keys, where a plugin `shares` that."""
+
+    @classmethod
+    def within(cls, table: Any) -> Self:
+        """Its keys in the table of the core that has them."""
+        keys = [key for key in cls.__struct_fields__ if hasattr(table, key)]
+        return cls(**{key: getattr(table, key) for key in keys})
 
     @classmethod
     def completed(cls, values: dict[str, Any], name: str) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from nanobot.config.settings.base import Settings, Unfit, about
 
 
@@ -41,8 +39,7 @@ class RuleSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class PolicySettings(Settings, frozen=True, kw_only=True):
-    """`[policy]`: which calls are allowed, and which need an approval. `approvers` are CHANNEL:ID,
-    or "members"."""
+    """`[policy]`: which calls are allowed, and which need an approval."""
 
     rules: Annotated[
         tuple[RuleSettings, ...],
@@ -52,19 +49,6 @@ class PolicySettings(Settings, frozen=True, kw_only=True):
         tuple[str, ...],
         about("Hosts that even conversations with content from outside may ask.", live=True),
     ] = ()
-    approvers: Annotated[
-        tuple[str, ...], about("People who may approve calls, in addition to owners.", live=True)
-    ] = ()
-    approval_seconds: Annotated[
-        float,
-        Meta(gt=0, le=2_592_000),
-        about("How long an approval waits for an answer.", unit="s", live=True),
-    ] = 86_400.0
-    question_seconds: Annotated[
-        float,
-        Meta(gt=0, le=2_592_000),
-        about("How long a question of the assistant waits for an answer.", unit="s", live=True),
-    ] = 86_400.0
 
     def __post_init__(self) -> None:
         if any(not host or set(host) & set("/:@?# ") for host in self.hosts):

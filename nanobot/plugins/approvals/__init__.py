@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
 from nanobot.seam.plugin import Plugin
 
 PLUGIN = Plugin(
     name="approvals",
     summary="A person approves or denies calls of tools, and answers the assistant's questions.",
     texts=Path(__file__).parent,
+    shares=(ApprovalSettings,),
     tables=("nanobot.plugins.common.store.rule_tables",),
     reserves=("ask_user",),
     store_hooks="nanobot.plugins.approvals.store.waits:SqlWaits",

@@ -9,6 +9,7 @@ from nanobot.boundary import boundary
 from nanobot.errors import ToolArgumentsError
 from nanobot.messages import Origin
 from nanobot.plugins.common.approvals import Approver, may_approve
+from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
 from nanobot.providers.base import ToolCall
 from nanobot.seam.given import of_kind
 from nanobot.session.approvals import Approval, digest
@@ -25,7 +26,7 @@ def request(
     its end, or the run was not started by a person and the call puts a question. A program that
     approves every call itself is asked by an event.
     """
-    run, settings = place.run, tools.asking
+    run, settings = place.run, ApprovalSettings.within(tools.asking)
     options = [entry.options for entry in place.messages if entry.options is not None]
     tool = tools.tool(call.name)
     question = _question(tool, call.arguments)

@@ -20,6 +20,7 @@ from nanobot.plugins.common.addresses import is_local
 from nanobot.plugins.common.approvals import ApprovalRecords
 from nanobot.plugins.common.exposures import Attacker, Exposure, Level
 from nanobot.plugins.common.http.settings import WebSettings
+from nanobot.plugins.common.keys.approval_settings import ApprovalSettings
 from nanobot.plugins.common.keys.tool_settings import WebTable
 from nanobot.text import Sentence
 from nanobot.tools.policy import PolicyInput
@@ -236,7 +237,7 @@ def _members(current: Config) -> Iterator[Exposure]:
         reaches=f"files of {current.workspace} but the owners' own, the web, their own memory",
         remedy="Keep files that members must not read out of the workspace.",
     )
-    others = [name for name in current.policy.approvers if name]
+    others = [name for name in current.of(ApprovalSettings).approvers if name]
     if "members" in others:
         yield Exposure(
             attacker="member",
