@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nanobot.config.settings.tools import PolicySettings
 from nanobot.messages import Role
 from nanobot.providers.base import ToolCall, ToolSpec
 from nanobot.tools.base import AnyTool, CallContext, ToolOutput
@@ -16,7 +15,7 @@ class Toolbox(Protocol):
     """Tools by name; ToolRegistry is one. Calls carry the model's own text as arguments."""
 
     @property
-    def asking(self) -> PolicySettings:
+    def asking(self) -> object:
         """The current table `[policy]`, with what plugins add to it."""
         ...
 
