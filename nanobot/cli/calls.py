@@ -86,7 +86,7 @@ def perform(
 def _on_this_machine(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, str]:
     """The arguments that are paths, which a gateway reads in another folder."""
     named = (each.name for each in operation.parameters if each.on_machine)
-    return {n: str(Path(arguments[n]).expanduser().absolute()) for n in named if n in arguments}
+    return {n: str(Path(arguments[n]).expanduser().absolute()) for n in named if arguments.get(n)}
 
 
 class _NoGateway:

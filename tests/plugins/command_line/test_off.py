@@ -53,6 +53,14 @@ def test_operations_are_written_as_in_a_chat(
     assert load(environ).plugins.off == ("command_line",)
 
 
+def test_a_path_that_is_not_given_is_not_the_current_folder(
+    environ: Mapping[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        plain.perform(environ, ["eval"])
+    assert f"{environ['NANOBOT_HOME']}/evals: no such folder" in capsys.readouterr().err
+
+
 def test_its_help_lists_the_gateway_and_all_operations(
     environ: Mapping[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
