@@ -103,7 +103,8 @@ class _Begun(NamedTuple):
     written: tuple[_MessageOut, ...]
 
     def opens(self, messages: tuple[ChatMessage, ...], quirks: Quirks) -> bool:
-        """Whether a request begins like this. Most of its messages are the same objects."""
+        """Whether a request begins like this. Most of its messages are the same objects, or at
+        least their texts."""
         same = messages[: len(self.messages)] == self.messages
         return same and self.own_ids is quirks.own_ids
 
@@ -121,7 +122,8 @@ class Written:
         """The messages in that format. They are kept up to the first with pictures: these are
         megabytes, and those of results are numbered and follow later.
         """
-        conversation = id(next(iter(messages[1:]), None))  # not the system prompt
+        # Not by the system prompt. A summary of what was said before is another object each time.
+        conversation = hash(next(filter(_is_plain, messages[1:2]), None))
         begun = self._begun.pop(conversation, None)
         if begun is None or not begun.opens(messages, quirks):
             begun = _Begun((), quirks.own_ids, ())

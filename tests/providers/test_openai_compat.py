@@ -272,9 +272,9 @@ def test_a_message_of_an_earlier_request_is_written_once() -> None:
         ChatMessage(role="tool", content="seen", tool_call_id="a"),
     )
     first = written.messages(messages[:3], quirks)
-    again = written.messages(
-        (ChatMessage(role="system", content="You help."), *messages[1:]), quirks
-    )
+    # Of a conversation that was summed up, the summary comes first, and is made for each request.
+    begin = ChatMessage(role="system", content="You help."), msgspec.structs.replace(messages[1])
+    again = written.messages((*begin, *messages[2:]), quirks)
     assert [a is b for a, b in zip(first, again, strict=False)] == [True] * 3
     other = written.messages(
         (ChatMessage(role="system", content="You run."), *messages[1:]), quirks
@@ -321,3 +321,12 @@ def held_by(thing: object) -> list[str]:
 def test_a_request_without_messages_is_written() -> None:
     request = ModelRequest(model="m", messages=())
     assert msgspec.json.decode(encode_request(request, Quirks()))["messages"] == []
+
+
+def test_only_the_latest_conversations_are_kept() -> None:
+    written = Written()
+    system = ChatMessage(role="system", content="You help.")
+    for number in range(20):
+        written.messages((system, ChatMessage(role="user", content=f"word{number}")), Quirks())
+    kept = {each for each in held_by(written) if each.startswith("word")}
+    assert kept == {f"word{number}" for number in range(4, 20)}
