@@ -43,6 +43,31 @@ def test_every_key_of_a_new_home_is_documented_with_its_default(tmp_path: Path) 
         assert row in sections[f"[{table}]" if table else "Top level"], path
 
 
+READMES = [
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/security.md")),
+    *sorted((ROOT / "channels").rglob("README.md")),
+    *sorted((ROOT / "nanobot").rglob("README.md")),
+]
+_CODE = re.compile(r"`([a-z0-9_./-]+\.(?:py|pyi|js|css))(?:::\w+)?`")
+
+
+@pytest.fixture(scope="module")
+def endings() -> set[str]:
+    """The files of the project, by all endings of their paths."""
+    found = set()
+    for top in ("nanobot", "channels", "tests", "benchmarks", "requirements", "examples", "docs"):
+        for file in (ROOT / top).rglob("*.*"):
+            parts = file.relative_to(ROOT).parts
+            found |= {"/".join(parts[first:]) for first in range(len(parts))}
+    return found
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_that_a_readme_names_exists(readme: Path, endings: set[str]) -> None:
+    named = _CODE.findall(readme.read_text("utf-8"))
+    assert [name for name in named if name.removeprefix("./") not in endings] == []
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 120
 
