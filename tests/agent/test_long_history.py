@@ -4,6 +4,7 @@ is read, and few for each that is shown. Counted, because times depend on the ma
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
@@ -12,6 +13,7 @@ import msgspec
 
 from nanobot.agent.context import PromptBudget, context, plan_window
 from nanobot.agent.entry_messages import Rendered
+from nanobot.agent.model_calls import _keep
 from nanobot.agent.run_log import RunLog
 from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Body, Entry
@@ -106,3 +108,13 @@ def test_a_further_call_of_a_run_renders_only_what_is_new() -> None:
     second, count = calls(both)
     assert second[:-1] == first
     assert count <= 40
+
+
+def test_what_is_made_for_the_next_calls_is_kept_of_the_latest_sessions_only() -> None:
+    kept: OrderedDict[str, int] = OrderedDict()
+    for number in range(5):
+        _keep(kept, f"{number}", number, 3)
+    assert kept.pop("2") == 2
+    _keep(kept, "2", 2, 3)
+    _keep(kept, "5", 5, 3)
+    assert [*kept] == ["4", "2", "5"]

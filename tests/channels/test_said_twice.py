@@ -14,6 +14,7 @@ from nanobot.errors import StoreError
 from nanobot.messages import Address, InboundMessage, Role, Sender
 from nanobot.operations.operation import Caller, OperationContext, operation
 from nanobot.operations.parameters import Rest
+from nanobot.session.said import Said
 from nanobot.testing import gateway
 from nanobot.testing.gateway import Brought, FakeGateway, Options
 from nanobot.testing.platform import OWNER
@@ -151,3 +152,14 @@ async def test_a_command_whose_admission_fails_is_not_performed_again(
                 await bot.intake.admit([said("/tick a", "1")], "1")
         assert await answers(bot, [said("/tick a", "1")]) == ["tick a"]
         assert len(PERFORMED) == 1
+
+
+async def test_a_command_whose_commit_was_not_noticed_is_answered_when_it_comes_again() -> None:
+    """The process lost its connection to the store between the commit and its end."""
+    message = said("/tick a", "7")
+    admission = Said(message=message, session_key="fake:1", role=Role.OWNER).answered("tick a")
+    async with gateway(options=OPTIONS) as bot:
+        await bot.journal.admit("fake", [admission], None, 50)
+        assert await answers(bot) == []
+        assert await answers(bot, [message]) == ["tick a"]
+        assert PERFORMED == []

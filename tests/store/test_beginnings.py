@@ -8,8 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store.beginnings import begins
+from nanobot.plugins.erasure.store.erasing import _below
+from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from tests.store.home import Home
+from tests.store.making import KEY, told
 
 _c = schema.channels
 KEYS = ("a:", "a:1", "A:1", "a;1", "ab:1", "b:", "a%:1", "a_:1", "a\\:1", "ä:1")
@@ -46,3 +49,12 @@ async def test_sqlite_finds_them_by_the_index(new_home: Home) -> None:
 
     (step,) = await new_home.do(plan)
     assert re.match(r"SEARCH channels USING .*INDEX \w+ \(name>\? AND name<\?\)", step)
+
+
+async def test_an_approval_is_asked_for_by_its_own_questions_only(home: Home) -> None:
+    """Not by those of another, whose number begins like its own: erasing would empty these."""
+    for number in (1, 10):
+        key = f"{APPROVALS.of(number)}:question"
+        await home.journal().post(KEY, told("May I?", key))
+    asked = sa.select(schema.outbound.c.key).where(_below(APPROVALS.of(1)))
+    assert await home.do(lambda c: list(c.scalars(asked))) == [f"{APPROVALS.of(1)}:question"]

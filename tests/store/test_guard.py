@@ -74,7 +74,11 @@ async def test_a_row_is_passed_over_and_named_in_the_log_where_nothing_takes_car
 
 @on_sqlite
 @pytest.mark.parametrize(
-    ("column", "value"), [("token", "x"), ("head_seq", "NULLx"), ("title", b"\xff"), ("shared", 7)]
+    ("column", "value"),
+    [
+        *(("token", "x"), ("head_seq", "NULLx"), ("title", b"\xff"), ("shared", 7)),
+        ("lease_until", 1e11),
+    ],
 )
 async def test_a_conversation_keeps_its_row(guarded: Guarded, column: str, value: object) -> None:
     home, journal = guarded.home, guarded.journal
@@ -193,3 +197,32 @@ async def test_a_row_that_cannot_be_moved_aside_keeps_no_other_from_it(
     assert await home.rows("SELECT session_key FROM quarantine") == [("telegram:2",)]
     assert await home.rows("SELECT session_key FROM inbound") == [("telegram:1",)]
     assert any("moving an unreadable row of inbound aside" in line for line in log)
+
+
+@on_sqlite
+async def test_a_file_stays_marked_where_the_time_of_its_mark_cannot_be_read(
+    guarded: Guarded,
+) -> None:
+    """Without its row it would count as trusted."""
+    home = guarded.home
+    mark = "INSERT INTO tainted_files (kind, name, at) VALUES ('path', 'a.txt', 1e300)"
+    await home.execute(mark)
+    await guarded.guard._sweeper.all(logs=False)
+    assert await guarded.aside() == [("tainted_files", "at", "repaired")]
+    assert await home.rows("SELECT name, at FROM tainted_files") == [("a.txt", home.clock.now())]
+
+
+async def test_a_background_run_is_moved_aside_with_the_request_that_cannot_be_read(
+    guarded: Guarded,
+) -> None:
+    home = guarded.home
+    await begun(home.doomed(), "broken")
+    await home.execute(
+        "INSERT INTO tasks (run_id, key, type, title, input, report, depth, tainted, not_before)"
+        " VALUES ('broken', 'k', 'agent', 'tea', :input, 'shout', 1, :tainted, 0)",
+        input=b"{}",
+        tainted=False,
+    )
+    await guarded.guard._sweeper.all(logs=False)
+    assert await guarded.aside() == [("tasks", "report", "moved")]
+    assert await home.rows("SELECT id FROM runs") == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from nanobot.messages import Origin
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.session.auxiliary import NoReservation
 from nanobot.session.entries import RememberEntry
 from nanobot.store.unit import StoreContext
 from tests.store.home import Home
-from tests.store.making import KEY, admit, answered, claim, said
+from tests.store.making import KEY, admit, answered, approval, claim, said
 from tests.stored import due_of
 
 
@@ -47,6 +49,24 @@ async def test_of_runs_that_no_person_started_it_is_known_which_sent_a_message(h
     await admit(journal, said("the time has come", origin=Origin.CRON))
     claimed = await claim(journal)
     await answered(journal, claimed, "it has")
+    home.clock.advance(61)
+    (due,) = await due_of(store)
+    assert (await store.exchanges(due)).spoke == frozenset([claimed.run.id])
+
+
+async def test_a_run_that_asked_a_person_spoke_to_them(home: Home) -> None:
+    store = SqlRemembering(home.database, StoreContext(home.clock, home.ids, "archivist"))
+    journal = home.journal()
+    await admit(journal, said("the time has come", origin=Origin.CRON))
+    claimed = await claim(journal)
+    await answered(journal, claimed)
+    await home.execute(
+        "INSERT INTO approvals (id, session_key, run_id, state, body)"
+        " VALUES (1, :session, :run, 'denied', :body)",
+        session=KEY,
+        run=claimed.run.id,
+        body=msgspec.json.encode(approval()),
+    )
     home.clock.advance(61)
     (due,) = await due_of(store)
     assert (await store.exchanges(due)).spoke == frozenset([claimed.run.id])

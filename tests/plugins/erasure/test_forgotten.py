@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from nanobot.agent.model_calls import ModelCaller
 from nanobot.forgetting import forget
 from nanobot.providers.base import ChatMessage, ModelRequest
 from nanobot.providers.openai_request import Quirks, Written, encode_request
@@ -60,3 +61,14 @@ def test_what_was_written_for_a_model_is_forgotten() -> None:
     assert [*_holders()]
     forget()
     assert [*_holders()] == []
+
+
+async def test_prompts_that_are_kept_for_the_next_calls_are_forgotten() -> None:
+    """They contain files of the workspace, memories among them."""
+    async with gateway(options=ERASING) as bot:
+        await talk(bot, "hello")
+        callers = [each for each in gc.get_objects() if isinstance(each, ModelCaller)]
+        kept = [caller._snapshots for caller in callers if caller._snapshots]
+        assert kept
+        forget()
+        assert not any(kept)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import Origin
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
@@ -330,3 +332,37 @@ async def test_a_conversation_that_cannot_be_read_keeps_no_other_from_memory() -
             await service.look()
         assert ["I am Bob" in text for text in summings(provider)] == [True]
         assert any(each.what == "remembering fake:1" for each in TROUBLES.recent())
+
+
+class Looked(SqlRemembering):
+    """Which looks there were."""
+
+    def __init__(self) -> None:
+        self.looks: list[str] = []
+
+    async def due(self, quiet_seconds: float, beyond: str) -> tuple[list[DueSession], str | None]:
+        self.looks.append("all")
+        return [], None
+
+    async def due_among(self, quiet_seconds: float, keys: Sequence[str]) -> list[DueSession]:
+        self.looks.append("some")
+        return []
+
+
+async def test_all_sessions_are_looked_at_at_first_and_from_time_to_time(
+    memory: FakeMemory,
+) -> None:
+    """Another process may have changed some."""
+    clock, records = ManualClock(instant=False), Looked()
+    service = Remembering(records, memory, AuxiliaryModels(model()), clock)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(service.run(Bus(None)))
+        for _ in range(200):
+            for _turn in range(8):
+                await asyncio.sleep(0)
+            service.heard("telegram:1")
+            clock.advance(5.0)
+        running.cancel()
+    assert records.looks[0] == "all"
+    assert records.looks.count("all") in (3, 4)
+    assert records.looks.count("some") > 2

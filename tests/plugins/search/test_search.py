@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import string
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 import sqlalchemy as sa
 
+from nanobot.bus.core import Bus
 from nanobot.messages import Address
 from nanobot.plugins.conversations.lists import Filter
 from nanobot.plugins.search.excerpt import excerpt
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.plugins.search.query import MOST_CHARS, parsed
 from nanobot.plugins.search.store import log_words
+from nanobot.plugins.search.store.indexing import LogIndexing
 from nanobot.session.entries import SummaryEntry, UserEntry
 from nanobot.store.database import schema
+from nanobot.store.unit import StoreContext
+from nanobot.testing.machine import ManualClock
 from tests.store.home import Home, on_sqlite
 from tests.store.making import KEY, admit, answered, claim, said, told
 
@@ -331,3 +335,40 @@ def test_of_a_sentence_without_end_a_part_is_shown() -> None:
     assert match == "needle"
     assert end.endswith("…")
     assert len(begin + end) < 310
+
+
+class Looked(LogIndexing):
+    """Which looks there were."""
+
+    def __init__(self, home: Home) -> None:
+        clock = ManualClock(instant=False)
+        super().__init__(home.database, StoreContext(clock, home.ids, "indexer"), str)
+        self.clock, self.looks = clock, list[str]()
+
+    async def last_sent(self) -> int:
+        return 0
+
+    async def _all_behind(self) -> AsyncIterator[str]:
+        self.looks.append("all")
+        for none in list[str]():
+            yield none
+
+    async def index_sent(self, last: int) -> int:
+        self.looks.append(f"after {last}")
+        return last + 1
+
+
+async def test_all_sessions_are_looked_at_at_first_and_what_was_sent_in_between(
+    new_home: Home,
+) -> None:
+    """Another process may have said something."""
+    looked, bus = Looked(new_home), Bus(None)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(looked._look_often(bus))
+        for _ in range(100):
+            for _turn in range(8):
+                await asyncio.sleep(0)
+            looked.clock.advance(5.0)
+        running.cancel()
+    assert looked.looks[:3] == ["all", "after 0", "after 1"]
+    assert looked.looks.count("all") == 2
