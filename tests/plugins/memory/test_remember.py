@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from nanobot.bus.core import Bus
 from nanobot.errors import ModelUnreachable, NanobotError, StoreError
 from nanobot.messages import Origin
 from nanobot.plugins.common.models.auxiliary_models import AuxiliaryModels
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.memory.remember import DueSession, Remembering
 from nanobot.plugins.memory.store.remembering import SqlRemembering
 from nanobot.providers.base import ModelProfile, ModelRequest
@@ -356,7 +356,7 @@ async def test_all_sessions_are_looked_at_at_first_and_from_time_to_time(
     clock, records = ManualClock(instant=False), Looked()
     service = Remembering(records, memory, AuxiliaryModels(model()), clock)
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(service.run(Bus(None)))
+        running = tasks.create_task(service.run(MessageBus()))
         for _ in range(200):
             for _turn in range(8):
                 await asyncio.sleep(0)

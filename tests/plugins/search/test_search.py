@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 import sqlalchemy as sa
 
-from nanobot.bus.core import Bus
 from nanobot.messages import Address
 from nanobot.plugins.conversations.lists import Filter
+from nanobot.plugins.library.message_bus import MessageBus
 from nanobot.plugins.search.excerpt import excerpt
 from nanobot.plugins.search.hits import SearchHit
 from nanobot.plugins.search.query import MOST_CHARS, parsed
@@ -362,7 +362,7 @@ async def test_all_sessions_are_looked_at_at_first_and_what_was_sent_in_between(
     new_home: Home,
 ) -> None:
     """Another process may have said something."""
-    looked, bus = Looked(new_home), Bus(None)
+    looked, bus = Looked(new_home), MessageBus()
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(looked._look_often(bus))
         for _ in range(100):
