@@ -16,7 +16,7 @@ from nanobot.boundary import WantedToExit
 from nanobot.bus.core import Subscription
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.plugins.common.runs.run_client import RunClient
-from nanobot.plugins.events.threads import aside
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.memory.embed import LocalEmbedder
 from nanobot.supervision import to_its_end
 from nanobot.testing import gateway

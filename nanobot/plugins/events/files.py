@@ -8,12 +8,12 @@ from pathlib import PurePath
 import msgspec
 from loguru import logger
 
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.events.burst import MOST, Burst, grown, over
 from nanobot.plugins.events.globs import Globs
 from nanobot.plugins.events.plain import plain
 from nanobot.plugins.events.sensor import SensorEvent
 from nanobot.plugins.events.settings import FilesSettings
-from nanobot.plugins.events.threads import aside
 from nanobot.plugins.events.watching import PathChanges, WatchedPath
 
 _EVERY = 2.0

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.events.sensor import SensorEvent
-from nanobot.plugins.events.threads import aside
 
 Crossing: TypeAlias = Literal["rose", "fell"]
 

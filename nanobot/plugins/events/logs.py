@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.events.burst import Burst, grown, over
 from nanobot.plugins.events.machine import amount
 from nanobot.plugins.events.plain import plain
 from nanobot.plugins.events.sensor import SensorEvent, SensorUnreadable
 from nanobot.plugins.events.settings import LogSettings
 from nanobot.plugins.events.tail import LogCursor, new_lines
-from nanobot.plugins.events.threads import aside
 
 _SHOWN_LINES = 20
 _SHOWN_CHARS = 400

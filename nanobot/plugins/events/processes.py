@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.events.sensor import SensorEvent, SensorUnreadable
 from nanobot.plugins.events.settings import ProcessSettings
-from nanobot.plugins.events.threads import aside
 
 _SAME_SECONDS = 2.0
 """Two readings of a process's start time may differ by this much."""

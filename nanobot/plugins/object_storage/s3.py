@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nanobot.errors import BlobMissing, StoreError, StoreUnwritable
 from nanobot.plugins.common.optional import require
+from nanobot.plugins.common.threads import Places, aside
 from nanobot.workspace.blobs import Blobs, digest_of
 
 _SECONDS = 30.0
@@ -26,6 +28,7 @@ class ObjectBlobs(Blobs):
         require("s3", "blobs")
         self._url = url
         self._opened: Any = None
+        self._places = Places(16)
 
     async def write(self, content: bytes) -> str:
         digest = await asyncio.to_thread(digest_of, content)
@@ -66,7 +69,8 @@ class ObjectBlobs(Blobs):
 
     async def _do(self, name: str, *arguments: object) -> Any:
         async with asyncio.timeout(_SECONDS):
-            return await asyncio.to_thread(self._do_now, name, *arguments)
+            call = partial(self._do_now, name, *arguments)
+            return await aside(call, "a storage of objects", self._places)
 
     def _do_now(self, name: str, *arguments: object) -> Any:
         """Runs on a thread, because loading the client takes half a second. The client's other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import unescape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from nanobot.errors import ToolError
+from nanobot.plugins.common.threads import Places, aside
 from nanobot.text import pattern
 
 # Loaded with the first request, not with the tools: it costs every command 0.15 s and 10 MB.
@@ -154,6 +156,7 @@ class Searxng:
         return _hits(answer, "results", ("title", "url", "content"), count)
 
 
+_PLACES = Places(8)
 Scrape = Callable[[str, int, str], list[dict[str, Any]]]
 
 
@@ -173,9 +176,10 @@ class Ddgs:
 
     async def search(self, query: str, count: int) -> list[Hit]:
         """See SearchEngine. A thread that exceeds the time limit is abandoned."""
+        scrape = partial(self._scrape, query, count, self._proxy)
         try:
             async with asyncio.timeout(self._seconds):
-                rows = await asyncio.to_thread(self._scrape, query, count, self._proxy)
+                rows = await aside(scrape, "searching with ddgs", _PLACES)
         except TimeoutError as error:
             raise ToolError(f"ddgs did not answer within {self._seconds:g} s") from error
         return _hits({"rows": rows}, "rows", ("title", "href", "body"), count)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.plugins.common.threads import aside
 from nanobot.plugins.events.burst import Burst
 from nanobot.plugins.events.logs import LogReading, LogSensor, LogState, matches
 from nanobot.plugins.events.sensor import SensorUnreadable
 from nanobot.plugins.events.settings import LogSettings
 from nanobot.plugins.events.tail import LogCursor
-from nanobot.plugins.events.threads import aside
 
 EVIL = r"^(a|aa)+$"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from nanobot.app.plugged import Plugged
 from nanobot.config.loader import load
 from nanobot.errors import ConfigError, ToolArgumentsError, ToolError
 from nanobot.plugins.common.keys.tool_settings import WebToolSettings
-from nanobot.plugins.web_tools.engines import Brave, Ddgs, SearchEngine, Searxng, Tavily
+from nanobot.plugins.web_tools.engines import Brave, Ddgs, Scrape, SearchEngine, Searxng, Tavily
 from nanobot.plugins.web_tools.search import engines, web_search_tool
 from nanobot.plugins.web_tools.tools import web_tools
 from nanobot.tools.registry import ToolRegistry
@@ -218,3 +219,35 @@ async def test_the_real_ddgs_library_fails_with_a_reason_where_nothing_answers()
     """Through a proxy that is not there, so that nothing leaves this machine."""
     with pytest.raises(ToolError, match="ddgs found no search page that answers"):
         await Ddgs(proxy="http://127.0.0.1:1").search("owls", 3)
+
+
+async def test_searches_that_hang_keep_nothing_else_waiting() -> None:
+    """Threads are shared by all chats: long answers are rendered, and files are read on them."""
+    gate, inside = threading.Event(), list[str]()
+
+    def stuck(query: str, count: int, proxy: str) -> list[dict[str, Any]]:
+        inside.append(query)
+        gate.wait(30)
+        return [{"title": query, "href": "http://x", "body": ""}]
+
+    engine = Ddgs(scrape=stuck, seconds=10.0)
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        searches = [tasks.create_task(engine.search(f"{n}", 1)) for n in range(40)]
+        impatient = [tasks.create_task(_given_up(stuck, f"gives up {n}")) for n in range(4)]
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+        assert await asyncio.to_thread(lambda: "rendered") == "rendered"
+        assert time.monotonic() - began < 1.0
+        assert len(inside) == 8
+        gate.set()
+        for number, search in enumerate(searches):
+            assert [hit.title for hit in await search] == [f"{number}"]
+    assert all(task.result() for task in impatient)
+
+
+async def _given_up(scrape: Scrape, query: str) -> bool:
+    try:
+        await Ddgs(scrape=scrape, seconds=0.05).search(query, 1)
+    except ToolError:
+        return True
+    return False
