@@ -6,6 +6,7 @@ A crash anywhere restarts this loop over the same log.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+import errno
 from typing import TypeAlias
 
 from loguru import logger
@@ -37,6 +38,8 @@ from nanobot.text import Sentence, around
 from nanobot.visible import blank
 
 MAX_UNCLEAN_ENDS = 3
+_SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+"""What a machine has too little of for a while: a run waits for it, as it waits for the store."""
 
 Stage: TypeAlias = Callable[[ActiveRun], Awaitable[None]]
 """Runs before the run acts, also when it resumes. Whatever it adds for the model is in the log when
@@ -109,6 +112,10 @@ class Runner:
                 return await self._act_or_say_why(active)
             except StoreError as error:
                 lost = error
+            except OSError as error:
+                if error.errno not in _SCARCE:
+                    raise
+                lost = _scarce(error)
         if lost is not None:
             raise lost
         # The error may be about the very thing that could not be recorded.
@@ -301,6 +308,10 @@ def _why(active: ActiveRun, error: Exception) -> Sentence:
         "I could not answer, because the model is not working. The reason is in the gateway's "
         f"log, at run {active.run.id}; please ask again later."
     )
+
+
+def _scarce(error: OSError) -> StoreError:
+    return StoreError(f"this process can have no more ({error.strerror}): raise its limits")
 
 
 def _internal(active: ActiveRun, error: Exception | None) -> Sentence:
