@@ -7,18 +7,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from msgspec import inspect
 
 from nanobot.config.plugin_tables import config_file
 from nanobot.messages import Origin
-from nanobot.providers.base import ChatMessage
 from nanobot.session.entries import Body
 from nanobot.text import WORDS
 from tests.page.test_files import OURS, PAGE, PLUGINS, translated
-from tests.syntax import ROOT, tree
 from tests.texts.faces import operations
+from tests.texts.findings import abouts
+from tests.texts.prompt_parts import names, parts
 
 FILES = [*OURS, *(file for files in PLUGINS.values() for file in files)]
 NOT_SHOWN = {
@@ -143,35 +143,10 @@ def test_each_table_of_the_settings_has_a_chinese_heading() -> None:
     assert lacking(headings()) == []
 
 
-def abouts() -> set[str]:
-    """What findings of the doctor are about, where the code says it."""
-    found = set[str]()
-    for file in (ROOT / "nanobot").rglob("*.py"):
-        if "Finding(" not in file.read_text("utf-8"):
-            continue
-        for node in ast.walk(tree(file)):
-            match node:
-                case ast.Call(func=ast.Name(id="Finding"), keywords=keywords):
-                    found |= {text for each in keywords for text in _said(each.arg, each.value)}
-                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
-                    for name, value in zip(names, values, strict=True):
-                        found |= _said(ast.unparse(name), value)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    found |= _said(name, value)
-                case _:
-                    pass
-    return found
-
-
-def _said(name: str | None, value: ast.expr) -> set[str]:
-    if name != "about" or not isinstance(value, ast.Constant) or "{" in str(value.value):
-        return set()
-    return {str(value.value)}
-
-
 def test_what_a_finding_is_about_is_there_in_chinese() -> None:
-    assert {"disk", "clock", "sandbox", "rows"} <= abouts()
-    assert lacking(abouts()) == []
+    found = {about for about, _ in abouts()}
+    assert {"disk", "clock", "sandbox", "rows"} <= found
+    assert lacking(found) == []
 
 
 def tables() -> Iterator[tuple[str, str]]:
@@ -192,35 +167,19 @@ def test_each_text_in_a_table_of_the_page_is_there_in_chinese() -> None:
     assert lacking(text for _, text in found) == []
 
 
-def parts() -> set[str]:
-    """What the parts of prompts are called in the code, and who says a message."""
-    found = set(get_args(get_type_hints(ChatMessage)["role"])) | {"prompt"}
-    for module in ("agent/prompt.py", *(f"plugins/{name}/parts.py" for name in ("skills",))):
-        for node in ast.walk(tree(ROOT / "nanobot" / module)):
-            match node:
-                case ast.Call(func=ast.Name(id="PromptPart"), args=[ast.Constant(value=name), _]):
-                    found.add(str(name))
-                case _:
-                    pass
-    return found
-
-
 def test_each_part_of_what_a_model_would_be_sent_has_a_form_and_a_chinese_name() -> None:
-    assert {"identity", "skills", "user"} <= parts()
-    assert lacking(parts()) == []
+    named = {name for name, _ in parts() if "{" not in name}
+    assert {"identity", "skills", "user"} <= named
+    assert lacking(named) == []
     text = (PAGE / "views" / "chat" / "context.js").read_text("utf-8")
     forms = [re.compile(form) for form in re.findall(r"\[/(.+)/, \"", text)]
-    preview = tree(ROOT / "nanobot" / "plugins" / "context" / "preview.py")
-    names = [
+    said = [
         "".join(
             str(getattr(each, "value", "")) if isinstance(each, ast.Constant) else "1"
-            for each in value.values
+            for each in name.values
         )
-        for call in ast.walk(preview)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "PartView"
-        for value in (keyword.value for keyword in call.keywords)
-        if isinstance(value, ast.JoinedStr)
-    ]
-    assert len(names) >= len(forms) > 3
-    assert [name for name in names if not any(form.match(name) for form in forms)] == []
+        for name in names()
+    ] + [f"system: {name}" for name, _ in parts() if "{" in name]
+    assert len(said) >= len(forms) > 3
+    assert [name for name in said if not any(form.match(name) for form in forms)] == []
     assert lacking(re.findall(r'/, "([^"]+)"\]', text)) == []

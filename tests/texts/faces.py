@@ -29,6 +29,8 @@ from nanobot.seam.entry_points import BUILT_IN
 from nanobot.seam.plugin import Plugin, resolved
 from nanobot.session.states import RunState
 from nanobot.text import WORDS
+from tests.texts import prompt_parts
+from tests.texts.findings import abouts, levels
 
 _MADE = (
     *(
@@ -80,6 +82,7 @@ def faces() -> list[tuple[str, str]]:
         for text in (*FIRST.values(), *AT_THE_END)
     ]
     rows += [(row, "nanobot/plugins/command_line/generated.py") for row in _MADE]
+    rows += [*levels(), *abouts(), *prompt_parts.rows()]
     rows += [(deed.value, "nanobot/plugins/claims/deeds.py") for deed in Deed]
     return [(row, path) for row, path in rows if row]
 

@@ -26,6 +26,11 @@ def columns(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
+def padded(text: str, width: int) -> str:
+    """The text, with spaces up to this many columns."""
+    return text + " " * (width - columns(text))
+
+
 def _columns(character: str) -> int:
     if unicodedata.combining(character):
         return 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nanobot.cli.language import said
 from nanobot.messages import Choice
 from nanobot.plugins.terminal.markdown import Ink, ending
 from nanobot.plugins.terminal.transcript import Transcript
@@ -49,8 +50,8 @@ class TerminalPage:
             self._ink.text(choice.label, self._width, mark=f" {number}. ")
             for number, choice in enumerate(choices, 1)
         ]
-        how = self._ink.text("Type a number, or answer in your own words.", self._width, "dim")
-        self._keep("choices", "".join([*drawn, how]))
+        how = said("Type a number, or answer in your own words.")
+        self._keep("choices", "".join([*drawn, self._ink.text(how, self._width, "dim")]))
 
     def called(self, call: str, *, ok: bool, ms: int | None, text: str) -> None:
         """One line: a mark, the call, its duration, and its error."""
@@ -84,7 +85,7 @@ class TerminalPage:
         """The lines above the input: the unfinished answer, pending messages, progress."""
         width = self._width
         below = [
-            self._ink.line([(f"> {text}", "dim"), ("  (waiting)", "dim")], width)
+            self._ink.line([(f"> {text}", "dim"), (f"  ({said('waiting')})", "dim")], width)
             for text in transcript.waiting[-3:]
         ]
         if self._last or transcript.tail:
@@ -94,7 +95,7 @@ class TerminalPage:
             below.append(self._ink.line([(notice, "dim")], width))
         elif status:
             mark = _SPINNER[int(moment * 8) % len(_SPINNER)]
-            parts = [(mark, "cyan"), (f" {status} · Ctrl-C stops", "dim")]
+            parts = [(mark, "cyan"), (f" {status} · {said('Ctrl-C stops')}", "dim")]
             below.append(self._ink.line(parts, width))
         # The top row stays empty: some terminals (tmux) copy to their scrollback what is erased
         # from that row on.

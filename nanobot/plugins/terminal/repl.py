@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from nanobot import __version__
 from nanobot.app.zones import zone_of_home
 from nanobot.cli.exit_codes import INTERRUPTED
+from nanobot.cli.language import said
 from nanobot.config.loader import Config
 from nanobot.errors import Disconnected, NanobotError
 from nanobot.messages import TERMINAL_SESSION
@@ -33,6 +34,10 @@ _RECONNECT_SECONDS = 0.5
 _FRAME_SECONDS = 0.12
 _LAST_SECONDS = 0.5
 _LOST = "(not connected; sent when it is back)"
+_ENDED = (
+    "The connection to nanobot ended. Your messages are stored; the terminal reconnects when "
+    "nanobot is back (`nanobot gateway` in another terminal starts it)."
+)
 
 
 class Repl:
@@ -93,13 +98,13 @@ class Repl:
         stays = self._hello is not None and self._hello.gateway
         self._transcript.leave(stays=stays)
         if self._transcript.unsent:
-            self._page.note("Unsent text is lost; the history (arrow up) still has it.")
+            self._page.note(said("Unsent text is lost; the history (arrow up) still has it."))
         elif self._transcript.busy:
             command = "nanobot agent"
             if self._session != TERMINAL_SESSION:
                 command += f" --session {self._session}"
             what = "The answer will wait for you here" if stays else "The answer resumes next time"
-            self._page.note(f"{what}: `{command}` shows it.")
+            self._page.note(said(f"{what}: `{command}` shows it."))
 
     async def _acknowledge(self) -> None:
         """Process pending items, or the next client would receive them again."""
@@ -134,7 +139,7 @@ class Repl:
             self._say("/stop", silent=True)
         else:
             self._editor.text = ""
-            self._armed = "(Ctrl-C again leaves)"
+            self._armed = said("(Ctrl-C again leaves)")
         self._editor.refresh()
 
     def _say(self, text: str, *, silent: bool = False) -> None:
@@ -145,7 +150,7 @@ class Repl:
 
     def _send(self, key: str, text: str) -> None:
         if self._client is not None and (note := say_typed(self._client, text, key)):
-            self._page.note(note)
+            self._page.note(said(note))
 
     # Output
 
@@ -156,7 +161,7 @@ class Repl:
                 client = await self._again(stack)
                 with suppress(NanobotError):  # it left at once
                     self._hello = await client.attach(self._session, self._locale)
-                    self._page.note(f"Connected again. {self._hello.model}")
+                    self._page.note(f"{said('Connected again.')} {said(self._hello.model)}")
                     await self._follow(client)
 
     async def _follow(self, client: ControlClient) -> None:
@@ -171,10 +176,7 @@ class Repl:
         self._stopping = False
         self._transcript.broken()
         if self._hello is not None and self._hello.gateway:
-            self._page.note(
-                "The connection to nanobot ended. Your messages are stored; the terminal "
-                "reconnects when nanobot is back (`nanobot gateway` in another terminal starts it)."
-            )
+            self._page.note(said(_ENDED))
 
     async def _again(self, stack: AsyncExitStack) -> ControlClient:
         """Connect to the next process that serves the home. Wait for a gateway to return; after a
@@ -194,7 +196,7 @@ class Repl:
                     connected(self._config, self._environ, greets=True)
                 )
             except NanobotError as error:  # another terminal may have been faster
-                if problem != (problem := str(error)):
+                if problem != (problem := said(str(error))):
                     self._page.note(problem)
             await asyncio.sleep(_RECONNECT_SECONDS)
 
@@ -206,9 +208,8 @@ class Repl:
         if dropped := self._transcript.dropped:
             self._editor.text = "\n".join([*dropped, *filter(None, [self._editor.text])])
             dropped.clear()
-            self._page.note(
-                "Your queued text is back on the prompt: Enter sends it, Ctrl-C clears it."
-            )
+            back = "Your queued text is back on the prompt: Enter sends it, Ctrl-C clears it."
+            self._page.note(said(back))
         if not (isinstance(answer, Taken) or self._transcript.busy):
             self._stopping = False
         self._editor.refresh()
@@ -216,7 +217,7 @@ class Repl:
     # Animation
 
     def _live(self, rows: int) -> str:
-        lost = _LOST if self._client is None and self._transcript.unsent else ""
+        lost = said(_LOST) if self._client is None and self._transcript.unsent else ""
         armed = "" if self._editor.text else self._armed
         return self._page.live(self._transcript, lost or armed, time.monotonic(), rows)
 

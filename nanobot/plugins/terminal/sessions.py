@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from nanobot.cli.language import said
 from nanobot.cli.output import say
 from nanobot.errors import NanobotError, UsageError
 from nanobot.messages import TERMINAL, TERMINAL_SESSION
@@ -55,13 +56,15 @@ def new_session(folder: Path, *, once: bool = False) -> str:
 
 def greeting(hello: Hello, version: str, zone: str) -> list[str]:
     """The model that answers, the current conversation, and how to begin another one."""
-    lines = [f"nanobot {version}: {hello.model}"]
+    lines = [f"nanobot {version}: {said(hello.model)}"]
     if hello.entries:
         ago = cell("at", hello.changed_at, Now(time.time(), zone))
         lines.append(
-            f"{hello.session} resumes (last entry {ago}); `nanobot agent --new` begins another."
+            said(
+                f"{hello.session} resumes (last entry {ago}); `nanobot agent --new` begins another."
+            )
         )
-    return [*lines, "/help lists the commands; Ctrl-D leaves."]
+    return [*lines, said("/help lists the commands; Ctrl-D leaves.")]
 
 
 async def page_line(client: ControlClient, hello: Hello) -> list[str]:
@@ -70,7 +73,7 @@ async def page_line(client: ControlClient, hello: Hello) -> list[str]:
         return []
     with suppress(NanobotError):  # there is no page
         link = msgspec.json.decode(await client.call("web link", {}), type=PageLink)
-        return [f"The page: {link.url}"]
+        return [said(f"The page: {link.url}")]
     return []
 
 

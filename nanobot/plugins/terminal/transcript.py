@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from nanobot.cli.language import said
 from nanobot.messages import Choice, EventKind, OutboundKind, RunEvent, RunPayload
 from nanobot.plugins.common.control.protocol import (
     Answer,
@@ -123,15 +124,15 @@ class Transcript:
     def _doing(self) -> tuple[str, float]:
         for call, began in self._calls.values():
             return call, began
-        doing = "thinking"
+        doing = said("thinking")
         if self._trouble:
             doing = self._trouble
         elif self._asks:
-            doing = "waiting for your answer"
+            doing = said("waiting for your answer")
         elif self._draft.text.strip():
-            doing = "writing"
+            doing = said("writing")
         elif thought := " ".join(self._draft.thought.split()):
-            doing = f"thinking: {thought[-40:]}"
+            doing = f"{doing}: {thought[-40:]}"
         return doing, self._since
 
     # Events
@@ -190,7 +191,7 @@ class Transcript:
             case Refusal(text, key):
                 self._write(key)
                 self._unsent.pop(key, None)
-                self._page.note(text)
+                self._page.note(said(text))
             case _:
                 pass
 
@@ -233,7 +234,7 @@ class Transcript:
             else:
                 live = message.kind in _UNASKED or message.key.startswith("approval:")
                 if not own and (self._fresh or not live):
-                    self._page.note("From before:")
+                    self._page.note(said("From before:"))
                 self._page.answer(message.text)
         self.choices = message.choices
         if message.choices:
@@ -312,7 +313,7 @@ class Transcript:
     def _restart(self, call: tuple[str, int] = ("", 0)) -> None:
         """Discard the streamed text; what is on the page already is marked as discarded."""
         if self._draft.kept:
-            self._page.note("(The answer was cut off here; it begins again.)")
+            self._page.note(said("(The answer was cut off here; it begins again.)"))
         self._draft = _Draft(call)
 
     def _finish_draft(self, whole: str) -> None:

@@ -12,7 +12,7 @@ from nanobot.cli.output import Line, Style, document, say
 from nanobot.errors import ConfigError
 from nanobot.operations.home import Finding
 from nanobot.plugins.common.chinese_lines import folded
-from nanobot.plugins.common.widths import wrapped
+from nanobot.plugins.common.widths import padded, wrapped
 from nanobot.plugins.setup.doctor.checks import everything, mended
 from nanobot.plugins.setup.doctor.configuration import configuration
 from nanobot.plugins.setup.doctor.mendable import Mendable
@@ -59,7 +59,11 @@ def _tell(findings: list[Finding], language: str, *, json: bool) -> None:
         text = _said(finding, language)
         lines = wrapped if language == ENGLISH else folded
         first, *more = lines(text, _room()) if sys.stdout.isatty() else [text]
-        say(Line(f"{finding.level:<7}", _STYLES[finding.level], f"  {finding.about:<13}  {first}"))
+        level, about = (
+            padded(translated(word, language, within=True), width)
+            for word, width in ((finding.level, 7), (finding.about, 13))
+        )
+        say(Line(level, _STYLES[finding.level], f"  {about}  {first}"))
         for line in more:
             say(" " * _MARGIN + line)
 

@@ -236,6 +236,7 @@ export default {
   "Show more": "显示更多",
   "Only {n} are shown.": "只显示 {n} 个。",
   "System prompt: {name}": "系统提示：{name}",
+  "System prompt: skill {name}": "系统提示：技能 {name}",
   "Tools ({name})": "工具（{name}）",
   "Earlier messages ({name})": "之前的消息（{name}）",
   "Last message ({name})": "最后一条消息（{name}）",

@@ -19,6 +19,7 @@ const text = ({ content }) =>
 
 /** How the parts are called, and how the page calls them. @type {[RegExp, string][]} */
 const FORMS = [
+  [/^system: skill (.+)$/, "System prompt: skill {name}"],
   [/^system: (.+)$/, "System prompt: {name}"],
   [/^tools \((\d+)\)$/, "Tools ({name})"],
   [/^history \((\d+) messages\)$/, "Earlier messages ({name})"],
