@@ -26,6 +26,8 @@ from nanobot.plugins.cron.editing import JobEditor, JobRequest, Requester
 from nanobot.plugins.cron.jobs import following
 from nanobot.plugins.cron.schedule import parse
 from nanobot.plugins.jobs.rules import KEPT_SECONDS
+from nanobot.plugins.jobs.store import jobs as job_store
+from nanobot.plugins.jobs.store import keeping
 from nanobot.plugins.jobs.store.occurrences import open_of
 from nanobot.session.entries import UserEntry
 from nanobot.session.inbox import Admission
@@ -731,3 +733,34 @@ async def test_what_is_open_of_a_job_is_found_by_its_index_however_often_it_has_
         return str(driver.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall())
 
     assert "occurrences_open" in await home.do(plan_of_query)
+
+
+async def test_each_job_is_realigned_however_many_there_are(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "_LOOKED_AT", 2)
+    ahead = 300 * 86_400.0
+    home.clock.advance(ahead)
+    for number in range(5):
+        await add(home, plan(home, send=True, name=f"look{number}"))
+    home.clock.advance(-ahead)
+    after: int | None = 0
+    while after is not None:
+        after = await home.jobs().realign(after)
+    due = await home.column("SELECT next_due FROM jobs")
+    assert len(due) == 5
+    assert max(due) <= home.clock.now() + HOUR
+
+
+async def test_all_that_ended_long_ago_is_forgotten_at_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_store, "_AT_ONCE", 1)
+    for number in range(3):
+        await add(home, plan(home, "+20m", send=True, name=f"look{number}"))
+    await look(home, HOUR)
+    home.clock.advance(KEPT_SECONDS + HOUR)
+    after: int | None = 0
+    while after is not None:
+        after = await home.jobs().prune(after)
+    assert await home.column("SELECT id FROM jobs") == []
