@@ -5,8 +5,8 @@ A crash anywhere restarts this loop over the same log.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 import errno
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from loguru import logger

@@ -40,18 +40,6 @@ meta = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
-ERASED = ("session", "quotes", "blob", "plugin", "words", "log_words", "scrub", "archived")
-"""Kinds of erasures; see repositories.erasures."""
-
-# Deletions in progress, so that a crash does not leave one half done.
-erasures = sa.Table(
-    "erasures",
-    tables.metadata,
-    sa.Column("kind", sa.Text, primary_key=True, info=words(*ERASED)),
-    sa.Column("name", sa.Text, primary_key=True),
-    sqlite_with_rowid=False,
-)
-
 # One row per unreadable row: where it was, which column is wrong, and why. `content` holds the
 # original, with the rows that were moved along with it. `state`: moved (the row exists only here),
 # repaired (the row is still in its table, with a default value in the column), or restored. `told`:

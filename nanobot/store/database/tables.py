@@ -19,7 +19,8 @@ one; `any_time`, that it may be a time long past or far ahead; `listed`, that it
 listed if these bytes are unreadable; `default`, a function of the time that gives the value to
 replace an unreadable one. Of a table: `in_use`, the condition of its rows that something waits for,
 which has an index; `large`, that only a thorough search reads it; `of_background_runs`, that the
-run `run_id` cannot be used without its row.
+run `run_id` cannot be used without its row; `row`, which raises for the bytes of a row, by column,
+that do not fit each other (the flaw is in the last column of its key).
 """
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

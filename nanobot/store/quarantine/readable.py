@@ -12,9 +12,8 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.errors import RowUnreadable
-from nanobot.store.database import schema, strict_types
+from nanobot.store.database import strict_types
 from nanobot.store.quarantine.raw import Raw, RawRow
-from nanobot.store.repositories import erasures
 from nanobot.text import Sentence
 
 
@@ -25,11 +24,6 @@ class Flaw(msgspec.Struct, frozen=True):
     reason: Sentence
 
 
-_ERASED_IN: dict[str, Callable[[bytes], object]] = {
-    erasures.ARCHIVED: msgspec.json.Decoder(erasures.InArchive).decode,
-    erasures.PLUGIN: msgspec.json.Decoder(erasures.InPlugin).decode,
-}
-"""Kinds of erasures whose name has several parts."""
 _LEASE = 86_400.0
 """The longest time in seconds that a lease may run from now: a longer one would lock every process
 out.
@@ -48,16 +42,17 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], tuple[str, ...]], ...] = (
 def flaws(table: sa.Table, row: RawRow, now: float) -> list[Flaw]:
     """Why a row is unreadable, column by column; empty if it is readable."""
     found = [(column.name, _unreadable(column, row[column.name], now)) for column in table.columns]
-    if table is schema.erasures:
-        decode = _ERASED_IN.get(row["kind"].data.decode("utf-8", "replace"))
-        found.append(("name", "" if decode is None else _refused(decode, row["name"].data)))
+    if "row" in table.info:
+        given = {name: raw.data for name, raw in row.items()}
+        last = str(list(table.primary_key)[-1].name)
+        found.append((last, _refused(table.info["row"], given)))
     return [Flaw(name, reason) for name, reason in found if reason]
 
 
 def readable(table: sa.Table, row: Sequence[Any], now: float) -> bool:
     """Whether a row that was read in the ordinary way has valid contents."""
     pairs = zip(table.columns, row, strict=True)
-    return table is not schema.erasures and not any(_wrong(*pair, now) for pair in pairs)
+    return "row" not in table.info and not any(_wrong(*pair, now) for pair in pairs)
 
 
 def _unreadable(column: sa.Column[Any], raw: Raw, now: float) -> Sentence:
@@ -83,7 +78,7 @@ def _wrong(column: sa.Column[Any], value: Any, now: float) -> Sentence:
     return _bad_number(column, value, now) if isinstance(value, int | float) else ""
 
 
-def _refused(decode: Callable[[bytes], object], data: bytes) -> Sentence:
+def _refused(decode: Callable[[Any], object], data: object) -> Sentence:
     try:
         decode(data)
     except (msgspec.MsgspecError, RowUnreadable, ValueError, TypeError, RecursionError) as error:

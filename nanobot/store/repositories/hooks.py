@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import msgspec
-
 from nanobot.messages import Address, OutboundMessage
 from nanobot.session.outbox import OutboundRow
 from nanobot.session.runs import Ending, Run
 from nanobot.store.database.connection import Connection
-from nanobot.store.repositories.erasures import PLUGIN, InPlugin, done, note
 
 
 class ContainedHooks:
@@ -36,18 +33,12 @@ class ContainedHooks:
         with self._undone(connection):
             self._hook.arrives(connection, row)
 
-    def erases(self, connection: Connection, session_key: str) -> None:
-        """See EraseHook. The conversation is removed; what the plugin keeps of it is recorded as
-        not erased yet."""
-        erased = False
+    def erases(self, connection: Connection, session_key: str) -> bool:
+        """See EraseHook. False: it failed, and the conversation is removed all the same."""
         with self._undone(connection):
             self._hook.erases(connection, session_key)
-            erased = True
-        place = msgspec.json.encode(InPlugin(self.plugin, session_key)).decode()
-        if erased:
-            done(connection, PLUGIN, [place])  # of an earlier conversation with that key
-        else:
-            note(connection, PLUGIN, place)
+            return True
+        return False
 
     def erases_again(self, connection: Connection, session_key: str) -> None:
         """After it failed, maybe when nothing else of the conversation is left. Raises what the

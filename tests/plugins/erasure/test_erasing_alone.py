@@ -12,10 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from nanobot.errors import StoreError
+from nanobot.plugins.common.store import erasures
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.store import session_removal
-from nanobot.store.database import schema
-from nanobot.store.repositories import erasures
 from nanobot.store.unit import Unit
 from nanobot.troubles import TROUBLES
 from nanobot.workspace.blobs import Blobs
@@ -48,7 +47,7 @@ KINDS = (
 
 async def noted(home: Home, kind: str, *names: str) -> None:
     rows = [{"kind": kind, "name": name} for name in names]
-    await home.do(lambda c: c.execute(sa.insert(schema.erasures), rows))
+    await home.do(lambda c: c.execute(sa.insert(erasures.erasures), rows))
 
 
 async def blocked(blobs: Path, content: bytes) -> str:

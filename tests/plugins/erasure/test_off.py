@@ -18,14 +18,13 @@ from nanobot.config.loader import load
 from nanobot.errors import UnknownId, UsageError
 from nanobot.plugins.common.runs.run_input import RunInput
 from nanobot.plugins.common.runs.run_service import RunService
+from nanobot.plugins.common.store import erasures
 from nanobot.plugins.erasure.store import session_removal
 from nanobot.plugins.memory.index import Memory
 from nanobot.plugins.setup.doctor.checks import findings
 from nanobot.providers.one_provider import OneProvider
 from nanobot.session.lasting import Provenance
-from nanobot.store.database import schema
 from nanobot.store.opening import Store
-from nanobot.store.repositories import erasures
 from nanobot.store.unit import Unit
 from nanobot.system import SystemClock
 from nanobot.testing.model import ScriptedProvider
@@ -83,7 +82,7 @@ async def log(parts: Parts) -> str:
 
 async def noted(parts: Parts) -> set[str]:
     """The kinds of erasures that are recorded and not done."""
-    query = sa.select(schema.erasures.c.kind)
+    query = sa.select(erasures.erasures.c.kind)
     database = parts.operations.of(Store).database
     return set(await database.transact(lambda connection: list(connection.scalars(query))))
 

@@ -19,7 +19,8 @@ from loguru import logger
 from nanobot.boundary import boundary
 from nanobot.errors import PluginBroken, StoreError, UsageError
 from nanobot.forgetting import forget, forgettable
-from nanobot.plugins.common.store import full_text
+from nanobot.plugins.common.store import erasures, full_text
+from nanobot.plugins.common.store.erasures import InArchive, InPlugin
 from nanobot.plugins.common.store.named_files import Place as BlobPlace
 from nanobot.plugins.erasure.archives import Archives
 from nanobot.plugins.erasure.passes import Pass
@@ -27,8 +28,6 @@ from nanobot.plugins.erasure.store import blob_references as references
 from nanobot.plugins.erasure.store import erasing, notes, one_shots, session_removal, words
 from nanobot.store.database.database import Database
 from nanobot.store.journal import log
-from nanobot.store.repositories import erasures
-from nanobot.store.repositories.erasures import InArchive, InPlugin
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import StoreContext
 from nanobot.store.verbs import SqlStore, verb

@@ -12,6 +12,7 @@ from nanobot.messages import InboundMessage, OutboundMessage, Sender
 from nanobot.plugins.common.jobs.job_keys import job_of
 from nanobot.plugins.common.store import job_tables, task_tables
 from nanobot.plugins.common.store.beginnings import begins
+from nanobot.plugins.common.store.erasures import LOGGED, QUOTES, done, note
 from nanobot.plugins.common.views.digests import DIGEST, begun
 from nanobot.plugins.erasure.store import session_titles, words
 from nanobot.plugins.erasure.store.notes import ROWS, note_archived, note_blobs
@@ -28,7 +29,6 @@ from nanobot.session.keys import APPROVALS
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.journal import log
-from nanobot.store.repositories.erasures import LOGGED, QUOTES, done, note
 from nanobot.store.unit import Unit
 
 _a = schema.approvals

@@ -5,14 +5,13 @@ from __future__ import annotations
 import msgspec
 import sqlalchemy as sa
 
+from nanobot.plugins.common.store.erasures import ARCHIVED, BLOB, InArchive, erasures, note
 from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.store.blob_references import named
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.repositories.erasures import ARCHIVED, BLOB, InArchive, note
 
 _a = tables.archived_logs
-_x = schema.erasures
+_x = erasures
 
 ROWS = 100
 """Rows changed in one transaction, so that others do not wait long."""

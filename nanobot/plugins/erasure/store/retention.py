@@ -16,6 +16,7 @@ from loguru import logger
 
 from nanobot.boundary import boundary
 from nanobot.errors import StoreError
+from nanobot.plugins.common.store.erasures import LOGGED, note
 from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.archives import ArchivedEntry, Archives, file_name
 from nanobot.plugins.erasure.store import words
@@ -28,7 +29,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import insert_ignore
 from nanobot.store.database.results import as_struct
 from nanobot.store.journal import log, runs
-from nanobot.store.repositories.erasures import LOGGED, note
 from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, verb
 from nanobot.supervision import Work, side_by_side

@@ -22,6 +22,7 @@ from nanobot.plugins.common.store import (
     task_tables,
     usage_tables,
 )
+from nanobot.plugins.common.store.erasures import LOGGED, PLUGIN, SESSION, InPlugin, done, note
 from nanobot.plugins.erasure import tables
 from nanobot.plugins.erasure.store import words
 from nanobot.plugins.erasure.store.erasing import bare_inbound
@@ -31,7 +32,6 @@ from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import lanes, log
-from nanobot.store.repositories.erasures import LOGGED, PLUGIN, SESSION, InPlugin, done, note
 from nanobot.store.repositories.hooks import ContainedHooks
 from nanobot.store.unit import Unit, store_now
 
@@ -89,8 +89,7 @@ def begin_session(unit: Unit, hold: Hold, key: str) -> int:
     lane = Lane(key, row.token + 1)
     lanes.own(unit, hold, lane, store_now(unit))
     for session_key in keys:
-        for hook in unit.writer.erases:
-            hook.erases(unit, session_key)
+        _erase_in_plugins(unit, session_key)
         note(unit, SESSION, session_key)
     note(unit, LOGGED, key)
     return int(row.head_seq)
@@ -155,6 +154,18 @@ def end_session(unit: Unit, lane: Lane) -> bool:
     if unit.execute(waiting).first() is not None:
         log.ensure_session(unit, key, "")
     return True
+
+
+def _erase_in_plugins(unit: Unit, key: str) -> None:
+    """What a plugin fails to erase is noted as not erased yet."""
+    for hook in unit.writer.erases:
+        erased = hook.erases(unit, key)
+        if isinstance(hook, ContainedHooks):
+            place = msgspec.json.encode(InPlugin(hook.plugin, key)).decode()
+            if erased:
+                done(unit, PLUGIN, [place])  # of an earlier conversation with that key
+            else:
+                note(unit, PLUGIN, place)
 
 
 def erase_in_plugin(unit: Unit, place: InPlugin, name: str) -> None:

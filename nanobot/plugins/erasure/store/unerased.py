@@ -8,12 +8,18 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store.at_rest import reading
+from nanobot.plugins.common.store.erasures import (
+    ARCHIVED,
+    PLUGIN,
+    SESSION,
+    InArchive,
+    InPlugin,
+    erasures,
+)
 from nanobot.plugins.common.store.inspection import inspect
-from nanobot.store.database import schema
 from nanobot.store.database.migrate import OURS
-from nanobot.store.repositories.erasures import ARCHIVED, PLUGIN, SESSION, InArchive, InPlugin
 
-_x = schema.erasures
+_x = erasures
 
 
 def unerased(url: str) -> list[str]:

@@ -8,12 +8,12 @@ from functools import partial
 import sqlalchemy as sa
 
 from nanobot.plugins.common.store import search_tables
+from nanobot.plugins.common.store.erasures import LOG_WORDS, note
 from nanobot.plugins.common.store.full_text import FullText
 from nanobot.plugins.erasure.store.notes import ROWS
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.database import Database
 from nanobot.store.journal import log
-from nanobot.store.repositories.erasures import LOG_WORDS, note
 
 _w = search_tables.log_words
 

@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from nanobot.plugins.common.erasing import Eraser
-from nanobot.plugins.common.store import full_text
+from nanobot.plugins.common.store import erasures, full_text
 from nanobot.plugins.memory import tables
 from nanobot.plugins.memory.port import Kind, MemoryHit, MemoryView, SavedMemory, State
 from nanobot.plugins.memory.records import Draft, FileChanges, StandingRow, VectorRow
@@ -20,7 +20,6 @@ from nanobot.store.database.database import Database
 from nanobot.store.database.dialect import alone
 from nanobot.store.database.prepared import Prepared
 from nanobot.store.database.results import as_struct
-from nanobot.store.repositories import erasures
 from nanobot.store.unit import StoreContext, Unit
 from nanobot.store.verbs import SqlStore, transaction
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from nanobot.errors import StoreCorrupt, UnknownId, UsageError
+from nanobot.plugins.common.store import erasures
 from nanobot.plugins.common.store.chain import ChainState, continued
 from nanobot.plugins.proof.views import AuditView
 from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
-from nanobot.store.repositories import erasures
 from nanobot.store.verbs import SqlStore, transaction
 
 _s = schema.sessions
@@ -86,8 +86,8 @@ class Chains(SqlStore):
         """Continue the check of a chain by some entries; None if its session has been removed.
         Raises StoreCorrupt if the chain does not hold.
         """
-        going = sa.select(schema.erasures.c.name).where(
-            schema.erasures.c.kind == erasures.SESSION, schema.erasures.c.name == key
+        going = sa.select(erasures.erasures.c.name).where(
+            erasures.erasures.c.kind == erasures.SESSION, erasures.erasures.c.name == key
         )
         made_at = connection.scalar(sa.select(_s.c.created_at).where(_s.c.key == key))
         if made_at is None or connection.scalar(going) is not None:

@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import sqlalchemy as sa
 
-from nanobot.store.database import schema
 from nanobot.store.database.connection import Connection
 from nanobot.store.database.dialect import insert_ignore
+from nanobot.store.database.tables import metadata, words
 
-_x = schema.erasures
-SESSION, QUOTES, BLOB, PLUGIN, WORDS, LOG_WORDS, LOGGED, ARCHIVED = schema.ERASED
+SESSION, QUOTES, BLOB, PLUGIN = "session", "quotes", "blob", "plugin"
+WORDS, LOG_WORDS, LOGGED, ARCHIVED = "words", "log_words", "scrub", "archived"
 """Kinds of `erasures`: a session; the quotes of an entry; a file that may have no other reference;
 what a plugin keeps of a session, if its hook failed; the full-text indexes of memories and of
 conversations; old pages in SQLite's write-ahead log; and the archive of a session.
 """
+_KINDS = (SESSION, QUOTES, BLOB, PLUGIN, WORDS, LOG_WORDS, LOGGED, ARCHIVED)
 
 
 class InArchive(msgspec.Struct, frozen=True, array_like=True):
@@ -35,12 +36,28 @@ class InPlugin(msgspec.Struct, frozen=True, array_like=True):
     session_key: str
 
 
-_DONE = sa.delete(_x).where(_x.c.kind == sa.bindparam("k"), _x.c.name == sa.bindparam("n"))
+def _check(row: Mapping[str, bytes]) -> None:
+    parts = {ARCHIVED: InArchive, PLUGIN: InPlugin}.get(row["kind"].decode("utf-8", "replace"))
+    if parts is not None:
+        msgspec.json.decode(row["name"], type=parts)
+
+
+erasures = sa.Table(
+    "erasures",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True, info=words(*_KINDS)),
+    sa.Column("name", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+    info={"row": _check},
+)
+_DONE = sa.delete(erasures).where(
+    erasures.c.kind == sa.bindparam("k"), erasures.c.name == sa.bindparam("n")
+)
 
 
 def note(connection: Connection, kind: str, name: str) -> None:
     """Record that it must be erased, whatever happens from now on."""
-    insert_ignore(connection, _x, {"kind": kind, "name": name})
+    insert_ignore(connection, erasures, {"kind": kind, "name": name})
 
 
 def done(connection: Connection, kind: str, names: Sequence[str]) -> int:
