@@ -57,12 +57,14 @@ def of(admission: Admission, account: int) -> tuple[Admission, int]:
         return admission, 0
     answer, stop = admission.answer, admission.stop
     if stop is not None:
-        outbound = tuple(_owed(message, account) for message in stop.outbound)
+        outbound = tuple(numbered(message, account) for message in stop.outbound)
         stop = msgspec.structs.replace(stop, outbound=outbound)
     if answer is not None:
-        answer = _owed(answer, account)
+        answer = numbered(answer, account)
     return msgspec.structs.replace(admission, answer=answer, stop=stop), account
 
 
-def _owed(message: OutboundMessage, account: int) -> OutboundMessage:
-    return msgspec.structs.replace(message, key=f"{message.key}~{account}")
+def numbered(message: OutboundMessage, account: int) -> OutboundMessage:
+    """The message with a key of its own on this account."""
+    key = f"{message.key}~{account}" if account else message.key
+    return msgspec.structs.replace(message, key=key)

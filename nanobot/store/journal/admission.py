@@ -22,7 +22,7 @@ from nanobot.store.held_lanes import Hold
 from nanobot.store.journal import accounts, chats, inbox, log, outbox, runs, versions
 from nanobot.store.journal.starting import LaneAtHand, Start
 from nanobot.store.unit import Unit
-from nanobot.text import title_of
+from nanobot.text import Sentence, title_of
 
 _c = schema.channels
 _i = schema.inbound
@@ -204,7 +204,7 @@ def _verdict(
         return _Verdict(waits=False, answer=admission.answer, stands_for=stands_for)
     waiting = asked.others.scalar() or 0
     if waiting >= limits.lane:
-        full = _too_many(admission, waiting, account)
+        full = _too_many(admission.message, waiting, account)
         return _Verdict(waits=False, answer=full, refused=True)
     held = _hold(connection, admission, limits.busy)
     first = not waiting and not held and not admission.awaiting_files
@@ -258,29 +258,27 @@ def _ended(unit: Unit, admission: Admission, busy: Busy, *, waits: bool) -> Run 
 def _too_late(message: InboundMessage, original: int, *, answered: bool) -> OutboundMessage:
     late = "This edit came too late. Send it again if you want an answer."
     again = "I had already answered this. Send it again if you want a new answer."
+    return _notice(message, keys.EDITED.of(original), again if answered else late)
+
+
+def _too_many(message: InboundMessage, waiting: int, account: int) -> OutboundMessage:
+    text = (
+        f"I did not take this message: {waiting} are waiting here already. "
+        "Please send it again when I have answered some, or /stop to drop them."
+    )
+    key = keys.FULL.of(keys.message(message.address, message.dedupe_key))
+    return accounts.numbered(_notice(message, key, text, failed=True), account)
+
+
+def _notice(
+    message: InboundMessage, key: str, text: Sentence, *, failed: bool = False
+) -> OutboundMessage:
     return OutboundMessage(
         address=message.address,
         kind=OutboundKind.NOTICE,
-        key=keys.EDITED.of(original),
+        key=key,
         reply_to=message.message_id,
         only_for=message.sender.id,
-        text=again if answered else late,
-    )
-
-
-def _too_many(admission: Admission, waiting: int, account: int) -> OutboundMessage:
-    message = admission.message
-    address = message.address
-    return OutboundMessage(
-        address=address,
-        kind=OutboundKind.NOTICE,
-        failed=True,
-        key=keys.FULL.of(keys.message(address, message.dedupe_key))
-        + (f"~{account}" if account else ""),
-        reply_to=message.message_id,
-        only_for=message.sender.id,
-        text=(
-            f"I did not take this message: {waiting} are waiting here already. "
-            "Please send it again when I have answered some, or /stop to drop them."
-        ),
+        text=text,
+        failed=failed,
     )
